@@ -1,4 +1,4 @@
-// The additions and removals of one list, before the guards decide about the removals.
+// The rows of one list whose columns disagree, and what the table of decisions says of them, before the guards decide about removals.
 //
 //   removal    why                                              guards apply
 //   ---------  -----------------------------------------------  ----------------------------------------------------
@@ -6,34 +6,40 @@
 //   evicted    the list has no room for it                      yes
 //   replaced   aggregated networks have all of its addresses    no
 //
-// On a list with the policy Exclusive, an entry that no record assigns to a rule stays while something can't be read that may declare it.
 // A removal waits while the WAF does not accept an entry that shares addresses with it: until then, it keeps these blocked.
 import type { ListName } from "../../model/declared.ts";
 import type { Entry } from "../../address/entry.ts";
 import { countWithout } from "../../address/ranges.ts";
 import { NetworkIndex } from "../../address/ranges.ts";
 import { isOpaque } from "../../address/entry.ts";
-import { unknownOwners } from "../../model/entry-owners.ts";
 import type { Inventory, OwnedEntry, Refusal } from "../../model/inventory.ts";
 import type { Observed, ObservedEntries } from "../../model/observed.ts";
+import { type Context, decide, intends, type Outcome } from "../decisions.ts";
 import { leftOutOf } from "../lists/capacity.ts";
 import type { CompiledRule } from "../lists/compiled-rule.ts";
 import type { Contested } from "../lists/disputes.ts";
 import { missingKeys } from "../lists/missing-keys.ts";
-import type { WantedAdd } from "../lists/order.ts";
-import { removableEntries } from "../lists/ownership.ts";
+import { asksToAdopt, type EntryLine, isRetained, Records } from "../lists/ownership.ts";
+import { entriesToUpdate } from "../lists/outdated-records.ts";
+import type { OwnerLookup } from "../lists/owner-lookup.ts";
 import { standingRefusal, versionOfRules } from "../lists/refusals.ts";
-import { keysOf, type WantedEntries } from "../lists/wanted-entries.ts";
+import { keysOf, rulesIn, type WantedEntries } from "../lists/wanted-entries.ts";
 import type { DesiredState } from "./desired.ts";
 
+/** A row, and its outcome. */
+export interface Decided {
+  readonly line: EntryLine;
+  readonly outcome: Outcome;
+}
+
 export interface ListDraft {
-  /** The entries that belong on the list. */
-  readonly target: WantedEntries;
-  /** The same including those that it has no room for: if they are managed, they stay so. */
-  readonly whole: WantedEntries;
-  readonly adds: readonly WantedAdd[];
+  /** The rows whose columns disagree, with the outcome of each. */
+  readonly rows: readonly Decided[];
+  readonly records: Records;
+  readonly adds: readonly EntryLine[];
   /** Before the guards. */
   readonly removals: readonly Entry[];
+  readonly reasons: ReadonlyMap<Entry, string>;
   /** How many declared entries each removal uncovers, unless it is one. */
   readonly weights: ReadonlyMap<Entry, number>;
   /** Replaced entries, each with the entry that covers its addresses. */
@@ -58,123 +64,137 @@ export interface DraftInput {
   readonly contested: readonly Contested[];
   readonly refusals: ReadonlyMap<string, Refusal>;
   readonly existingRules: ReadonlySet<string>;
+  /** Why a part of the WAF is not written to; undefined if it is. */
+  readonly offOn: (part: ListName) => string | undefined;
+  readonly mayForget: boolean;
   readonly nowMs: number;
 }
 
 export function draftList(list: ListName, input: DraftInput): ListDraft {
-  const { desired, observed, inventory, existingRules } = input;
+  const { desired, observed, inventory, existingRules, nowMs } = input;
   const live = observed.lists[list];
   const owned = inventory.entries[list];
-  const exclusive = desired.instance.policies[list] === "Exclusive";
-  const blockers = new Blockers(list, input);
-  const whole = desired.lists[list];
+  const declared = desired.lists[list];
   const { maxEntries } = desired.instance.lists[list];
-  const leftOut = leftOutOf({ target: whole, live, owned, maxEntries, exclusive, rules: desired.rules });
-  const target = leftOut.size === 0 ? whole : without(whole, leftOut);
-  const { adds, stuck, missing } = additionsTo(target, list, live, blockers);
-  const { unknownRules, unread } = desired;
-  const undeclared = undeclaredOn(live, target, missing);
-  const all = removableEntries({ exclusive, owned, undeclared, existingRules, unknownRules });
-  const isUnknown = (entry: Entry): boolean => (owned.get(entry)?.owners ?? unknownOwners) === unknownOwners;
-  const kept = unread[list] === undefined ? [] : all.filter(isUnknown);
-  const removable = kept.length === 0 ? all : all.filter((entry) => !isUnknown(entry));
+  const exclusive = desired.instance.policies[list] === "Exclusive";
+  const leftOut = leftOutOf({ target: declared, live, owned, maxEntries, exclusive, rules: desired.rules });
+  const context = contextOf(list, input, leftOut);
+  const records = new Records(context, existingRules, nowMs);
+  const rows: Decided[] = [];
+  const adds: EntryLine[] = [];
+  const removable: Entry[] = [];
+  const reasons = new Map<Entry, string>();
+  const kept: Entry[] = [];
+  const stuck: Entry[] = [];
+  const blocked: Entry[] = [];
+  const refused = new Map<string, Refusal>();
+  for (const line of openRows(list, { declared, live, owned, leftOut, owners: records.owners })) {
+    const outcome = decide(line, context);
+    rows.push({ line, outcome });
+    const { kind, reason, insteadOf, refusals = [] } = outcome;
+    for (const refusal of refusals) refused.set(refusal.operation, refusal);
+    if (intends(outcome, "Add")) adds.push(line);
+    else if (intends(outcome, "Remove")) {
+      removable.push(line.entry);
+      reasons.set(line.entry, reason);
+    } else if (kind === "SourceBroken") kept.push(line.entry);
+    else if (kind === "Refused" || kind === "Contested") (insteadOf === "Add" ? stuck : blocked).push(line.entry);
+  }
   const rules = desired.rules.filter((rule) => rule.list === list);
-  const sorted = sortRemovals(removable, { rules, target, leftOut, owned });
+  const fitting = leftOut.size === 0 ? declared.keys() : [...declared.keys()].filter((entry) => !leftOut.has(entry));
+  const possible = new Set(removable);
+  const sorted = sortRemovals([...removable, ...blocked], { rules, target: fitting, leftOut, owned });
   const waitsFor = stuck.length === 0 ? undefined : new NetworkIndex(stuck);
   const isWaiting = (entry: Entry): boolean => waitsFor?.overlaps(entry) !== undefined;
-  const isPossible = (entry: Entry): boolean => !blockers.blocksRemoval(entry, live) && !isWaiting(entry);
+  const isPossible = (entry: Entry): boolean => possible.has(entry) && !isWaiting(entry);
   const removals = sorted.lost.filter(isPossible);
-  const replaced = new Map([...sorted.replaced].filter(([entry]) => isPossible(entry)));
   // Only guards on removals ask for the size.
   const sizeWith = (added: Iterable<Entry>): number =>
     sizeOf({ rules: removals.length === 0 ? [] : rules, live, added: new Set(added), sorted });
   const planned = adds.map(({ entry }) => entry);
   const size = sizeWith(planned);
   return {
-    target,
-    whole,
+    rows,
+    records,
     adds,
     removals,
+    reasons,
     weights: sorted.weights,
-    replaced,
+    replaced: new Map([...sorted.replaced].filter(([entry]) => isPossible(entry))),
     kept,
     waiting: [...sorted.lost, ...sorted.replaced.keys()].filter(isWaiting),
-    refused: blockers.refused,
+    refused,
     leftOut,
     size,
     sizeMax: stuck.length === 0 ? size : sizeWith([...planned, ...stuck]),
   };
 }
 
-/** What currently prevents writes. */
-class Blockers {
-  /** The refusals that still apply. */
-  readonly refused = new Map<string, Refusal>();
-  readonly #list: ListName;
-  readonly #input: DraftInput;
-  readonly #paused: ReadonlySet<Entry>;
-
-  constructor(list: ListName, input: DraftInput) {
-    this.#list = list;
-    this.#input = input;
-    this.#paused = new Set(input.contested.flatMap((item) => (item.list === list ? [item.entry] : [])));
-  }
-
-  blocksAddition(entry: Entry, rules: readonly CompiledRule[]): boolean {
-    if (this.#paused.has(entry)) return true;
-    return this.#input.refusals.size > 0 && this.#stands(`${this.#list} +${entry}`, () => versionOfRules(rules));
-  }
-
-  blocksRemoval(entry: Entry, live: ObservedEntries): boolean {
-    if (this.#paused.has(entry)) return true;
-    return (live.get(entry) ?? []).every((text) => this.#stands(`${this.#list} -${text}`, () => ""));
-  }
-
-  #stands(operation: string, wantedBy: () => string): boolean {
-    const refusal = standingRefusal(this.#input.refusals, operation, wantedBy, this.#input.nowMs);
-    if (refusal !== undefined) this.refused.set(operation, refusal);
-    return refusal !== undefined;
-  }
+function contextOf(list: ListName, input: DraftInput, leftOut: ReadonlySet<Entry>): Context<EntryLine> {
+  const { desired, observed, contested, refusals, existingRules, nowMs } = input;
+  const { policies, consistencyWindowMs } = desired.instance;
+  const pauses = new Map(contested.flatMap((one) => (one.list === list ? [[one.entry, one.untilMs] as const] : [])));
+  const standing = (operation: string, wantedBy: () => string): Refusal[] => {
+    const refusal = standingRefusal(refusals, operation, wantedBy, nowMs);
+    return refusal === undefined ? [] : [refusal];
+  };
+  return {
+    off: input.offOn(list),
+    exclusive: policies[list] === "Exclusive",
+    mayForget: input.mayForget,
+    isUnread: desired.unread[list] !== undefined,
+    readAtMs: observed.readAtMs[list],
+    windowMs: consistencyWindowMs,
+    isRetained: ({ recorded }) => recorded !== undefined && isRetained(recorded, existingRules, desired.unknownRules),
+    // A remembered entry that leaves the record, since a deleted rule retains it, is no longer remembered.
+    isAdopted: ({ entry, rules }) => rules.some((one) => asksToAdopt(one.rule.meta) && !one.remembered.has(entry)),
+    hasRoom: ({ entry }) => leftOut.size === 0 || !leftOut.has(entry),
+    isPrimary: () => false,
+    refusalsOf: ({ entry, rules }, call) => {
+      if (refusals.size === 0) return [];
+      if (call === "Add") return standing(`${list} +${entry}`, () => versionOfRules(rules));
+      const spellings = observed.lists[list].get(entry) ?? [];
+      const found = spellings.flatMap((text) => standing(`${list} -${text}`, () => ""));
+      return found.length === spellings.length ? found : [];
+    },
+    contestedUntil: ({ entry }) => pauses.get(entry),
+  };
 }
 
-function without(target: WantedEntries, leftOut: ReadonlySet<Entry>): WantedEntries {
-  const fitting = new Map(target);
-  for (const entry of leftOut) fitting.delete(entry);
-  return fitting;
+interface Columns {
+  readonly declared: WantedEntries;
+  readonly live: ObservedEntries;
+  readonly owned: ReadonlyMap<Entry, OwnedEntry>;
+  readonly leftOut: ReadonlySet<Entry>;
+  readonly owners: OwnerLookup;
 }
 
-interface Additions {
-  readonly adds: readonly WantedAdd[];
-  /** Declared entries that can't be added now. */
-  readonly stuck: readonly Entry[];
-  /** How many entries are not on the list, whether or not they can be added now. */
-  readonly missing: number;
-}
-
-function additionsTo(target: WantedEntries, list: ListName, live: ObservedEntries, blockers: Blockers): Additions {
-  const adds: WantedAdd[] = [];
-  const stuck: Entry[] = [];
-  const missing = missingKeys(keysOf(target), live);
-  // On an empty list, all entries are missing, so none is looked up.
-  for (const [entry, rules] of missing.size === target.size ? target : picked(target, missing)) {
-    if (blockers.blocksAddition(entry, rules)) stuck.push(entry);
-    else adds.push({ list, entry, rules });
+/** The rows whose columns disagree: those that a list must get, those that it must lose in its order, and then outdated records. */
+function* openRows(list: ListName, { declared, live, owned, leftOut, owners }: Columns): Generator<EntryLine, void> {
+  const missing = missingKeys(keysOf(declared), live);
+  for (const entry of missing) {
+    const rules = declared.get(entry) ?? [];
+    yield { list, entry, rules, declared: true, shown: false, recorded: owned.get(entry) };
   }
-  return { adds, stuck, missing: missing.size };
-}
-
-function* picked(
-  target: WantedEntries,
-  entries: Iterable<Entry>,
-): Generator<readonly [Entry, readonly CompiledRule[]], void> {
-  for (const entry of entries) yield [entry, target.get(entry) ?? []];
-}
-
-/** In the order of the list, which the status shows. Usually a list contains only declared entries. */
-function undeclaredOn(live: ObservedEntries, target: WantedEntries, missing: number): Iterable<Entry> {
-  if (live.size === target.size - missing) return [];
-  const undeclared = missingKeys(live, keysOf(target));
-  return undeclared.size === 1 ? undeclared : [...live.keys()].filter((entry) => undeclared.has(entry));
+  const rowOf = (entry: Entry): EntryLine => {
+    const rules = declared.get(entry) ?? [];
+    return { list, entry, rules, declared: rules.length > 0, shown: live.has(entry), recorded: owned.get(entry) };
+  };
+  // The status shows removals in the order of the list. Usually a list contains only declared entries.
+  const undeclared =
+    live.size === declared.size - missing.size ? new Set<Entry>() : missingKeys(live, keysOf(declared));
+  const isShort = undeclared.size <= 1 && leftOut.size === 0;
+  for (const entry of isShort ? undeclared : live.keys()) {
+    if (isShort || undeclared.has(entry) || leftOut.has(entry)) yield rowOf(entry);
+  }
+  for (const entry of entriesToUpdate(owned, declared, owners)) {
+    if (declared.has(entry) === live.has(entry) && !(live.has(entry) && leftOut.has(entry))) yield rowOf(entry);
+  }
+  const adopting = [...rulesIn(declared)].filter(({ rule }) => asksToAdopt(rule.meta));
+  const unowned = adopting.flatMap(({ entries }) =>
+    [...entries].filter((entry) => live.has(entry) && !owned.has(entry)),
+  );
+  for (const entry of new Set(unowned)) yield rowOf(entry);
 }
 
 interface SortedRemovals {
@@ -185,7 +205,7 @@ interface SortedRemovals {
 
 interface SortBasis {
   readonly rules: readonly CompiledRule[];
-  readonly target: WantedEntries;
+  readonly target: Iterable<Entry>;
   readonly leftOut: ReadonlySet<Entry>;
   readonly owned: ReadonlyMap<Entry, OwnedEntry>;
 }
@@ -197,7 +217,7 @@ function sortRemovals(removals: readonly Entry[], { rules, target, leftOut, owne
   const weights = new Map<Entry, number>();
   const linesOf = (entry: Entry): number => owned.get(entry)?.lines ?? 1;
   const isMerging = rules.some(({ lines }) => lines.size > 0) || removals.some((entry) => linesOf(entry) > 1);
-  const covering = isMerging ? new NetworkIndex(target.keys()) : undefined;
+  const covering = isMerging ? new NetworkIndex(target) : undefined;
   // An entry that was never merged, and that no rule declares, counts even inside a declared one, as without merging.
   const isWritten = (entry: Entry): boolean => rules.some((rule) => (rule.written ?? rule.entries).has(entry));
   for (const entry of removals) {

@@ -10,18 +10,20 @@ import { approvalAnnotation } from "../../model/approval-annotation.ts";
 import type { ListName } from "../../model/declared.ts";
 import { listNames } from "../../model/declared.ts";
 import type { Entry } from "../../address/entry.ts";
-import { type EntryOwners, lastDeclaredBy, unknownOwners } from "../../model/entry-owners.ts";
+import { type EntryOwners, unknownOwners } from "../../model/entry-owners.ts";
 import { finished } from "../../model/finished.ts";
-import type { Inventory, Refusal } from "../../model/inventory.ts";
+import type { Inventory, OwnedEntry, Refusal } from "../../model/inventory.ts";
 import type { Adoption, Operation } from "../../model/operation.ts";
 import { partOf } from "../../model/operation.ts";
+import { withChanges } from "../../model/overlaid-map.ts";
 import { nameKey } from "../../model/resource.ts";
 import type { DesiredState } from "./desired.ts";
 import { existingRulesOf } from "./desired.ts";
 import type { ListSummary } from "./progress.ts";
 import { summarizeLists } from "./progress.ts";
 import { countsOverTime } from "./counted-removals.ts";
-import { draftList, type ListDraft } from "./list-draft.ts";
+import { type Decided, draftList, type ListDraft } from "./list-draft.ts";
+import { fullList } from "../decisions.ts";
 import type { Broken } from "../lists/compiled-rule.ts";
 import type { Contested } from "../lists/disputes.ts";
 import { contestedNow } from "../lists/disputes.ts";
@@ -32,14 +34,15 @@ import { orderForRoom } from "../lists/room.ts";
 import type { RemoveEntry } from "../lists/urgent-removals.ts";
 import { orderWrites, urgencyAmong } from "../lists/urgent-removals.ts";
 import type { OriginPlan } from "../origins/origin-plan.ts";
-import { originRemovals, planOrigins } from "../origins/origin-plan.ts";
-import type { ListOwnership } from "../lists/ownership.ts";
-import { asksToAdopt, ownEntries } from "../lists/ownership.ts";
+import { decideOrigins, planOrigins } from "../origins/origin-plan.ts";
+import { asksToAdopt } from "../lists/ownership.ts";
 import { refusalsByOperation, withoutEnded } from "../lists/refusals.ts";
-import type { HeldRemovals, RemovalDecision } from "../lists/removal-guard.ts";
+import type { HeldRemoval, HeldRemovals, RemovalDecision } from "../lists/removal-guard.ts";
 import { decideRemovals, hasEnded, isSameApproval, restoredInventory } from "../lists/removal-guard.ts";
 
 export interface Plan {
+  /** What was decided about each row whose columns disagree. */
+  readonly outcomes: Readonly<Record<ListName, readonly Decided[]>>;
   /** In the order of execution. */
   readonly operations: readonly Operation[];
   /** The operations that `Observe` prevents. */
@@ -93,43 +96,41 @@ export function* planInSlices(input: PlanInput): Generator<undefined, Plan> {
   const existingRules = existingRulesOf(desired.rules.map(({ rule }) => rule));
   const { restored, isAccepted } = checkVersion(input);
   const obstacle = desired.unconfirmed ?? restored;
+  const annotation = desired.instance.meta.annotations[approvalAnnotation];
+  const mayRemove = obstacle === undefined || (obstacle.hash !== undefined && obstacle.hash === annotation);
+  const offOn = whyOff(desired);
   yield;
-  const drafting = { ...input, contested, refusals, existingRules };
+  const drafting = { ...input, contested, refusals, existingRules, offOn, mayForget: mayRemove };
   const blocklist = draftList("blocklist", drafting);
   yield;
   const drafts = { blocklist, allowlist: draftList("allowlist", drafting) };
   yield;
-  const originsInput = {
-    wanted: desired.origins,
-    owned: inventory.origins,
-    observed,
-    refusals,
-    existing: new Set(desired.compiledOrigins.map(({ origin }) => nameKey(origin.meta))),
-    nowMs,
-  };
+  const originsInput = originsIn(input, refusals, { off: offOn("origins"), mayRemove });
+  const originRows = decideOrigins(originsInput);
   const decision = decideRemovals(
-    { ...removalRequests(drafts, input, existingRules), origins: originRemovals(originsInput) },
+    { ...removalRequests(drafts, input, existingRules), origins: originRows.removals },
     desired.removalGuards,
     { windowMs: desired.instance.removalWindowMs, nowMs },
-    desired.instance.meta.annotations[approvalAnnotation],
+    annotation,
     inventory,
     obstacle,
   );
   yield;
-  const origins = planOrigins({ ...originsInput, mayRemove: decision.mayRemove });
-  const split = splitByPolicy(input, drafts, decision, origins);
+  const origins = planOrigins(originRows, originsInput);
+  const split = splitByPolicy(input, drafts, decision, origins, offOn);
   yield;
-  const fitting = eachList((list) => withoutRoomFor(split.noRoom, list, drafts[list]));
-  const next = nextInventory(input, fitting, { ...split, decision, origins, existingRules, isAccepted });
+  const leftOut = eachList((list) => withoutRoom(split.noRoom, list, drafts[list]));
+  const next = nextInventory(input, drafts, { offOn, leftOut, decision, origins, isAccepted });
   yield;
   return {
+    outcomes: eachList((list) => outcomesOf(drafts[list], leftOut[list], decision.held?.removals[list] ?? [])),
     operations: split.operations,
     observedOnly: split.observedOnly,
     lists: summarizeLists(observed, next.inventory, split.operations, {
       held: decision.held,
-      overflowOn: (list) => fitting[list].leftOut.size,
+      overflowOn: (list) => leftOut[list].size,
     }),
-    leftOut: eachList((list) => fitting[list].leftOut),
+    leftOut,
     waiting: eachList((list) => drafts[list].waiting),
     adoptions: next.adoptions,
     held: decision.held,
@@ -142,6 +143,15 @@ export function* planInSlices(input: PlanInput): Generator<undefined, Plan> {
     onlyOwnersChanged: next.change === "Owners",
     lookAgainMs: next.lookAgainMs,
   };
+}
+
+function originsIn(
+  { desired, observed, inventory, nowMs }: PlanInput,
+  refusals: Plan["refusals"],
+  how: { readonly off: string | undefined; readonly mayRemove: boolean },
+) {
+  const existing = new Set(desired.compiledOrigins.map(({ origin }) => nameKey(origin.meta)));
+  return { wanted: desired.origins, owned: inventory.origins, observed, refusals, existing, nowMs, ...how };
 }
 
 function removalRequests(
@@ -200,7 +210,6 @@ interface Split {
   readonly observedOnly: readonly Operation[];
   /** Additions that no removal of this plan makes room for: those that would are on hold, refused or contested. */
   readonly noRoom: readonly AddEntry[];
-  readonly writesTo: (part: ListName | "origins") => boolean;
 }
 
 function splitByPolicy(
@@ -208,12 +217,10 @@ function splitByPolicy(
   drafts: Readonly<Record<ListName, ListDraft>>,
   decision: RemovalDecision,
   origins: OriginPlan,
+  offOn: OffOn,
 ): Split {
   const { desired, observed, inventory } = input;
-  const { policies, suspend } = desired.instance;
-  const writesTo = (part: ListName | "origins"): boolean =>
-    policies[part] !== "Observe" && !suspend && desired.instanceFaults.length === 0;
-  const removals = listNames.flatMap((list) => removalsOf(list, input, drafts[list], decision));
+  const removals = listNames.flatMap((list) => removalsOf(list, observed, drafts[list], decision));
   const replaced = decision.mayRemove ? listNames.flatMap((list) => replacedOn(list, observed, drafts[list])) : [];
   const basis = { rules: desired.rules, owned: inventory.entries.blocklist };
   const adds = orderAdds([...drafts.allowlist.adds, ...drafts.blocklist.adds], urgencyAmong(removals, basis));
@@ -223,41 +230,53 @@ function splitByPolicy(
   }));
   const { writes, noRoom } = orderForRoom([...orderWrites(adds, removals, basis), ...replaced], rooms);
   const all: readonly Operation[] = [...origins.operations, ...writes];
-  if (([...listNames, "origins"] as const).every(writesTo)) {
-    return { operations: all, observedOnly: [], noRoom, writesTo };
+  if (([...listNames, "origins"] as const).every((part) => offOn(part) === undefined)) {
+    return { operations: all, observedOnly: [], noRoom };
   }
   const operations: Operation[] = [];
   const observedOnly: Operation[] = [];
-  for (const operation of all) (writesTo(partOf(operation)) ? operations : observedOnly).push(operation);
-  return { operations, observedOnly, noRoom, writesTo };
+  for (const operation of all) (offOn(partOf(operation)) === undefined ? operations : observedOnly).push(operation);
+  return { operations, observedOnly, noRoom };
 }
 
-/** Additions without room are not recorded: they may never be sent. */
-function withoutRoomFor(noRoom: readonly AddEntry[], list: ListName, draft: ListDraft): ListDraft {
-  const entries = new Set(noRoom.flatMap((add) => (add.list === list ? [add.entry] : [])));
-  if (entries.size === 0) return draft;
-  const adds = draft.adds.filter(({ entry }) => !entries.has(entry));
-  return { ...draft, adds, leftOut: new Set([...draft.leftOut, ...entries]) };
+type OffOn = (part: ListName | "origins") => string | undefined;
+
+/** Why a part of the WAF is not written to; undefined if it is. */
+function whyOff({ instance: { policies, suspend }, instanceFaults }: DesiredState): OffOn {
+  const ofAll = suspend ? "spec.suspend is true" : instanceFaults[0];
+  return (part) => ofAll ?? (policies[part] === "Observe" ? "the policy is Observe" : undefined);
+}
+
+/** The entries that the list has no room for, including those that no removal makes room for. */
+function withoutRoom(noRoom: readonly AddEntry[], list: ListName, { leftOut }: ListDraft): ReadonlySet<Entry> {
+  const entries = noRoom.flatMap((add) => (add.list === list ? [add.entry] : []));
+  return entries.length === 0 ? leftOut : new Set([...leftOut, ...entries]);
+}
+
+/** With what only the whole list decides. */
+function outcomesOf(
+  { rows }: ListDraft,
+  leftOut: ReadonlySet<Entry>,
+  held: readonly HeldRemoval[],
+): readonly Decided[] {
+  if (leftOut.size === 0 && held.length === 0) return rows;
+  const holding = new Set(held.map(({ entry }) => entry));
+  return rows.map(({ line, outcome }) => {
+    if (holding.has(line.entry)) return { line, outcome: { kind: "Held", reason: "too much would be removed" } };
+    const hasNoRoom = outcome.kind === "Add" && leftOut.has(line.entry);
+    return { line, outcome: hasNoRoom ? { kind: "NoRoom", reason: fullList } : outcome };
+  });
 }
 
 function removalsOf(
   list: ListName,
-  { desired, observed, inventory }: PlanInput,
-  { leftOut }: ListDraft,
+  observed: Observed,
+  { reasons }: ListDraft,
   decision: RemovalDecision,
 ): readonly RemoveEntry[] {
-  const isExclusive = desired.instance.policies[list] === "Exclusive";
-  const reasonOf = (entry: Entry): string => {
-    if (leftOut.has(entry)) return "the list has no room for it";
-    const record = inventory.entries[list].get(entry);
-    if (isExclusive || record === undefined) return "declared by no rule, and the policy is Exclusive";
-    const how = record.manner === "Adopted" ? "adopted" : "added";
-    const former = lastDeclaredBy(record.owners);
-    return `${how} by wafsync, and no rule declares it any longer${former === "" ? "" : `; ${former}`}`;
-  };
   return [...decision.allowed[list]]
     .toSorted()
-    .flatMap((entry) => removalsOfEntry(list, entry, observed, reasonOf(entry)));
+    .flatMap((entry) => removalsOfEntry(list, entry, observed, reasons.get(entry) ?? ""));
 }
 
 /** Removals of entries whose addresses aggregated networks have. */
@@ -273,15 +292,6 @@ function removalsOfEntry(list: ListName, entry: Entry, observed: Observed, reaso
   return spellings.map((spelling): RemoveEntry => ({ kind: "RemoveEntry", list, entry, spelling, reason }));
 }
 
-function adoptionsOf(list: ListName, adopted: readonly Entry[], desired: DesiredState): Adoption[] {
-  return adopted.map((entry) => {
-    const rules = (desired.lists[list].get(entry) ?? []).flatMap(({ id, rule }) =>
-      asksToAdopt(rule.meta) ? [id] : [],
-    );
-    return { list, entry, rules };
-  });
-}
-
 /** A user accepts an inventory that was restored from a backup: then its version continues behind the one in the status. */
 function checkVersion({ desired, inventory, reportedVersion = 0 }: PlanInput) {
   const restored = restoredInventory(inventory.version, reportedVersion);
@@ -289,57 +299,42 @@ function checkVersion({ desired, inventory, reportedVersion = 0 }: PlanInput) {
   return isAccepted ? { restored: undefined, isAccepted } : { restored, isAccepted };
 }
 
-interface Decided extends Pick<Split, "writesTo"> {
+interface Basis {
+  readonly offOn: OffOn;
+  readonly leftOut: Plan["leftOut"];
   readonly isAccepted: boolean;
   readonly decision: RemovalDecision;
   readonly origins: OriginPlan;
-  readonly existingRules: ReadonlySet<string>;
 }
 
 function nextInventory(
-  { desired, observed, inventory, nowMs, countsRemovals = false }: PlanInput,
+  { desired, inventory, nowMs, countsRemovals = false }: PlanInput,
   drafts: Readonly<Record<ListName, ListDraft>>,
-  { writesTo, decision, origins, existingRules, isAccepted }: Decided,
+  { offOn, leftOut, decision, origins, isAccepted }: Basis,
 ): {
   readonly inventory: Inventory;
-  readonly change: ListOwnership["change"];
+  readonly change: RecordedList["change"];
   readonly adoptions: readonly Adoption[];
   readonly lookAgainMs: number | undefined;
 } {
-  const ownership = eachList((list): ListOwnership =>
-    writesTo(list)
-      ? ownEntries({
-          owned: inventory.entries[list],
-          wanted: drafts[list].whole,
-          observed: observed.lists[list],
-          adds: drafts[list].adds,
-          exclusive: desired.instance.policies[list] === "Exclusive",
-          existingRules,
-          unknownRules: desired.unknownRules,
-          mayForget: decision.mayRemove,
-          readAtMs: observed.readAtMs[list],
-          windowMs: desired.instance.consistencyWindowMs,
-          nowMs,
-        })
-      : { owned: inventory.entries[list], change: "None", adopted: [], lookAgainMs: undefined },
-  );
+  const recorded = eachList((list) => recordList(inventory.entries[list], drafts[list], leftOut[list]));
   const refusals = withoutEnded(inventory.refusals, nowMs);
-  const originChange = writesTo("origins") ? origins.change : "None";
+  const originChange = offOn("origins") === undefined ? origins.change : "None";
   const others =
     isAccepted || refusals !== inventory.refusals || !isSameApproval(decision.approval, inventory.approval);
   const allowed = eachList(
-    (list) => decision.record[list][countsRemovals && writesTo(list) ? "confirmed" : "unconfirmed"],
+    (list) => decision.record[list][countsRemovals && offOn(list) === undefined ? "confirmed" : "unconfirmed"],
   );
   const counts = listNames.some((list) => allowed[list] !== inventory.allowed[list]);
   const otherChange = others ? "Entries" : counts ? "Owners" : "None";
-  const changes = [ownership.blocklist.change, ownership.allowlist.change, originChange, otherChange];
-  const looks = listNames.flatMap((list) => ownership[list].lookAgainMs ?? []);
-  const lookAgainMs = looks.length === 0 ? undefined : Math.min(...looks);
+  const changes = [recorded.blocklist.change, recorded.allowlist.change, originChange, otherChange];
+  const missed = listNames.flatMap((list) => (offOn(list) === undefined ? (recorded[list].missedMs ?? []) : []));
+  const lookAgainMs = missed.length === 0 ? undefined : Math.min(...missed) + desired.instance.consistencyWindowMs;
   if (changes.every((change) => change === "None")) return { inventory, change: "None", adoptions: [], lookAgainMs };
   return {
     inventory: {
       ...inventory,
-      entries: eachList((list) => ownership[list].owned),
+      entries: eachList((list) => recorded[list].owned),
       origins: originChange === "None" ? inventory.origins : origins.owned,
       refusals,
       approval: decision.approval,
@@ -347,9 +342,48 @@ function nextInventory(
       allowed,
     },
     change: changes.includes("Entries") ? "Entries" : "Owners",
-    adoptions: listNames.flatMap((list) => adoptionsOf(list, ownership[list].adopted, desired)),
+    adoptions: listNames.flatMap((list) => adoptionsIn(drafts[list])),
     lookAgainMs,
   };
+}
+
+interface RecordedList {
+  /** The content of the inventory before the first operation of this plan. */
+  readonly owned: ReadonlyMap<Entry, OwnedEntry>;
+  /** `Owners`: the same entries are managed, but their owners have changed. */
+  readonly change: "None" | "Owners" | "Entries";
+  /** When the first of the missing entries was missing. */
+  readonly missedMs: number | undefined;
+}
+
+/** Additions without room are not recorded: they may never be sent. */
+function recordList(
+  owned: ReadonlyMap<Entry, OwnedEntry>,
+  { rows, records }: ListDraft,
+  leftOut: ReadonlySet<Entry>,
+): RecordedList {
+  const changes = new Map<Entry, OwnedEntry | undefined>();
+  let change: RecordedList["change"] = "None";
+  let missedMs: number | undefined;
+  for (const { line, outcome } of rows) {
+    const { entry, recorded: before } = line;
+    const after = records.after(line, leftOut.size > 0 && leftOut.has(entry) ? { kind: "NoRoom" } : outcome);
+    if (after?.missingSinceMs !== undefined)
+      missedMs = Math.min(missedMs ?? after.missingSinceMs, after.missingSinceMs);
+    if (after === before) continue;
+    changes.set(entry, after);
+    const isSame = before !== undefined && after !== undefined && before.missingSinceMs === after.missingSinceMs;
+    if (!isSame || before.sinceMs !== after.sinceMs) change = "Entries";
+    else if (change === "None") change = "Owners";
+  }
+  return { owned: withChanges(owned, changes), change, missedMs };
+}
+
+function adoptionsIn({ rows }: ListDraft): Adoption[] {
+  return rows.flatMap(({ line: { list, entry, rules }, outcome }) => {
+    if (outcome.kind !== "Adopt") return [];
+    return [{ list, entry, rules: rules.flatMap(({ id, rule }) => (asksToAdopt(rule.meta) ? [id] : [])) }];
+  });
 }
 
 function eachList<T>(make: (list: ListName) => T): Record<ListName, T> {

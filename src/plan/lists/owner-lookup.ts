@@ -5,7 +5,6 @@ import { writeOwners } from "../../model/entry-owners.ts";
 import type { Entry } from "../../address/entry.ts";
 import { ownerOfRule } from "../../model/rule-id.ts";
 import type { CompiledRule } from "./compiled-rule.ts";
-import { retainersIn } from "./retention.ts";
 import type { RulePart } from "./rule-entries.ts";
 
 export interface WantedBy {
@@ -56,7 +55,7 @@ export class OwnerLookup {
   #combinationOf(rules: readonly CompiledRule[]): Combination {
     const known = this.#combinations.get(rules);
     if (known !== undefined) return known;
-    const retainedBy = retainersIn(rules);
+    const retainedBy = joinRetainers(rules.flatMap(({ id, rule }) => (rule.deletionPolicy === "Retain" ? [id] : [])));
     const merged = rules.flatMap(({ lines }) => (lines.size === 0 ? [] : [lines]));
     const isSimple = merged.length === 0 && rules.every((rule) => rule.parts.length <= 1);
     const always = isSimple ? { owners: ownersOfAll(rules), retainedBy } : undefined;
@@ -104,4 +103,9 @@ function answerOf({ parts, merged, retainedBy, known }: Combination, entry: Entr
   const fresh = { owners: writeOwners(owners), retainedBy, ...(lines === 0 ? {} : { lines }) };
   known.set(key, fresh);
   return fresh;
+}
+
+/** The retaining rules as in a record; undefined if there are none. */
+export function joinRetainers(ids: readonly string[]): string | undefined {
+  return ids.length === 0 ? undefined : [...new Set(ids)].toSorted().join(",");
 }

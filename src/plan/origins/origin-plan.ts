@@ -1,22 +1,18 @@
-// Except for the primary, origins can't be read back: only the inventory records what wafsync added.
+// The plan of origins, by the same table of decisions as lists. Except for the primary, origins can't be read back: only the inventory
+// records what wafsync added. So one that the API accepted counts as shown while it is declared, and any recorded one when it is not.
 //
-// declared        inventory            primary?   then
-// -------------   ------------------   --------   ---------------------------------------------
-// Alternate       –                    no         add
-// Alternate       Alternate, added     any        nothing
-// Alternate       Alternate, unknown   no         add again: if the API refuses that, it counts as added, unconfirmed
-// Backup          Alternate            no         remove, then add (both recorded before the calls)
-// –               any                  no         remove (recorded as unknown before the call)
-// any             any                  yes        never removed or added again: waits
-//
-// An origin whose WafOrigin can't be read counts as declared. A removal on hold waits.
-import type { DeclaredOrigin, OriginType } from "../../model/declared.ts";
+// - A change of type is a removal, and then an addition: both are recorded before the calls.
+// - An origin whose outcome is unknown is added again: if the API refuses that, it counts as added, unconfirmed.
+// - A removal is recorded as unknown before the call.
+// - The primary is never removed or added.
+import type { DeclaredOrigin } from "../../model/declared.ts";
 import { unknownOwners, writeOwners } from "../../model/entry-owners.ts";
 import type { OwnedOrigin, Refusal } from "../../model/inventory.ts";
 import type { Operation } from "../../model/operation.ts";
 import { operationKey } from "../../model/operation.ts";
 import { nameKey } from "../../model/resource.ts";
 import type { Observed } from "../../model/observed.ts";
+import { type Context, decide, intends, type Line, type Outcome } from "../decisions.ts";
 import { asksToAdopt } from "../lists/ownership.ts";
 import { standingRefusal, versionOf } from "../lists/refusals.ts";
 import type { OriginRemoval } from "../lists/removal-guard.ts";
@@ -42,91 +38,116 @@ interface OriginsInput {
   readonly refusals: ReadonlyMap<string, Refusal>;
   /** `namespace/name` of every WafOrigin that exists. */
   readonly existing: ReadonlySet<string>;
+  readonly off: string | undefined;
+  /** Whether no obstacle prevents all removals. */
+  readonly mayRemove: boolean;
   readonly nowMs: number;
 }
 
-/** The origins to remove. */
-export function originRemovals(input: OriginsInput): OriginRemoval[] {
-  const { wanted, observed } = input;
-  const removals: OriginRemoval[] = [];
-  for (const [host, record] of sortedByHost(input.owned)) {
-    const declared = wanted.get(host);
-    if (declared?.type === record.type || sameHost(host, observed.primaryOrigin)) continue;
-    if (declared === undefined && isLeftBehind(record, input.existing)) continue;
-    const key = operationKey(removeOrigin(host, record.type, declared));
-    const version = declared === undefined ? "" : versionOf(declared);
-    if (standingRefusal(input.refusals, key, () => version, input.nowMs) !== undefined) continue;
-    removals.push({ host, owners: record.owners });
-  }
-  return removals;
+/** One origin of one type. */
+interface OriginLine extends Line {
+  readonly host: string;
+  readonly recorded: OwnedOrigin | undefined;
+  /** What is declared for the host, perhaps with another type. */
+  readonly origin: DeclaredOrigin | undefined;
 }
 
-/** @param input.mayRemove whether no removal is on hold */
-export function planOrigins(input: OriginsInput & { readonly mayRemove: boolean }): OriginPlan {
-  const { observed, wanted } = input;
-  const isPrimary = (host: string): boolean => sameHost(host, observed.primaryOrigin);
+export interface OriginRows {
+  /** Undeclared origins. */
+  readonly leaving: readonly (readonly [OriginLine, Outcome])[];
+  readonly declared: readonly (readonly [OriginLine, Outcome])[];
+  /** The origins to remove. */
+  readonly removals: readonly OriginRemoval[];
+}
+
+export function decideOrigins({ wanted, owned, ...input }: OriginsInput): OriginRows {
+  const context = contextOf(input);
+  const leaving = [...owned]
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+    .flatMap(([host, recorded]) => {
+      const origin = wanted.get(host);
+      if (origin?.type === recorded.type) return [];
+      const line = { host, recorded, origin, declared: false, shown: true };
+      return [[line, decide(line, context)] as const];
+    });
+  const changing = new Set(leaving.map(([{ host }]) => host));
+  const declared = [...wanted].flatMap(([host, origin]) => {
+    // A change of type removes first: the addition is planned once the inventory no longer contains the old type.
+    if (changing.has(host)) return [];
+    const recorded = owned.get(host);
+    const line = { host, recorded, origin, declared: true, shown: recorded?.addedAtMs !== undefined };
+    return [[line, decide(line, context)] as const];
+  });
+  const removals = leaving.flatMap(([{ host, recorded }, outcome]) =>
+    recorded !== undefined && intends(outcome, "Remove") ? [{ host, owners: recorded.owners }] : [],
+  );
+  return { leaving, declared, removals };
+}
+
+function contextOf(input: Omit<OriginsInput, "wanted" | "owned">): Context<OriginLine> {
+  const { observed, refusals, existing, off, mayRemove, nowMs } = input;
+  return {
+    off,
+    exclusive: false,
+    mayForget: mayRemove,
+    isUnread: false,
+    readAtMs: 0,
+    windowMs: 0,
+    // Its WafOrigin was deleted and retains it, and no other one declares the host.
+    isRetained: ({ recorded, origin }) =>
+      origin === undefined && recorded?.retainedBy !== undefined && !existing.has(recorded.retainedBy),
+    isAdopted: () => false,
+    hasRoom: () => true,
+    isPrimary: ({ host }) => sameHost(host, observed.primaryOrigin),
+    refusalsOf: (line, call) => {
+      const { origin } = line;
+      // A former refusal does not prevent an adoption.
+      if (call === "Add" && origin !== undefined && asksToAdopt(origin.meta)) return [];
+      const version = origin === undefined ? "" : versionOf(origin);
+      const operation = call === "Add" ? addOrigin(line) : removeOrigin(line);
+      const refusal = operation && standingRefusal(refusals, operationKey(operation), () => version, nowMs);
+      return refusal === undefined ? [] : [refusal];
+    },
+    contestedUntil: () => undefined,
+  };
+}
+
+/** What happens to the origins. While removals are on hold, those to remove stay as they are. */
+export function planOrigins({ leaving, declared }: OriginRows, { owned: before, mayRemove }: OriginsInput): OriginPlan {
   const removals: OriginOperation[] = [];
   const adds: OriginOperation[] = [];
   const owned = new Map<string, OwnedOrigin>();
   const waiting: string[] = [];
-  const refused = new Map<string, Refusal>();
-  const blockedBy = (operation: OriginOperation, version: string): boolean => {
-    const refusal = standingRefusal(input.refusals, operationKey(operation), () => version, input.nowMs);
-    if (refusal !== undefined) refused.set(operation.host, refusal);
-    return refusal !== undefined;
-  };
-
-  for (const [host, record] of sortedByHost(input.owned)) {
-    const declared = wanted.get(host);
-    if (declared?.type === record.type) continue;
-    if (declared === undefined && input.mayRemove && isLeftBehind(record, input.existing)) continue;
-    owned.set(host, record);
-    if (!input.mayRemove) continue;
-    if (isPrimary(host)) {
-      waiting.push(host);
-      continue;
-    }
-    const version = declared === undefined ? "" : versionOf(declared);
-    const removal = removeOrigin(host, record.type, declared);
-    if (blockedBy(removal, version)) continue;
+  for (const [line, outcome] of leaving) {
+    const { host, recorded } = line;
+    const removal = mayRemove && intends(outcome, "Remove") ? removeOrigin(line) : undefined;
+    if (recorded === undefined || (outcome.kind === "Release" && mayRemove)) continue;
     // Unknown from now on: if the process ends after the call, a host that is declared again must be added again.
-    owned.set(host, { ...record, addedAtMs: undefined });
-    removals.push(removal);
+    owned.set(host, removal === undefined ? recorded : { ...recorded, addedAtMs: undefined });
+    if (removal !== undefined) removals.push(removal);
+    if (outcome.kind === "Primary" && mayRemove) waiting.push(host);
   }
-  for (const [host, origin] of wanted) {
-    const before = input.owned.get(host);
-    const recorded = before?.type === origin.type ? before : undefined;
-    // A change of type removes first: the addition is planned once the inventory no longer contains the old type.
-    if (recorded?.addedAtMs !== undefined || isPrimary(host) || owned.has(host)) {
-      if (recorded !== undefined) owned.set(host, wantedBy(recorded, origin));
-      continue;
+  for (const [line, outcome] of declared) {
+    const { host, recorded, origin } = line;
+    const add = intends(outcome, "Add") ? addOrigin(line) : undefined;
+    if (origin === undefined) continue;
+    if (add !== undefined) {
+      owned.set(host, firstRecord(origin));
+      adds.push(add);
+    } else if (recorded !== undefined) {
+      owned.set(host, outcome.kind === "Refused" ? recorded : wantedBy(recorded, origin));
     }
-    const add = addOrigin(origin);
-    // A former refusal does not prevent an adoption.
-    if (!asksToAdopt(origin.meta) && blockedBy(add, versionOf(origin))) {
-      if (recorded !== undefined) owned.set(host, recorded);
-      continue;
-    }
-    owned.set(host, firstRecord(origin));
-    adds.push(add);
   }
+  const refused = [...leaving, ...declared].flatMap(([{ host }, { refusals = [] }]) =>
+    refusals.map((refusal) => [host, refusal] as const),
+  );
   return {
     operations: [...adds, ...removals],
     owned,
-    change: changeOf(input.owned, owned),
+    change: changeOf(before, owned),
     waitingForPrimary: waiting,
-    refused,
+    refused: new Map(refused),
   };
-}
-
-/** Sorted by name, because an inventory has no order. */
-function sortedByHost(owned: ReadonlyMap<string, OwnedOrigin>): (readonly [string, OwnedOrigin])[] {
-  return [...owned].toSorted(([a], [b]) => (a < b ? -1 : 1));
-}
-
-/** True if its WafOrigin was deleted and retains it. */
-function isLeftBehind({ retainedBy }: OwnedOrigin, existing: ReadonlySet<string>): boolean {
-  return retainedBy !== undefined && !existing.has(retainedBy);
 }
 
 /** Compares host names like DNS: ignores case and a trailing dot. */
@@ -135,18 +156,20 @@ export function sameHost(a: string, b: string): boolean {
   return plain(a) === plain(b);
 }
 
-function addOrigin(origin: DeclaredOrigin): OriginOperation {
+function addOrigin({ origin }: OriginLine): OriginOperation | undefined {
+  if (origin === undefined) return undefined;
   const ifThere = asksToAdopt(origin.meta) ? ", and adopted if it already exists" : "";
   const reason = `declared by WafOrigin ${nameKey(origin.meta)}${ifThere}`;
   return { kind: "AddOrigin", host: origin.host, type: origin.type, reason };
 }
 
-function removeOrigin(host: string, type: OriginType, declared: DeclaredOrigin | undefined): OriginOperation {
+function removeOrigin({ host, recorded, origin }: OriginLine): OriginOperation | undefined {
+  if (recorded === undefined) return undefined;
   const reason =
-    declared === undefined
+    origin === undefined
       ? "added by wafsync, and no WafOrigin declares it any longer"
-      : `to be added again as ${declared.type}, as declared by WafOrigin ${nameKey(declared.meta)}`;
-  return { kind: "RemoveOrigin", host, type, reason };
+      : `to be added again as ${origin.type}, as declared by WafOrigin ${nameKey(origin.meta)}`;
+  return { kind: "RemoveOrigin", host, type: recorded.type, reason };
 }
 
 function firstRecord(origin: DeclaredOrigin): OwnedOrigin {

@@ -44,11 +44,14 @@ function forgotten({ instance, rules, observed: shown, inventory }: World): Worl
 }
 
 /** Ignores the insertion order of maps, which has no meaning. */
-function decisions({ inventory, refusals, adoptions, ...rest }: Plan): unknown {
+function decisions({ inventory, refusals, adoptions, outcomes, ...rest }: Plan): unknown {
   const { entries } = inventory;
   const lists = { blocklist: new Map(entries.blocklist), allowlist: new Map(entries.allowlist) };
   const adopted = adoptions.map(({ list, entry, rules }) => `${list} ${entry} ${rules.join(" ")}`).toSorted();
-  return { ...rest, adopted, refusals, inventory: { ...inventory, entries: lists } };
+  const decided = [...outcomes.blocklist, ...outcomes.allowlist].map(
+    ({ line: { list, entry }, outcome: { kind, reason } }) => `${list} ${entry} ${kind} ${reason}`,
+  );
+  return { ...rest, decided: decided.toSorted(), adopted, refusals, inventory: { ...inventory, entries: lists } };
 }
 
 /** The list after the operations of the plan, as produced by the ledger and the next read. */

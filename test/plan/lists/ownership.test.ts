@@ -25,19 +25,6 @@ describe("An entry", () => {
     });
   });
 
-  test("that was on the list before any rule declared it is unmanaged, and stays when the rule is deleted", () => {
-    expect(outcome({ gathered: { rules: [blocking("a", [one])] }, observed: { blocklist: [one] } })).toStrictEqual({
-      operations: [],
-      owned: {},
-    });
-    expect(outcome({ observed: { blocklist: [one] } })).toStrictEqual({ operations: [], owned: {} });
-  });
-
-  test("that a rule adopts becomes managed", () => {
-    const situation = { gathered: { rules: [blocking("a", [one], adopt)] }, observed: { blocklist: [one] } };
-    expect(outcome(situation)).toStrictEqual({ operations: [], owned: { [one]: undefined } });
-  });
-
   test("that no rule declares any longer is removed in every spelling that the list shows", () => {
     const situation = { observed: { blocklist: [`${one}/32`, "192.0.2.9", one] }, inventory: { blocklist: [one] } };
     expect(outcome(situation)).toStrictEqual({
@@ -121,20 +108,6 @@ describe("An entry", () => {
       expect(recorded({ inventory: ahead }).record).toStrictEqual(missing);
     });
   });
-
-  test("that is managed but missing is added again while a rule declares it", () => {
-    const situation = { gathered: { rules: [blocking("a", [one])] }, inventory: { blocklist: [one] } };
-    expect(outcome(situation).operations).toStrictEqual([`blocklist +${one}`]);
-  });
-
-  test("that is already managed changes nothing in the inventory", () => {
-    const plan = planOf({
-      gathered: { rules: [blocking("a", [one])] },
-      observed: { blocklist: [one] },
-      inventory: { blocklist: [ownedBy(one, ["edge/a"])] },
-    });
-    expect(plan.inventoryChanged).toBe(false);
-  });
 });
 
 describe("The owners of an entry", () => {
@@ -202,11 +175,6 @@ describe("deletionPolicy Retain", () => {
       inventory: { blocklist: [[one, "edge/a"] as const] },
     };
     expect(outcome(deleting).owned).toStrictEqual({ [one]: undefined });
-  });
-
-  test("keeps the entry of a deleted rule, which is then unmanaged", () => {
-    const situation = { observed: { blocklist: [one] }, inventory: { blocklist: [[one, "edge/a"] as const] } };
-    expect(outcome(situation)).toStrictEqual({ operations: [], owned: {} });
   });
 
   test("keeps the entry of a deleted rule even if another rule declares it and is deleted later", () => {

@@ -69,21 +69,21 @@ export const listMutations: readonly Mutation[] = [
       "undefined : this.ports.clock.monotonicMs(); → undefined : this.ports.clock.nowMs();",
   }),
   ...breaks("src/plan/instance/plan.ts", "test/reconcile/converge/safety.test.ts", {
-    "removals are counted before their calls": "countsRemovals && writesTo(list) → countsRemovals && nowMs < 0",
-    "a guard that can't be parsed stops all writes": "!suspend && desired.instanceFaults.length === 0; → !suspend;",
+    "removals are counted before their calls":
+      "countsRemovals && offOn(list) === undefined → countsRemovals && nowMs < 0",
+    "a guard that can't be parsed stops all writes": ": instanceFaults[0]; → : undefined;",
   }),
   ...breaks("src/plan/instance/plan.ts", "test/reconcile/converge/aggregate.test.ts", {
-    "an entry that is evicted from a full list stays recorded":
-      "wanted: drafts[list].whole, → wanted: drafts[list].target,",
     "an addition that waits for removals on hold is reported and not recorded":
-      "if (entries.size === 0) return draft; → if (entries.size >= 0) return draft;",
+      "return entries.length === 0 ? leftOut → return entries.length >= 0 ? leftOut",
     "the entries that replace a merged one are added before it is removed":
       "orderForRoom([...orderWrites(adds, removals, basis), ...replaced], rooms) → orderForRoom([...replaced, ...orderWrites(adds, removals, basis)], rooms)",
   }),
   ...breaks("src/plan/instance/plan.ts", "simulation", {
-    "with `Observe`, wafsync writes nothing": 'policies[part] !== "Observe" && !suspend → !suspend',
+    "with `Observe`, wafsync writes nothing":
+      'policies[part] === "Observe" ? → policies[part] === "Exclusive" && policies[part] === "Observe" ?',
     "wafsync writes nothing for a suspended instance":
-      'policies[part] !== "Observe" && !suspend → policies[part] !== "Observe"',
+      'suspend ? "spec.suspend is true" → suspend && instanceFaults.length > 0 ? "spec.suspend is true"',
   }),
   ...breaks("src/reconcile/converge/finish.ts", "test/reconcile/converge/release.test.ts", {
     "the deletion of an instance waits at most ten minutes":
@@ -166,36 +166,53 @@ export const listMutations: readonly Mutation[] = [
     "a broken reference of a `WafOrigin` keeps its origin":
       "for (const [host, { origin }] of recalled) wanted.set(host, origin); →",
   }),
-  ...breaks("src/plan/instance/list-draft.ts", "test/plan/instance/remembered.test.ts", {
+  ...breaks("src/plan/decisions.ts", "test/plan/decisions.test.ts", {
+    "row 1 of the table of decisions": '"declared shown recorded": inSync, → "declared shown recorded": nothing,',
+    "row 2 of the table of decisions": '"declared shown -": foreign, → "declared shown -": nothing,',
+    "row 3 of the table of decisions": '"declared - recorded": add, → "declared - recorded": nothing,',
+    "row 4 of the table of decisions": '"declared - -": add, → "declared - -": nothing,',
+    "row 5 of the table of decisions": '"- shown recorded": remove, → "- shown recorded": nothing,',
+    "row 6 of the table of decisions": '"- shown -": others, → "- shown -": nothing,',
+    "row 7 of the table of decisions": '"- - recorded": forget, → "- - recorded": nothing,',
+    "entries that a deleted rule retains become unmanaged, even if another rule declares them":
+      "if (isReleased(line, context)) { → if (isReleased(line, context) && !line.declared) {",
+    "entries that a deleted rule retains stay on the list":
+      "if (!context.exclusive && context.isRetained(line)) return released; → if (context.exclusive && context.isRetained(line)) return released;",
+    "a full list evicts entries":
+      'insteadOf("Remove", line, context, fullList);\n} → { kind: "InSync", reason: fullList };\n}',
+  }),
+  ...breaks("src/plan/decisions.ts", "test/plan/instance/remembered.test.ts", {
     "unrecorded entries stay on an Exclusive list while something can't be read":
-      "const kept = unread[list] === undefined ? [] : all.filter(isUnknown); → const kept = unread[list] === null ? all.filter(isUnknown) : [];",
+      "if (!context.isUnread || !isUnknown) return undefined; → if (context.isUnread || !isUnknown) return undefined;",
+  }),
+  ...breaks("src/plan/decisions.ts", "simulation", {
+    "`Additive` removes only managed entries":
+      "return context.exclusive ? remove(line, context) : → return context.exclusive || !context.exclusive ? remove(line, context) :",
+    "an entry that is missing from only one read stays in the record":
+      "windowMs === 0 || (sinceMs → windowMs >= 0 || (sinceMs",
+  }),
+  ...breaks("src/plan/decisions.ts", "test/plan/lists/ownership.test.ts", {
+    "an entry is deleted from the record only by a read after `consistencyWindow`":
+      "readAtMs - sinceMs >= windowMs → readAtMs - sinceMs >= 0",
+  }),
+  ...breaks("src/plan/lists/ownership.ts", "test/reconcile/converge/aggregate.test.ts", {
+    "an entry that is evicted from a full list stays recorded":
+      'if (left === undefined) return kind → if (left === undefined || kind === "NoRoom") return kind',
   }),
   ...breaks("src/plan/lists/ownership.ts", "simulation", {
-    "`Additive` removes only managed entries":
-      "record !== undefined && !isRetained(record, existingRules, unknownRules); → record?.retainedBy === undefined;",
-    "only entries that are missing from the list are deleted from the record":
-      "if (isLeft(before, rules !== undefined) || (isMissing && wasMissing(before))) { → if (isLeft(before, rules !== undefined) || rules === undefined) {",
-    "an entry that is missing from only one read stays in the record":
-      "windowMs === 0 || (missingSinceMs → windowMs >= 0 || (missingSinceMs",
     "only an annotated rule adopts entries":
       "return meta.annotations[adoptAnnotation] === \"true\"; → return meta.name !== '';",
   }),
   ...breaks("src/plan/lists/ownership.ts", "test/plan/lists/ownership.test.ts", {
     "a read that missed an entry is not its own confirmation, even if the clock was set back":
-      "Math.max(nowMs, readAtMs)); → nowMs);",
-    "entries that a deleted rule retains stay on the list":
-      "record !== undefined && !isRetained(record, existingRules, unknownRules); → record !== undefined;",
-    "entries that a deleted rule retains become unmanaged, even if another rule declares them":
-      "mayForget && (isDeclared || !input.exclusive) && isRetained( → mayForget && !isDeclared && !input.exclusive && isRetained(",
-    "an entry is deleted from the record only by a read after `consistencyWindow`":
-      "readAtMs - missingSinceMs >= windowMs → readAtMs - missingSinceMs >= 0",
+      "Math.max(nowMs, context.readAtMs); → nowMs;",
   }),
   ...breaks("src/plan/origins/origin-plan.ts", "test/reconcile/converge/adoption.test.ts", {
     "a former refusal does not prevent the adoption of an origin":
-      "if (!asksToAdopt(origin.meta) && blockedBy(add → if (blockedBy(add",
+      'if (call === "Add" && origin !== undefined && asksToAdopt(origin.meta)) return []; →',
   }),
-  ...breaks("src/plan/origins/origin-plan.ts", "test/plan/origins/origin-plan.test.ts", {
-    "the primary origin is never removed": "waiting.push(host);\n      continue; → waiting.push(host);",
+  ...breaks("src/plan/decisions.ts", "test/plan/origins/origin-plan.test.ts", {
+    "the primary origin is never removed": "= [primary, off, sourceBroken, → = [off, sourceBroken,",
   }),
   ...breaks("src/reconcile/converge/apply-plan.ts", "simulation", {
     "a fresh read comes before removals":
@@ -294,15 +311,14 @@ export const listMutations: readonly Mutation[] = [
   }),
   ...breaks("src/plan/instance/list-draft.ts", "simulation", {
     "declared entries are never removed":
-      "const undeclared = missingKeys(live, keysOf(target)); → const undeclared = new Set(live.keys());",
+      "declared: rules.length > 0, shown: live.has(entry) → declared: false, shown: live.has(entry)",
   }),
   ...breaks("src/plan/instance/list-draft.ts", "test/reconcile/converge/aggregate.test.ts", {
     "a removal waits while the API rejects an entry that shares addresses with it":
       "waitsFor?.overlaps(entry) !== undefined; → waitsFor?.overlaps(entry) === null;",
   }),
-  ...breaks("src/plan/lists/retention.ts", "test/plan/lists/ownership.test.ts", {
-    "all rules that retain an entry are recorded":
-      'return joined(rules.flatMap(({ id, rule }) => (rule.deletionPolicy === "Retain" ? [id] : []))); → return rules.find(({ rule }) => rule.deletionPolicy === "Retain")?.id;',
+  ...breaks("src/plan/lists/owner-lookup.ts", "test/plan/lists/ownership.test.ts", {
+    "all rules that retain an entry are recorded": '[...new Set(ids)].toSorted().join(","); → ids[0];',
   }),
   ...breaks("src/reconcile/converge/run.ts", "simulation", {
     "the inventory is saved before the calls":
