@@ -45,12 +45,9 @@ export class HistoryKeeper implements HistoryPort {
   }
 
   note(instance: ObjectName, events: readonly HistoryEvent[]): void {
-    const key = nameKey(instance);
-    const waiting = this.#waiting.get(key) ?? { instance, events: [] };
-    this.#waiting.set(key, waiting);
+    const waiting = this.#waitingOf(instance);
     for (const event of events) waiting.events.push(event);
-    this.#count += events.length;
-    if (this.#count > waitingMax) this.#drop();
+    this.#added(events.length);
     this.#cancel ??= this.#clock.schedule(this.#delayMs(), () => {
       this.#cancel = undefined;
       void this.flush();
@@ -80,7 +77,10 @@ export class HistoryKeeper implements HistoryPort {
       const problem = await this.#store.append(instance, joinEvents(events));
       if (problem === undefined) continue;
       this.#onProblem(problem);
-      this.#keep(instance, events);
+      // They are retried with the next events.
+      const waiting = this.#waitingOf(instance);
+      waiting.events = [...events, ...waiting.events];
+      this.#added(events.length);
     }
     for (const [key, { instance, former }] of this.#continued) {
       const problem = await this.#store.takeOver(instance, former);
@@ -89,16 +89,15 @@ export class HistoryKeeper implements HistoryPort {
     }
   }
 
-  /** Keeps events that could not be stored, to retry them with the next events. */
-  #keep(instance: ObjectName, events: readonly HistoryEvent[]): void {
+  #waitingOf(instance: ObjectName): Waiting {
     const waiting = this.#waiting.get(nameKey(instance)) ?? { instance, events: [] };
-    waiting.events = [...events, ...waiting.events];
     this.#waiting.set(nameKey(instance), waiting);
-    this.#count += events.length;
-    if (this.#count > waitingMax) this.#drop();
+    return waiting;
   }
 
-  #drop(): void {
+  /** Drops the oldest events if there are too many. */
+  #added(count: number): void {
+    this.#count += count;
     for (const [key, waiting] of this.#waiting) {
       if (this.#count <= waitingMax) return;
       const dropped = Math.min(waiting.events.length, this.#count - waitingMax);

@@ -5,15 +5,14 @@
 //                                                      └─── failed, after a while ──┘
 //
 // Each call is recorded before it is made. Clearing twice is harmless, so a clear with an unknown outcome is repeated.
+import { type BackOff, exponentialMs } from "../async/back-off.ts";
 import type { DeclaredCacheClear, Grant } from "../model/declared.ts";
 import type { HandledTrigger } from "../model/inventory.ts";
 import type { WafFault } from "../model/waf-result.ts";
 
-/** The delay before the second attempt; it doubles with each further one. */
-const retryBaseMs = 2_000;
-const retryMsMax = 60_000;
+const retries: BackOff = { baseMs: 2_000, maxMs: 60_000 };
 /** The pause after a rate limit without `Retry-After`. */
-const rateLimitedMs = 10_000;
+export const rateLimitedMs = 10_000;
 
 /** Represents a missing `spec.trigger`. */
 const noTrigger = "";
@@ -142,8 +141,7 @@ function startOf(record: ClearRecord | undefined, nowMs: number): number {
  */
 function nextAttemptMs(record: ClearRecord | undefined, nowMs: number): number {
   if (record?.lastAttemptMs === undefined || record.attempts === 0) return nowMs;
-  const delayMs = Math.min(retryMsMax, retryBaseMs * 2 ** Math.min(record.attempts - 1, 10));
-  return Math.min(record.lastAttemptMs, nowMs) + delayMs;
+  return Math.min(record.lastAttemptMs, nowMs) + exponentialMs(retries, record.attempts);
 }
 
 /** The record after a decision. A decision to call changes it only through `withAttempt`. */

@@ -25,6 +25,7 @@ import {
   decideCacheClear,
   guestNotBeforeMs,
   handledBy,
+  rateLimitedMs,
   recordAfter,
   withAttempt,
   withHandled,
@@ -36,8 +37,6 @@ import { cacheClearStatus } from "./status.ts";
 
 /** Calls for one instance are at least this far apart, so that objects created one after another share the second call. */
 const callIntervalMs = 2_000;
-/** How long to wait after a rate-limited call for rollouts whose response does not say how long. */
-const rateLimitedMs = 10_000;
 const workloadsNamedMax = 5;
 
 interface ClearSituation {
@@ -146,10 +145,7 @@ export class CacheClears implements RunHooks {
     const { gathered, nowMs } = scene;
     const memory = this.#memory;
     const handledByName = new Map(scene.handled.map((item) => [item.cacheClear, item]));
-    const groups = { due: [], waiting: [], finished: [], outlived: [] } as Record<
-      "due" | "waiting" | "finished" | "outlived",
-      DeclaredCacheClear[]
-    >;
+    const groups: Record<Group, DeclaredCacheClear[]> = { due: [], waiting: [], finished: [], outlived: [] };
     const handled: HandledTrigger[] = [];
     let nextMs: number | undefined;
     memory.keepOnly(gathered.cacheClears);
@@ -169,12 +165,12 @@ export class CacheClears implements RunHooks {
       });
       const record = recordAfter(decision, { clear, record: before, nowMs });
       memory.keep(clear, record);
-      const group = groupOf(decision);
+      const { group, nextMs: ownMs } = consequencesOf(clear, decision, nowMs);
       if (group !== undefined) groups[group].push(clear);
       if (group === "finished") emitFinish(status, clear, record);
       const done = handledBy(name, record);
       if (done !== undefined) handled.push(done);
-      nextMs = earliest(nextMs, nextDecisionMs(clear, decision, nowMs));
+      nextMs = earliest(nextMs, ownMs);
     }
     return { ...groups, due: groups.due.toSorted((a, b) => byAge(a.meta, b.meta)), handled, nextMs };
   }
@@ -347,36 +343,27 @@ function attachmentOf({ meta }: DeclaredCacheClear, { instance, namespaceLabels 
   return decideAttachment(instance, "WafCacheClear", meta.namespace, namespaceLabels.get(meta.namespace));
 }
 
-function groupOf({ decision }: ClearDecision): "due" | "waiting" | "finished" | "outlived" | undefined {
-  switch (decision) {
-    case "Due":
-      return "due";
-    case "Wait":
-      return "waiting";
-    case "AlreadyHandled":
-    case "Fail":
-      return "finished";
-    case "Delete":
-      return "outlived";
-    case "Finished":
-    case "Suspended":
-      return undefined;
-  }
-}
+type Group = "due" | "waiting" | "finished" | "outlived";
 
-function nextDecisionMs(clear: DeclaredCacheClear, decision: ClearDecision, nowMs: number): number | undefined {
+/** The group of the object after the decision, and when the next one changes without a change of the object. */
+function consequencesOf(
+  { ttlAfterFinishedMs }: DeclaredCacheClear,
+  decision: ClearDecision,
+  nowMs: number,
+): { readonly group?: Group; readonly nextMs?: number | undefined } {
   switch (decision.decision) {
     case "Due":
-      return nowMs;
+      return { group: "due", nextMs: nowMs };
     case "Wait":
-      return decision.untilMs;
+      return { group: "waiting", nextMs: decision.untilMs };
     case "Finished":
-      return decision.deleteAtMs;
+      return { nextMs: decision.deleteAtMs };
     case "AlreadyHandled":
     case "Fail":
-      return clear.ttlAfterFinishedMs === undefined ? undefined : nowMs + clear.ttlAfterFinishedMs;
+      return { group: "finished", nextMs: ttlAfterFinishedMs === undefined ? undefined : nowMs + ttlAfterFinishedMs };
     case "Delete":
+      return { group: "outlived" };
     case "Suspended":
-      return undefined;
+      return {};
   }
 }

@@ -5,6 +5,7 @@
 // A rollout is recorded when it has begun, so that its rollback counts too, and when it was handled. A process that is killed
 // between a call and its record leaves the call to the next one: clearing twice does no harm.
 import { formatTime } from "../api/conditions.ts";
+import { type BackOff, exponentialMs } from "../async/back-off.ts";
 import type { WafInstanceStatus } from "../api/waf-instance.ts";
 import type { Gathered } from "../model/gathered.ts";
 import type { Inventory } from "../model/inventory.ts";
@@ -15,9 +16,7 @@ import { workloadKey } from "../model/workload.ts";
 import type { ClearTrouble } from "./cache-clear.ts";
 import type { ClearMemory } from "./records.ts";
 
-/** The delay before the second attempt; it doubles with each further one. */
-const retryBaseMs = 2_000;
-const retryMsMax = 300_000;
+const retries: BackOff = { baseMs: 2_000, maxMs: 300_000 };
 const messageLengthMax = 1024;
 
 /** The last failed call for rollouts. */
@@ -106,8 +105,8 @@ export function withRolloutsCleared(
 /** What to remember of a failed call. It is retried with backoff, without a limit. */
 export function rolloutFaultAfter(before: RolloutFault | undefined, fault: WafFault, nowMs: number): RolloutFault {
   const failures = (before?.failures ?? 0) + 1;
-  const pauseMs = Math.min(retryMsMax, retryBaseMs * 2 ** Math.min(failures - 1, 10));
-  return { code: fault.code, message: fault.message, failures, atMs: nowMs, retryMs: nowMs + pauseMs };
+  const retryMs = nowMs + exponentialMs(retries, failures);
+  return { code: fault.code, message: fault.message, failures, atMs: nowMs, retryMs };
 }
 
 export const rolloutsIgnored =
