@@ -1,4 +1,5 @@
 // What ships, and nothing else: a copy of the built folder in an empty directory, run with an empty environment.
+// Long: `npm run test:deploy` runs it.
 import { execFile } from "node:child_process";
 import { cp, mkdir, readFile, readdir } from "node:fs/promises";
 import { join } from "node:path";
