@@ -8,10 +8,8 @@
 //
 // A removal waits while the WAF does not accept an entry that shares addresses with it: until then, it keeps these blocked.
 import type { ListName } from "../../model/declared.ts";
-import type { Entry } from "../../address/entry.ts";
-import { countWithout } from "../../address/ranges.ts";
-import { NetworkIndex } from "../../address/ranges.ts";
-import { isOpaque } from "../../address/entry.ts";
+import { type Entry, isOpaque } from "../../address/entry.ts";
+import { countWithout, NetworkIndex } from "../../address/ranges.ts";
 import type { Inventory, OwnedEntry, Refusal } from "../../model/inventory.ts";
 import type { Observed, ObservedEntries } from "../../model/observed.ts";
 import { type Context, decide, intends, type Outcome } from "../decisions.ts";
@@ -22,7 +20,7 @@ import { missingKeys } from "../lists/missing-keys.ts";
 import { asksToAdopt, type EntryLine, isRetained, Records } from "../lists/ownership.ts";
 import { entriesToUpdate } from "../lists/outdated-records.ts";
 import type { OwnerLookup } from "../lists/owner-lookup.ts";
-import { standingRefusal, versionOfRules } from "../lists/refusals.ts";
+import { RuleVersions, standingRefusal } from "../lists/refusals.ts";
 import { keysOf, rulesIn, type WantedEntries } from "../lists/wanted-entries.ts";
 import type { DesiredState } from "./desired.ts";
 
@@ -134,6 +132,7 @@ function contextOf(list: ListName, input: DraftInput, leftOut: ReadonlySet<Entry
   const { desired, observed, contested, refusals, existingRules, nowMs } = input;
   const { policies, consistencyWindowMs } = desired.instance;
   const pauses = new Map(contested.flatMap((one) => (one.list === list ? [[one.entry, one.untilMs] as const] : [])));
+  const versions = new RuleVersions();
   const standing = (operation: string, wantedBy: () => string): Refusal[] => {
     const refusal = standingRefusal(refusals, operation, wantedBy, nowMs);
     return refusal === undefined ? [] : [refusal];
@@ -152,7 +151,7 @@ function contextOf(list: ListName, input: DraftInput, leftOut: ReadonlySet<Entry
     isPrimary: () => false,
     refusalsOf: ({ entry, rules }, call) => {
       if (refusals.size === 0) return [];
-      if (call === "Add") return standing(`${list} +${entry}`, () => versionOfRules(rules));
+      if (call === "Add") return standing(`${list} +${entry}`, () => versions.of(rules));
       const spellings = observed.lists[list].get(entry) ?? [];
       const found = spellings.flatMap((text) => standing(`${list} -${text}`, () => ""));
       return found.length === spellings.length ? found : [];

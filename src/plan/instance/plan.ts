@@ -6,39 +6,40 @@
 // See list-draft.ts.
 //
 // The plan contains the inventory that must be recorded before its first operation. A plan of a synced instance is empty.
+import type { Entry } from "../../address/entry.ts";
 import { approvalAnnotation } from "../../model/approval-annotation.ts";
+import { feedSourceName } from "../../model/declared-feed.ts";
 import type { ListName } from "../../model/declared.ts";
 import { listNames } from "../../model/declared.ts";
-import type { Entry } from "../../address/entry.ts";
-import { type EntryOwners, unknownOwners } from "../../model/entry-owners.ts";
+import { type EntryOwner, type EntryOwners, readOwners, unknownOwners } from "../../model/entry-owners.ts";
 import { finished } from "../../model/finished.ts";
 import type { Inventory, OwnedEntry, Refusal } from "../../model/inventory.ts";
+import type { Observed } from "../../model/observed.ts";
 import type { Adoption, Operation } from "../../model/operation.ts";
 import { partOf } from "../../model/operation.ts";
 import { withChanges } from "../../model/overlaid-map.ts";
 import { nameKey } from "../../model/resource.ts";
-import type { DesiredState } from "./desired.ts";
-import { existingRulesOf } from "./desired.ts";
-import type { ListSummary } from "./progress.ts";
-import { summarizeLists } from "./progress.ts";
-import { countsOverTime } from "./counted-removals.ts";
-import { type Decided, draftList, type ListDraft } from "./list-draft.ts";
+import { ruleIdOfOwner } from "../../model/rule-id.ts";
 import { fullList } from "../decisions.ts";
 import type { Broken } from "../lists/compiled-rule.ts";
 import type { Contested } from "../lists/disputes.ts";
 import { contestedNow } from "../lists/disputes.ts";
-import type { Observed } from "../../model/observed.ts";
 import type { AddEntry } from "../lists/order.ts";
 import { orderAdds } from "../lists/order.ts";
+import { asksToAdopt } from "../lists/ownership.ts";
+import { refusalsByOperation, withoutEnded } from "../lists/refusals.ts";
+import type { HeldRemoval, HeldRemovals, RemovalDecision } from "../lists/removal-guard.ts";
+import { decideRemovals, hasEnded, isSameApproval, restoredInventory } from "../lists/removal-guard.ts";
 import { orderForRoom } from "../lists/room.ts";
 import type { RemoveEntry } from "../lists/urgent-removals.ts";
 import { orderWrites, urgencyAmong } from "../lists/urgent-removals.ts";
 import type { OriginPlan } from "../origins/origin-plan.ts";
 import { decideOrigins, planOrigins } from "../origins/origin-plan.ts";
-import { asksToAdopt } from "../lists/ownership.ts";
-import { refusalsByOperation, withoutEnded } from "../lists/refusals.ts";
-import type { HeldRemoval, HeldRemovals, RemovalDecision } from "../lists/removal-guard.ts";
-import { decideRemovals, hasEnded, isSameApproval, restoredInventory } from "../lists/removal-guard.ts";
+import type { DesiredState } from "./desired.ts";
+import { existingRulesOf } from "./desired.ts";
+import { type Decided, draftList, type ListDraft } from "./list-draft.ts";
+import type { ListSummary } from "./progress.ts";
+import { summarizeLists } from "./progress.ts";
 
 export interface Plan {
   /** What was decided about each row whose columns disagree. */
@@ -388,4 +389,36 @@ function adoptionsIn({ rows }: ListDraft): Adoption[] {
 
 function eachList<T>(make: (list: ListName) => T): Record<ListName, T> {
   return { blocklist: make("blocklist"), allowlist: make("allowlist") };
+}
+
+/**
+ * Removals of entries that users stopped declaring count over time. The others only count within a plan: expired entries were
+ * declared to end, entries that left a feed have passed its guards, and unmanaged entries were never declared.
+ */
+function countsOverTime(
+  list: ListName,
+  { rules }: Pick<DesiredState, "rules">,
+  { entries }: Pick<Inventory, "entries">,
+): (entry: Entry) => boolean {
+  const ending = new Set<string>();
+  for (const { id, rule, expired } of rules) {
+    if (rule.meta.deleting) continue;
+    if (expired) ending.add(id);
+    else for (const feed of rule.feeds) ending.add(`${id} ${feedSourceName(feed)}`);
+  }
+  const known = new Map<EntryOwners, boolean>();
+  return (entry) => {
+    const owners = entries[list].get(entry)?.owners;
+    if (owners === undefined) return false;
+    const before = known.get(owners);
+    if (before !== undefined) return before;
+    const read = readOwners(owners);
+    const endsWith = (owner: EntryOwner): boolean => {
+      const id = ruleIdOfOwner(owner) ?? "";
+      return ending.has(id) || (owner.source !== undefined && ending.has(`${id} ${owner.source}`));
+    };
+    const counts = read.length === 0 || !read.every(endsWith);
+    known.set(owners, counts);
+    return counts;
+  };
 }

@@ -1,11 +1,9 @@
 // The owners of declared entries. They depend on the rules that declare an entry and on the sources that contain it, so there are
 // few different results, and each is built once.
-import type { EntryOwner, EntryOwners } from "../../model/entry-owners.ts";
-import { writeOwners } from "../../model/entry-owners.ts";
+import { type EntryOwner, type EntryOwners, writeOwners } from "../../model/entry-owners.ts";
 import type { Entry } from "../../address/entry.ts";
 import { ownerOfRule } from "../../model/rule-id.ts";
 import type { CompiledRule } from "./compiled-rule.ts";
-import type { RulePart } from "./rule-entries.ts";
 
 export interface WantedBy {
   readonly owners: EntryOwners;
@@ -58,27 +56,12 @@ export class OwnerLookup {
     const retainedBy = joinRetainers(rules.flatMap(({ id, rule }) => (rule.deletionPolicy === "Retain" ? [id] : [])));
     const merged = rules.flatMap(({ lines }) => (lines.size === 0 ? [] : [lines]));
     const isSimple = merged.length === 0 && rules.every((rule) => rule.parts.length <= 1);
-    const always = isSimple ? { owners: ownersOfAll(rules), retainedBy } : undefined;
+    const always = isSimple ? { owners: writeOwners(rules.flatMap(ownersOf)), retainedBy } : undefined;
     const parts = isSimple ? [] : rules.flatMap((rule) => partsOf(rule));
     const combination = { retainedBy, parts, merged, known: new Map(), always };
     this.#combinations.set(rules, combination);
     return combination;
   }
-}
-
-/** A part is the same object while its source is unchanged. */
-const ownersOfParts = new WeakMap<RulePart, { readonly id: string; readonly owners: EntryOwners }>();
-
-/** For rules that have at most one part each. */
-function ownersOfAll(rules: readonly CompiledRule[]): EntryOwners {
-  const [only] = rules;
-  const [part] = only?.parts ?? [];
-  if (only === undefined || part === undefined || rules.length > 1) return writeOwners(rules.flatMap(ownersOf));
-  const known = ownersOfParts.get(part);
-  if (known?.id === only.id) return known.owners;
-  const owners = writeOwners(ownersOf(only));
-  ownersOfParts.set(part, { id: only.id, owners });
-  return owners;
 }
 
 function ownersOf({ id, parts }: CompiledRule): EntryOwner[] {

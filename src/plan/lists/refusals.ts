@@ -15,17 +15,22 @@ export function versionOfRules(rules: readonly CompiledRule[]): string {
   return rules.map(({ rule }) => versionOf(rule)).join(" ");
 }
 
-// Each refused entry needs the version of its rule, and a rule can have thousands of entries.
-const contentHashes = new WeakMap<DeclaredRule | DeclaredOrigin, string>();
+/** Many refused entries have the same rules, and a rule can have thousands of entries. Create a new one for each plan. */
+export class RuleVersions {
+  readonly #known = new Map<readonly CompiledRule[], string>();
+
+  of(rules: readonly CompiledRule[]): string {
+    const version = this.#known.get(rules) ?? versionOfRules(rules);
+    this.#known.set(rules, version);
+    return version;
+  }
+}
 
 /** Identifies the version of one object by its UID and generation, or by its content if it has no UID (in a directory). */
 export function versionOf(declared: DeclaredRule | DeclaredOrigin): string {
   const { meta, ...content } = declared;
   if (meta.uid !== "") return `${nameKey(meta)}@${meta.uid}.${meta.generation}`;
-  const known = contentHashes.get(declared);
-  const hash = known ?? hexDigest(JSON.stringify(content), 12);
-  if (known === undefined) contentHashes.set(declared, hash);
-  return `${nameKey(meta)}@${hash}`;
+  return `${nameKey(meta)}@${hexDigest(JSON.stringify(content), 12)}`;
 }
 
 /** The refusal that still prevents an operation; undefined if it may be tried. */

@@ -1,12 +1,11 @@
 // The entries of one rule: parsed, in canonical form, without duplicates. Nothing here depends on other rules. A parsed text is
 // not parsed again, and a new version of a text requires parsing only its new lines.
-import type { AddressText, GatheredRule } from "../../model/gathered.ts";
 import type { Entry } from "../../address/entry.ts";
 import { parseDeclaredEntry } from "../../address/entry.ts";
 import { finished } from "../../model/finished.ts";
+import type { AddressText, GatheredRule } from "../../model/gathered.ts";
 import { nameKey } from "../../model/resource.ts";
 import { type AddressLine, readAddressLines } from "./address-lines.ts";
-import { MappedMap } from "./mapped-map.ts";
 
 /** Parsing them takes a millisecond or two. */
 const sliceLines = 500;
@@ -202,4 +201,52 @@ function knownEntry(text: string, before: ParsedAddresses | undefined): Entry | 
 /** A copy that does not keep the complete text alive. */
 function detached(entry: Entry): Entry {
   return entry.length < sharedLengthMin ? entry : (` ${entry}`.slice(1) as Entry);
+}
+
+/**
+ * A read-only map whose values are computed on demand: storing the positions of 100,000 entries in their sources would take more memory
+ * and time than storing the entries, and hardly any position is ever read.
+ */
+class MappedMap<K, Stored, V> implements ReadonlyMap<K, V> {
+  readonly #stored: ReadonlyMap<K, Stored>;
+  readonly #valueOf: (stored: Stored, key: K) => V;
+
+  /** @param valueOf must always return the same value */
+  constructor(stored: ReadonlyMap<K, Stored>, valueOf: (stored: Stored, key: K) => V) {
+    this.#stored = stored;
+    this.#valueOf = valueOf;
+  }
+
+  get size(): number {
+    return this.#stored.size;
+  }
+
+  has(key: K): boolean {
+    return this.#stored.has(key);
+  }
+
+  get(key: K): V | undefined {
+    const stored = this.#stored.get(key);
+    return stored === undefined ? undefined : this.#valueOf(stored, key);
+  }
+
+  keys(): MapIterator<K> {
+    return this.#stored.keys();
+  }
+
+  *values(): MapIterator<V> {
+    for (const [key, stored] of this.#stored) yield this.#valueOf(stored, key);
+  }
+
+  *entries(): MapIterator<[K, V]> {
+    for (const [key, stored] of this.#stored) yield [key, this.#valueOf(stored, key)];
+  }
+
+  [Symbol.iterator](): MapIterator<[K, V]> {
+    return this.entries();
+  }
+
+  forEach(act: (value: V, key: K, map: ReadonlyMap<K, V>) => void): void {
+    for (const [key, stored] of this.#stored) act(this.#valueOf(stored, key), key, this);
+  }
 }

@@ -13,7 +13,7 @@ import { operationKey } from "../../model/operation.ts";
 import { keysToCompare, withChanges } from "../../model/overlaid-map.ts";
 import type { DesiredState } from "../../plan/instance/desired.ts";
 import { asksToAdopt } from "../../plan/lists/ownership.ts";
-import { displacedBy, versionOf, versionOfRules, withRefusal } from "../../plan/lists/refusals.ts";
+import { displacedBy, RuleVersions, versionOf, withRefusal } from "../../plan/lists/refusals.ts";
 import type { EntryChange } from "../entry-changes.ts";
 import { EntryChanges } from "../entry-changes.ts";
 import type { WritesDone } from "../facts.ts";
@@ -182,12 +182,14 @@ export class WriteLedger {
       list,
       [...this.#unsent[list]].filter((entry) => live.has(entry)),
     );
+    const versions = new RuleVersions();
     for (const [key, { operation, message }] of this.#refused) {
       if (operation.list !== list) continue;
       this.#refused.delete(key);
       if (operation.kind === "AddEntry") inventory = this.#disowned(inventory, list, [operation.entry]);
       if (live.has(operation.entry) === (operation.kind === "AddEntry")) continue;
-      const wantedBy = wantedByOf(operation, basis.desired);
+      const rules = basis.desired.lists[list].get(operation.entry) ?? [];
+      const wantedBy = operation.kind === "RemoveEntry" ? "" : versions.of(rules);
       const refusal = { operation: key, message, refusedAtMs: nowMs, wantedBy };
       inventory = this.#withRefusal(inventory, refusal);
     }
@@ -233,11 +235,6 @@ export class WriteLedger {
 
 export function isRemoval(operation: Operation): boolean {
   return operation.kind === "RemoveEntry" || operation.kind === "RemoveOrigin";
-}
-
-function wantedByOf(operation: EntryOperation, desired: DesiredState): string {
-  if (operation.kind === "RemoveEntry") return "";
-  return versionOfRules(desired.lists[operation.list].get(operation.entry) ?? []);
 }
 
 function withOriginAdded(
