@@ -98,7 +98,7 @@ export function buildImport(names: ImportNames, content: WafContent): Import {
     files: filesOf(names, content, kept, guards),
     counts: { blocklist: kept.blocklist.length, allowlist: kept.allowlist.length },
     skipped,
-    relaxed: relaxedBy(kept),
+    relaxed: neededGuards(kept).map(relaxedBy),
   };
 }
 
@@ -146,40 +146,43 @@ export function gatheredFrom(documents: readonly object[]): Gathered {
   };
 }
 
-/** `spec.guards.minPrefixLength.ipv4: 4 (for 0.0.0.0/4)`, for each guard that `guardsFor` sets. */
-function relaxedBy(entries: Entries): string[] {
-  const because = new Map<string, { readonly entry: Entry; readonly value: number | string }>();
+/** A guard that must differ from its default, for example `minPrefixLength.ipv4: 4` for 0.0.0.0/4. */
+interface NeededGuard {
+  readonly field: string;
+  readonly value: number | string;
+  /** The first entry that needs this value. */
+  readonly entry: Entry;
+}
+
+function neededGuards(entries: Entries): NeededGuard[] {
+  const needed = new Map<string, NeededGuard>();
   for (const list of listNames) {
     for (const entry of entries[list]) {
       const network = networkOf(entry);
       const { family, prefixLength } = network;
       const field = `${guardFields[list]}.${family}`;
-      const before = because.get(field)?.value ?? defaults[list][family];
-      if (typeof before === "number" && prefixLength < before) because.set(field, { entry, value: prefixLength });
-      if (specialPurposeObjection(entry, network) === undefined || because.has("specialPurpose")) continue;
-      because.set("specialPurpose", { entry, value: "Allow" });
+      const shortest = needed.get(field)?.value ?? defaults[list][family];
+      if (typeof shortest === "number" && prefixLength < shortest) {
+        needed.set(field, { field, value: prefixLength, entry });
+      }
+      if (specialPurposeObjection(entry, network) === undefined || needed.has("specialPurpose")) continue;
+      needed.set("specialPurpose", { field: "specialPurpose", value: "Allow", entry });
     }
   }
-  return [...because].map(([field, { entry, value }]) => {
-    const everything = value === 0 ? ", which is every address" : "";
-    return `spec.guards.${field}: ${value} (for ${entry}${everything})`;
-  });
+  return [...needed.values()];
+}
+
+function relaxedBy({ field, value, entry }: NeededGuard): string {
+  return `spec.guards.${field}: ${value} (for ${entry}${value === 0 ? ", which is every address" : ""})`;
 }
 
 type GuardFields = Readonly<Record<string, unknown>>;
 
-/** Only guards that must differ from the defaults. */
 function guardsFor(entries: Entries): GuardFields {
   const guards: Record<string, unknown> = {};
-  for (const list of listNames) {
-    const shortest: { ipv4: number; ipv6: number } = { ...defaults[list] };
-    for (const entry of entries[list]) {
-      const network = networkOf(entry);
-      shortest[network.family] = Math.min(shortest[network.family], network.prefixLength);
-      if (specialPurposeObjection(entry, network) !== undefined) guards["specialPurpose"] = "Allow";
-    }
-    const isDefault = shortest.ipv4 === defaults[list].ipv4 && shortest.ipv6 === defaults[list].ipv6;
-    if (!isDefault) guards[guardFields[list]] = shortest;
+  for (const { field, value } of neededGuards(entries)) {
+    const [name = "", family] = field.split(".");
+    guards[name] = family === undefined ? value : { ...(guards[name] as object | undefined), [family]: value };
   }
   return guards;
 }

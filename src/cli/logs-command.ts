@@ -1,5 +1,6 @@
 // `wafsync logs`: prints the requests that the WAF blocked, or writes them to a file. Every mistake in the options is found before any
 // call.
+import { extname } from "node:path";
 import { realClock } from "../async/clock.ts";
 import { inThousands } from "../model/sentence.ts";
 import { formatDay } from "../model/time-text.ts";
@@ -13,8 +14,8 @@ import { loadCheckpoint, removeCheckpoint, saveCheckpoint } from "./logs/log-che
 import type { LogCheckpoint, LogPosition } from "./logs/log-checkpoint.ts";
 import { parseLogFilter, parseNetwork } from "./logs/log-filter.ts";
 import type { LogFilter, LogFilterTexts } from "./logs/log-filter.ts";
-import { createLogFormat } from "./logs/log-format.ts";
-import type { LogFormatName } from "./logs/log-format.ts";
+import { createLogFormat, logFormats } from "./logs/log-format.ts";
+import type { LogFormatName } from "./commands/waf-commands.ts";
 import { createStreamOutput, openFileOutput } from "./logs/log-output.ts";
 import { describeRange, isWithin, parseRange } from "./logs/log-range.ts";
 import type { LogRange } from "./logs/log-range.ts";
@@ -23,6 +24,22 @@ import { logFaultError, withLogs } from "./logs/log-watch.ts";
 import type { DeclaredKey } from "./targets/open-waf.ts";
 import { quoted } from "./targets/target-options.ts";
 import { terminalOn } from "./terminal.ts";
+
+export interface LogsOptions extends LogSourceOptions, Partial<LogFilterTexts> {
+  /** Networks; an address stands for its network. */
+  readonly network?: readonly string[];
+  readonly since?: string;
+  readonly until?: string;
+  readonly output?: LogFormatName;
+  readonly out?: string;
+  readonly resume: boolean;
+  readonly follow: boolean;
+  /** In seconds. */
+  readonly interval: number;
+  /** In days. */
+  readonly lookback: number;
+  readonly pageSize: number;
+}
 
 /** @returns 0 if all rows were read, 1 if some were malformed or missing, 130 if stopped by a signal; 0 with --follow. */
 export async function runLogs(options: LogsOptions): Promise<number> {
@@ -82,7 +99,7 @@ async function copyRows(
     ports,
     perPage: options.pageSize,
     filter: (entry) => isWithin(range, entry.timestamp) && request.filter(entry),
-    format: createLogFormat(request.format, isTerminal, () => terminalOn(process.stdout).columns),
+    format: createLogFormat(request.format, isTerminal ? () => terminalOn(process.stdout).columns : undefined),
     output,
     watcher: watch,
   };
@@ -153,22 +170,6 @@ function report(
   }
 }
 
-export interface LogsOptions extends LogSourceOptions, LogFilterTexts {
-  /** Networks; an address stands for its network. */
-  readonly network: readonly string[];
-  readonly since?: string;
-  readonly until?: string;
-  readonly output?: LogFormatName;
-  readonly out?: string;
-  readonly resume: boolean;
-  readonly follow: boolean;
-  /** In seconds. */
-  readonly interval: number;
-  /** In days. */
-  readonly lookback: number;
-  readonly pageSize: number;
-}
-
 export interface LogRequest {
   readonly range: LogRange;
   readonly filter: LogFilter;
@@ -179,7 +180,7 @@ export interface LogRequest {
 
 /** @throws CommandError that says what to write instead */
 export function readLogRequest(options: LogsOptions, nowMs: number): LogRequest {
-  const { country, reason, status, path, follow, resume, out, since, until } = options;
+  const { country = [], reason = [], status = [], path = [], follow, resume, out, since, until } = options;
   if (follow && until !== undefined) {
     throw new CommandError("--until cannot be combined with --follow", "Omit --until.");
   }
@@ -189,7 +190,7 @@ export function readLogRequest(options: LogsOptions, nowMs: number): LogRequest 
   if (resume && out === undefined) throw new CommandError("--resume needs a file", "Add --out FILE.");
   const range = parseRange(since ?? (follow ? "today" : "yesterday"), until ?? "today", nowMs);
   // Clients and networks are one kind of filter.
-  const client = [...options.client, ...options.network.map(parseNetwork)];
+  const client = [...(options.client ?? []), ...(options.network ?? []).map(parseNetwork)];
   const filters = { country, reason, client, status, path };
   const filter = parseLogFilter(filters);
   const format =
@@ -203,6 +204,8 @@ export function readLogRequest(options: LogsOptions, nowMs: number): LogRequest 
 }
 
 function formatOfFile(file: string | undefined): LogFormatName | undefined {
-  const extension = /\.(?<format>csv|json|ndjson)$/i.exec(file ?? "")?.groups?.["format"];
-  return extension?.toLowerCase() as LogFormatName | undefined;
+  const extension = extname(file ?? "")
+    .slice(1)
+    .toLowerCase();
+  return logFormats.find((name) => name === extension);
 }

@@ -25,7 +25,7 @@ async function main(): Promise<number> {
   } catch (error) {
     // Commander has printed its own message already.
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : exitError;
-    const isDebug = program.opts<{ debug?: boolean }>().debug === true;
+    const isDebug = program.opts().debug === true;
     process.stderr.write(describeError(error, isDebug));
     return exitError;
   }

@@ -23,10 +23,6 @@ import { readKubeConfig } from "./read-kube-config.ts";
 import type { Paint, Style } from "./terminal.ts";
 import { terminalOn } from "./terminal.ts";
 
-/** How long a WAF call may continue after a signal: as long as any call may take. */
-const graceMs = 10_000;
-const defaultLeaseName = "wafsync-operator";
-
 export interface OperatorCommandOptions {
   readonly kubeconfig?: string;
   readonly context?: string;
@@ -50,6 +46,10 @@ export interface OperatorCommandOptions {
   readonly uiBindAddress: string;
   readonly otlpEndpoint?: string;
 }
+
+/** How long a WAF call may continue after a signal: as long as any call may take. */
+const graceMs = 10_000;
+const defaultLeaseName = "wafsync-operator";
 
 /** @throws CommandError if the value is not a URL; the message omits it, because it may contain a password */
 function readOtlpEndpoint(option: string | undefined, fromEnvironment: string | undefined): string | undefined {

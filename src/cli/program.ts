@@ -2,47 +2,20 @@
 // loaded when it is called. Help and completion are generated from these declarations.
 import { Command } from "commander";
 import packageJson from "../../package.json" with { type: "json" };
-import { addApplyCommand, addPlanCommand, addRunCommand } from "./commands/folder-commands.ts";
-import {
-  addApproveCommand,
-  addBlockCommand,
-  addHistoryCommand,
-  addStatusCommand,
-  addUnblockCommand,
-  addWhyCommand,
-} from "./commands/incident-commands.ts";
-import type { SetExitCode } from "./commands/option-groups.ts";
-import {
-  addCompletionCommand,
-  addOperatorCommand,
-  addSimulatorCommand,
-  addUiCommand,
-  addVersionCommand,
-} from "./commands/process-commands.ts";
-import { addClearCacheCommand, addImportCommand, addLogsCommand, addReportCommand } from "./commands/waf-commands.ts";
+import { folderCommands } from "./commands/folder-commands.ts";
+import { incidentCommands } from "./commands/incident-commands.ts";
+import type { AddCommand, Ends } from "./commands/option-groups.ts";
+import { processCommands } from "./commands/process-commands.ts";
+import { wafCommands } from "./commands/waf-commands.ts";
 import { examplesAs, refuseUnsafeEnvironment } from "./invocation.ts";
 
-/** In the order in which `--help` lists them. */
-const commands: readonly ((program: Command, setExitCode: SetExitCode) => void)[] = [
-  addPlanCommand,
-  addApplyCommand,
-  addRunCommand,
-  addStatusCommand,
-  addBlockCommand,
-  addUnblockCommand,
-  addWhyCommand,
-  addApproveCommand,
-  addHistoryCommand,
-  addUiCommand,
-  addImportCommand,
-  addClearCacheCommand,
-  addOperatorCommand,
-  addLogsCommand,
-  addReportCommand,
-  addSimulatorCommand,
-  addCompletionCommand,
-  addVersionCommand,
-];
+/** In the order in which `--help` lists them, each group under its heading. */
+const groups: Readonly<Record<string, readonly AddCommand[]>> = {
+  "WAFs of a folder:": folderCommands,
+  "State, incidents and approvals:": incidentCommands,
+  "Calls to one WAF:": wafCommands,
+  "Servers, and wafsync itself:": processCommands,
+};
 
 const exitCodes = `
 Exit codes of plan: 0 nothing to do, 1 there are changes, 2 error.
@@ -50,13 +23,12 @@ Exit codes of apply: 0 complete, 1 incomplete (rejected, on hold, conflict), 2 e
 Exit code of a command that a signal stops before it finishes: 130.`;
 
 /** @param name the name that users type: `wafsync`, or `kubectl wafsync` */
-export function createProgram(name: string, setExitCode: SetExitCode): Command {
+export function createProgram(name: string, setExitCode: (code: number) => void) {
   const program = new Command(name)
     .description("Keeps a hosted web application firewall in the state that its users declare.")
     .version(packageJson.version, "-V, --version", "print the version")
     .option("--debug", "print the stack of an unexpected error")
     .helpOption("-h, --help", "print this help")
-    .helpCommand("help [command]", "print the help of a command")
     .configureOutput({
       writeOut: (text) => void process.stdout.write(examplesAs(name, text)),
       outputError: (text, write) => write(text.replace("command-argument value ", "")),
@@ -74,7 +46,15 @@ ${exitCodes}`,
     )
     .hook("preAction", refuseUnsafeEnvironment)
     .exitOverride();
-  for (const add of commands) add(program, setExitCode);
+  const ends: Ends =
+    (work) =>
+    async (...args) =>
+      setExitCode(await work(...args));
+  for (const [heading, group] of Object.entries(groups)) {
+    program.commandsGroup(heading);
+    for (const add of group) add(program, ends);
+  }
+  program.helpCommand("help [command]", "print the help of a command");
   for (const command of program.commands) command.exitOverride().showHelpAfterError("(--help lists the options)");
   return program;
 }

@@ -9,7 +9,7 @@ import { CommandError } from "./describe-error.ts";
 export interface SimulatorOptions {
   readonly port: number;
   readonly controlPort: number;
-  readonly key: readonly string[];
+  readonly key?: readonly string[];
   readonly latency: number;
   readonly spelling: string;
   readonly overlap: string;
@@ -26,7 +26,7 @@ const logRowsDefaults: Readonly<Record<LogScenario, number>> = { Uniform: 200, A
 
 /** @returns 0 if it was stopped by a signal. */
 export async function runSimulator(options: SimulatorOptions): Promise<number> {
-  const given = options.key.length === 0 ? [`${demoKey}=${demoDomain}`] : options.key;
+  const given = options.key ?? [`${demoKey}=${demoDomain}`];
   const keys = given.map((text) => {
     const at = text.indexOf("=");
     return at === -1 ? { key: text } : { key: text.slice(0, at), domain: text.slice(at + 1) };
@@ -59,7 +59,7 @@ export async function runSimulator(options: SimulatorOptions): Promise<number> {
     process.once("SIGTERM", () => resolve());
   });
   for (const line of describeSimulator(simulator)) process.stdout.write(`${line}\n`);
-  if (options.key.length === 0) process.stdout.write(`API key   ${demoKey} (give your own with --key KEY=DOMAIN)\n`);
+  if (options.key === undefined) process.stdout.write(`API key   ${demoKey} (give your own with --key KEY=DOMAIN)\n`);
   await stopped;
   await simulator.close();
   return 0;

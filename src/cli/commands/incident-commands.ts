@@ -2,11 +2,11 @@
 import type { Command } from "commander";
 import { Option } from "commander";
 import { CommandError } from "../describe-error.ts";
-import type { SetExitCode } from "./option-groups.ts";
-import { timeHelp, wholeNumber, withTargetOptions } from "./option-groups.ts";
+import type { AddCommand } from "./option-groups.ts";
+import { tableOrJson, timeHelp, wholeNumber, withTargetOptions } from "./option-groups.ts";
 
-export function addStatusCommand(program: Command, setExitCode: SetExitCode): void {
-  withTargetOptions(program.command("status"), undefined, false)
+function statusCommand(program: Command) {
+  return withTargetOptions(program.command("status"), tableOrJson, false)
     .option("-w, --watch", "keep showing the status whenever it changes, until interrupted", false)
     .description("Show what is pending, on hold or not Ready, and how to approve it. Does not call the WAF.")
     .addHelpText(
@@ -19,30 +19,27 @@ Examples:
 
 Exit codes: 0 all objects are Ready, 1 some objects are not or a file has an error, 2 error, 130 --watch was stopped.
 `,
-    )
-    .action(async (options) => {
-      const { runStatus } = await import("../status-command.ts");
-      setExitCode(await runStatus(options));
-    });
+    );
 }
 
-function withWaitOptions(command: Command): Command {
-  return withTargetOptions(command)
+function withWaitOptions(command: Command) {
+  return withTargetOptions(command, tableOrJson)
     .option("--no-wait", "write the rule without waiting until the WAF lists the address")
     .option("--timeout <seconds>", "give up waiting after this time", wholeNumber(1, 3600), 120);
 }
 
-export function addBlockCommand(program: Command, setExitCode: SetExitCode): void {
-  withWaitOptions(program.command("block"))
-    .argument("<address...>", "addresses and networks")
-    .option("--for <duration>", "remove the block after this time, for example 2h or 7d (default: never)")
-    // People who know the expiry of a rule look for it here.
-    .addOption(new Option("--until <time>").hideHelp())
-    .option("--reason <text>", "the reason, which becomes the description of the rule")
-    .description("Block addresses now: write a rule with a high priority, and wait until the WAF lists them.")
-    .addHelpText(
-      "after",
-      `
+function blockCommand(program: Command) {
+  return (
+    withWaitOptions(program.command("block"))
+      .argument("<address...>", "addresses and networks")
+      .option("--for <duration>", "remove the block after this time, for example 2h or 7d (default: never)")
+      // People who know the expiry of a rule look for it here.
+      .addOption(new Option("--until <time>").hideHelp())
+      .option("--reason <text>", "the reason, which becomes the description of the rule")
+      .description("Block addresses now: write a rule with a high priority, and wait until the WAF lists them.")
+      .addHelpText(
+        "after",
+        `
 Examples:
   $ wafsync block 192.0.2.1 -f waf/ --for 2h --reason "scans the shop"
   $ wafsync block 192.0.2.1 198.51.100.0/24 --instance shop/shop --for 1d
@@ -50,17 +47,12 @@ Examples:
 
 Exit codes: 0 blocked, 1 not on the blocklist yet, or also on the allowlist, 2 error (nothing was written), 130 stopped.
 `,
-    )
-    .action(async (addresses, { until, ...options }) => {
-      if (until !== undefined)
-        throw new CommandError("block has no option --until", "Use --for, for example --for 2h.");
-      const { runBlock } = await import("../block-command.ts");
-      setExitCode(await runBlock(addresses, options));
-    });
+      )
+  );
 }
 
-export function addUnblockCommand(program: Command, setExitCode: SetExitCode): void {
-  withWaitOptions(program.command("unblock"))
+function unblockCommand(program: Command) {
+  return withWaitOptions(program.command("unblock"))
     .argument("<address...>", "addresses and networks")
     .option("--allow-for <duration>", "if another rule blocks the address, allow it for this time, for example 1h")
     .option("--end-exception", "remove the exception that --allow-for made", false)
@@ -77,15 +69,11 @@ Examples:
 Exit codes: 0 no address is blocked any longer, 1 an address or a part of a network is still blocked, 2 error, 130 stopped.
 With --end-exception: 0 no address is allowed any longer, 1 an address is still allowed.
 `,
-    )
-    .action(async (addresses, options) => {
-      const { runUnblock } = await import("../unblock-command.ts");
-      setExitCode(await runUnblock(addresses, options));
-    });
+    );
 }
 
-export function addWhyCommand(program: Command, setExitCode: SetExitCode): void {
-  withTargetOptions(program.command("why"), ["table", "json", "markdown"])
+function whyCommand(program: Command) {
+  return withTargetOptions(program.command("why"), ["table", "json", "markdown"])
     .argument("<address>", "an address, or a network that an entry must cover completely")
     .description("Show what blocks or allows an address, for which rule and since when. Writes nothing.")
     .addHelpText(
@@ -98,15 +86,11 @@ Examples:
 
 Exit codes: 0 blocked, 1 not blocked, 2 error, 3 allowed. With several WAFs: the first of 0, 3 and 1 that applies to any of them.
 `,
-    )
-    .action(async (address, options) => {
-      const { runWhy } = await import("../why-command.ts");
-      setExitCode(await runWhy(address, options));
-    });
+    );
 }
 
-export function addApproveCommand(program: Command, setExitCode: SetExitCode): void {
-  withTargetOptions(program.command("approve"))
+function approveCommand(program: Command) {
+  return withTargetOptions(program.command("approve"), tableOrJson)
     .option("-y, --yes", "approve without asking", false)
     .option("--list", "print all removals, not only the first of each rule", false)
     .description(
@@ -121,15 +105,11 @@ Examples:
 
 Exit codes: 0 approved, or nothing is on hold; 1 not approved, 2 error, 130 stopped.
 `,
-    )
-    .action(async (options) => {
-      const { runApprove } = await import("../approve-command.ts");
-      setExitCode(await runApprove(options));
-    });
+    );
 }
 
-export function addHistoryCommand(program: Command, setExitCode: SetExitCode): void {
-  withTargetOptions(program.command("history"), ["table", "json", "markdown"], false)
+function historyCommand(program: Command) {
+  return withTargetOptions(program.command("history"), ["table", "json", "markdown"], false)
     .argument("[address]", "show only changes of entries that cover this address or network")
     .option("--since <time>", "start of the period", "7d")
     .option("--until <time>", "end of the period", "today")
@@ -146,9 +126,36 @@ Examples:
 
 Exit codes: 0 there are changes in the period, 1 there are none, 2 error.
 `,
-    )
-    .action(async (address, options) => {
-      const { runHistory } = await import("../history-command.ts");
-      setExitCode(await runHistory(address, options));
-    });
+    );
 }
+
+export const incidentCommands: readonly AddCommand[] = [
+  (program, ends) =>
+    statusCommand(program).action(
+      ends(async (options) => await (await import("../status-command.ts")).runStatus(options)),
+    ),
+  (program, ends) =>
+    blockCommand(program).action(
+      ends(async (addresses, { until, ...options }) => {
+        if (until !== undefined)
+          throw new CommandError("block has no option --until", "Use --for, for example --for 2h.");
+        return await (await import("../block-command.ts")).runBlock(addresses, options);
+      }),
+    ),
+  (program, ends) =>
+    unblockCommand(program).action(
+      ends(async (addresses, options) => await (await import("../unblock-command.ts")).runUnblock(addresses, options)),
+    ),
+  (program, ends) =>
+    whyCommand(program).action(
+      ends(async (address, options) => await (await import("../why-command.ts")).runWhy(address, options)),
+    ),
+  (program, ends) =>
+    approveCommand(program).action(
+      ends(async (options) => await (await import("../approve-command.ts")).runApprove(options)),
+    ),
+  (program, ends) =>
+    historyCommand(program).action(
+      ends(async (address, options) => await (await import("../history-command.ts")).runHistory(address, options)),
+    ),
+];

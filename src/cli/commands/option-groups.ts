@@ -7,8 +7,15 @@ import { CommandError } from "../describe-error.ts";
 /** The formats of `--since` and `--until`. */
 export const timeHelp = `All times are UTC. Write a day such as 2026-11-21, today, yesterday or 7d (seven days ago), which is included as a whole, or a time such as 2026-11-21T09:30, 24h or 1d12h (ago).`;
 
-/** Receives the exit code of a command. */
-export type SetExitCode = (code: number) => void;
+/** Turns the work of a command, which returns its exit code, into its action. */
+// Commander passes the arguments and the options, whose types only the command knows.
+// oxlint-disable-next-line typescript/no-explicit-any
+export type Ends = (work: (...args: any[]) => Promise<number>) => (...args: any[]) => Promise<void>;
+
+/** Adds a command to the program. */
+export type AddCommand = (program: Command, ends: Ends) => void;
+
+export const tableOrJson = ["table", "json"] as const;
 
 export function wholeNumber(least: number, most: number): (text: string) => number {
   return (text) => {
@@ -29,7 +36,7 @@ export function collectList(text: string, before: readonly string[] = []): reado
 }
 
 /** Adds the options that `withSession` reads. */
-export function withDirectoryOptions(command: Command, formats: readonly string[] = ["table", "json"]): Command {
+export function withDirectoryOptions(command: Command, formats: readonly string[]) {
   return command
     .argument("[directory]", "the folder, as an alternative to -f")
     .option("-f, --from <directory>", "folder with the YAML files (WafInstance, WafIpRule, …, Secret, ConfigMap)")
@@ -54,7 +61,7 @@ export function onFolder<T extends { readonly from?: string }>(
 }
 
 /** Adds the options that `withWaf` reads, and the plan, which limits the days of the logs. */
-export function withLogSourceOptions(command: Command): Command {
+export function withLogSourceOptions(command: Command) {
   return withPlaceOptions(command)
     .option("--instance <name>", "the WafInstance, as NAME or NAMESPACE/NAME (default: the only one)")
     .option("--base-url <url>", "base URL of the WAF's API, instead of an instance")
@@ -67,7 +74,7 @@ export function withLogSourceOptions(command: Command): Command {
  * Adds the options that select a folder or a cluster, and what may be called.
  * @param calls false for a command that calls no WAF: it accepts the options of calls, so that one alias fits all commands
  */
-export function withPlaceOptions(command: Command, calls = true): Command {
+export function withPlaceOptions(command: Command, calls = true) {
   const place = command
     .option("-f, --from <directory>", "folder with the YAML files; if unset, the command uses a cluster")
     .option(
@@ -87,18 +94,14 @@ export function withPlaceOptions(command: Command, calls = true): Command {
 }
 
 /** Adds the options that `withTarget` reads, and the output format. */
-export function withTargetOptions(
-  command: Command,
-  formats: readonly string[] = ["table", "json"],
-  calls = true,
-): Command {
+export function withTargetOptions(command: Command, formats: readonly string[], calls = true) {
   return withPlaceOptions(command, calls)
     .option("--instance <name>", "the WafInstance, as NAME or NAMESPACE/NAME (default: all instances, or the only one)")
     .addOption(new Option("-o, --output <format>", "output format").choices(formats).default("table"));
 }
 
 /** Adds the options that `readKubeConfig` reads. */
-export function withClusterOptions(command: Command): Command {
+export function withClusterOptions(command: Command) {
   return command
     .option("--kubeconfig <file>", "kubeconfig file (default: the same as kubectl, or the pod's service account)")
     .option("--context <name>", "context of the kubeconfig (default: the current one)");

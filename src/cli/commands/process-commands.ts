@@ -1,11 +1,11 @@
 // The options of the commands that keep running, `ui`, `operator` and `simulator`, and of those about wafsync itself.
 import type { Command } from "commander";
 import { Argument, Option } from "commander";
-import type { SetExitCode } from "./option-groups.ts";
+import type { AddCommand } from "./option-groups.ts";
 import { collect, wholeNumber, withClusterOptions, withPlaceOptions } from "./option-groups.ts";
 
-export function addUiCommand(program: Command, setExitCode: SetExitCode): void {
-  withPlaceOptions(program.command("ui"))
+function uiCommand(program: Command) {
+  return withPlaceOptions(program.command("ui"))
     .option(
       "--bind-address <address>",
       "address and port to serve the page at; port 0 takes a free one",
@@ -24,15 +24,11 @@ Examples:
 
 Exit codes: 0 stopped by a signal, 2 error.
 `,
-    )
-    .action(async (options) => {
-      const { runUi } = await import("../ui-command.ts");
-      setExitCode(await runUi(options));
-    });
+    );
 }
 
-export function addOperatorCommand(program: Command, setExitCode: SetExitCode): void {
-  withClusterOptions(program.command("operator"))
+function operatorCommand(program: Command) {
+  return withClusterOptions(program.command("operator"))
     .description("Keep every WAF of a cluster in the state that its custom resources declare.")
     .option(
       "-n, --namespace <name>",
@@ -79,15 +75,11 @@ export function addOperatorCommand(program: Command, setExitCode: SetExitCode): 
     .addHelpText(
       "after",
       "\nExample:\n  $ wafsync operator --kubeconfig ~/.kube/config --allow-insecure-http --allow-private-networks\n",
-    )
-    .action(async (options) => {
-      const { runOperatorCommand } = await import("../operator-command.ts");
-      setExitCode(await runOperatorCommand(options));
-    });
+    );
 }
 
-export function addSimulatorCommand(program: Command, setExitCode: SetExitCode): void {
-  program
+function simulatorCommand(program: Command) {
+  return program
     .command("simulator")
     .description("Serve the WAF API from memory on this machine, for trials and tests. Strict about the API's rules.")
     .option("--port <n>", "port of the API; 0 takes a free one", wholeNumber(0, 65_535), 8080)
@@ -119,20 +111,14 @@ Examples:
   $ wafsync simulator --port 8080 --key demo-key=www.example.com --latency 5
   $ wafsync simulator --port 8080 --scenario Attack
 `,
-    )
-    .action(async (options) => {
-      const { runSimulator } = await import("../simulator-command.ts");
-      setExitCode(await runSimulator({ key: [], ...options }));
-    });
+    );
 }
 
-const shells = ["bash", "zsh", "fish"] as const;
-
-export function addCompletionCommand(program: Command, setExitCode: SetExitCode): void {
-  program
+function completionCommand(program: Command) {
+  return program
     .command("completion")
     .description("Print a shell completion script for commands, options, files and names.")
-    .addArgument(new Argument("<shell>", "the shell").choices(shells))
+    .addArgument(new Argument("<shell>", "the shell").choices(["bash", "zsh", "fish"]))
     .addHelpText(
       "after",
       `
@@ -143,16 +129,11 @@ Examples:
 
 For the current shell only: source <(wafsync completion bash), or wafsync completion fish | source.
 `,
-    )
-    .action(async (shell: (typeof shells)[number]) => {
-      const { completionScript } = await import("../completion/completion-scripts.ts");
-      process.stdout.write(completionScript(shell));
-      setExitCode(0);
-    });
+    );
 }
 
-export function addVersionCommand(program: Command, setExitCode: SetExitCode): void {
-  withClusterOptions(program.command("version"))
+function versionCommand(program: Command) {
+  return withClusterOptions(program.command("version"))
     .description("Print the versions of wafsync, Node.js and, if there is a kubeconfig, the API server.")
     .option("--client", "do not contact the API server", false)
     .addOption(new Option("-o, --output <format>", "output format").choices(["table", "json"]).default("table"))
@@ -165,9 +146,30 @@ Examples:
 
 Exit codes: 0, or 2 if the API server of --kubeconfig or --context does not respond.
 `,
-    )
-    .action(async (options) => {
-      const { runVersion } = await import("../version-command.ts");
-      setExitCode(await runVersion(options));
-    });
+    );
 }
+
+export const processCommands: readonly AddCommand[] = [
+  (program, ends) =>
+    uiCommand(program).action(ends(async (options) => await (await import("../ui-command.ts")).runUi(options))),
+  (program, ends) =>
+    operatorCommand(program).action(
+      ends(async (options) => await (await import("../operator-command.ts")).runOperatorCommand(options)),
+    ),
+  (program, ends) =>
+    simulatorCommand(program).action(
+      ends(async (options) => await (await import("../simulator-command.ts")).runSimulator(options)),
+    ),
+  (program, ends) =>
+    completionCommand(program).action(
+      ends(async (shell) => {
+        const { completionScript } = await import("../completion/completion-scripts.ts");
+        process.stdout.write(completionScript(shell));
+        return 0;
+      }),
+    ),
+  (program, ends) =>
+    versionCommand(program).action(
+      ends(async (options) => await (await import("../version-command.ts")).runVersion(options)),
+    ),
+];

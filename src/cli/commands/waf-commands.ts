@@ -1,7 +1,7 @@
 // The options of the commands that call one WAF: `import`, `clear-cache`, `logs` and `report`.
 import type { Command } from "commander";
 import { Option } from "commander";
-import type { SetExitCode } from "./option-groups.ts";
+import type { AddCommand } from "./option-groups.ts";
 import {
   collect,
   collectList,
@@ -11,8 +11,8 @@ import {
   withLogSourceOptions,
 } from "./option-groups.ts";
 
-export function addImportCommand(program: Command, setExitCode: SetExitCode): void {
-  program
+function importCommand(program: Command) {
+  return program
     .command("import")
     .requiredOption("--base-url <url>", "base URL of the WAF's API")
     .requiredOption("--instance <name>", "name of the WafInstance to write")
@@ -35,14 +35,10 @@ Examples:
 
 Exit codes: 0 all entries are declared, 1 some entries were skipped, 2 error (no file was written), 130 stopped.
 `,
-    )
-    .action(async (options) => {
-      const { runImport } = await import("../import-command.ts");
-      setExitCode(await runImport(options));
-    });
+    );
 }
 
-export function addClearCacheCommand(program: Command, setExitCode: SetExitCode): void {
+function clearCacheCommand(program: Command) {
   const elsewhere = ["baseUrl", "keyFile", "expectedDomain"];
   const command = program
     .command("clear-cache")
@@ -74,22 +70,18 @@ export function addClearCacheCommand(program: Command, setExitCode: SetExitCode)
     .option("--timeout <seconds>", "give up after this time", wholeNumber(1, 3600), 300)
     .option("--allow-insecure-http", "allow a base URL with http://, for trials on a laptop", false)
     .addOption(new Option("-o, --output <format>", "output format").choices(["table", "json"]).default("table"));
-  withClusterOptions(command)
-    .addHelpText(
-      "after",
-      `
+  return withClusterOptions(command).addHelpText(
+    "after",
+    `
 Examples:
   $ wafsync clear-cache --instance shop/shop --trigger "$(git rev-parse HEAD)" --wait
   $ WAFSYNC_API_KEY=… wafsync clear-cache --base-url https://waf.example.com
 `,
-    )
-    .action(async (options) => {
-      const { runClearCache } = await import("../clear-cache-command.ts");
-      setExitCode(await runClearCache(options));
-    });
+  );
 }
 
-const formats = ["ndjson", "csv", "table", "json"];
+const formats = ["ndjson", "csv", "table", "json"] as const;
+export type LogFormatName = (typeof formats)[number];
 
 const logsExamples = `
 ${timeHelp}
@@ -102,9 +94,7 @@ Examples:
   $ wafsync logs -f waf/ --follow -o ndjson | jq .request_path
 `;
 
-const noFilters = { country: [], reason: [], client: [], network: [], status: [], path: [] };
-
-export function addLogsCommand(program: Command, setExitCode: SetExitCode): void {
+function logsCommand(program: Command) {
   const command = program
     .command("logs")
     .description("Print the requests that the WAF blocked, or write them to a file.")
@@ -141,12 +131,7 @@ export function addLogsCommand(program: Command, setExitCode: SetExitCode): void
       2,
     )
     .option("--page-size <n>", "rows per call", wholeNumber(1, 10_000), 10_000);
-  withLogSourceOptions(command)
-    .addHelpText("after", logsExamples)
-    .action(async (options) => {
-      const { runLogs } = await import("../logs-command.ts");
-      setExitCode(await runLogs({ ...noFilters, ...options }));
-    });
+  return withLogSourceOptions(command).addHelpText("after", logsExamples);
 }
 
 const reportExamples = `
@@ -161,7 +146,7 @@ Examples:
 Exit codes: 0 the report is complete, 1 it is incomplete (the page says what is missing), 2 error, 130 stopped.
 `;
 
-export function addReportCommand(program: Command, setExitCode: SetExitCode): void {
+function reportCommand(program: Command) {
   const command = program
     .command("report")
     .description(
@@ -171,10 +156,22 @@ export function addReportCommand(program: Command, setExitCode: SetExitCode): vo
     .option("--until <time>", "end of the period", "today")
     .option("--out <file>", "file to write the page to; - for stdout", "report.html")
     .option("--top <n>", "number of rows in each table", wholeNumber(1, 100), 20);
-  withLogSourceOptions(command)
-    .addHelpText("after", reportExamples)
-    .action(async (options) => {
-      const { runReport } = await import("../report-command.ts");
-      setExitCode(await runReport(options));
-    });
+  return withLogSourceOptions(command).addHelpText("after", reportExamples);
 }
+
+export const wafCommands: readonly AddCommand[] = [
+  (program, ends) =>
+    importCommand(program).action(
+      ends(async (options) => await (await import("../import-command.ts")).runImport(options)),
+    ),
+  (program, ends) =>
+    clearCacheCommand(program).action(
+      ends(async (options) => await (await import("../clear-cache-command.ts")).runClearCache(options)),
+    ),
+  (program, ends) =>
+    logsCommand(program).action(ends(async (options) => await (await import("../logs-command.ts")).runLogs(options))),
+  (program, ends) =>
+    reportCommand(program).action(
+      ends(async (options) => await (await import("../report-command.ts")).runReport(options)),
+    ),
+];

@@ -2,7 +2,7 @@
 // scripts of `wafsync completion` and kubectl expect the format of the library cobra, which kubectl uses: one candidate per line with a
 // tab before its description, and a last line with a colon and a number.
 import { parseArgs } from "node:util";
-import type { Command, Argument, Option } from "commander";
+import type { Argument, Command, Option } from "commander";
 
 /** Bits of cobra's directives: complete paths as usual, complete no paths, and complete folders only. */
 const directives: Readonly<Record<Completion["paths"], number>> = { Files: 0, None: 4, Folders: 16 };

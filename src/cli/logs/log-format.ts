@@ -1,14 +1,11 @@
 // Formats log rows as text. Values that attackers control stay data: a spreadsheet never interprets a cell as a formula, and a
 // terminal never interprets a character as a command.
-import { stringify } from "csv-stringify/sync";
 import { jsonLineOf } from "../../model/visible-text.ts";
 import { logEntryFields } from "../../model/log-entry.ts";
+import type { LogFormatName } from "../commands/waf-commands.ts";
 import type { LogEntry } from "../../model/log-entry.ts";
 import { shortened } from "../../model/sentence.ts";
 import { markedText } from "../../model/visible-text.ts";
-
-export const logFormats = ["ndjson", "csv", "table", "json"] as const;
-export type LogFormatName = (typeof logFormats)[number];
 
 export interface LogFormat {
   /** Written before the first row. */
@@ -19,57 +16,47 @@ export interface LogFormat {
   end(isEmpty: boolean): string;
 }
 
-/**
- * @param isTerminal whether the text is for a terminal
- * @param widthOfLine returns the current width of the terminal
- */
-export function createLogFormat(name: LogFormatName, isTerminal: boolean, widthOfLine?: () => number): LogFormat {
-  switch (name) {
-    case "ndjson":
-      return { start: "", rows: (entries) => entries.map((entry) => `${jsonLineOf(entry)}\n`).join(""), end: () => "" };
-    case "json":
-      return {
-        start: "[",
-        rows: (entries, isFirst) =>
-          entries.map((entry, index) => `${isFirst && index === 0 ? "" : ","}\n${jsonLineOf(entry)}`).join(""),
-        end: (isEmpty) => (isEmpty ? "]\n" : "\n]\n"),
-      };
-    case "csv":
-      return {
-        start: `${logEntryFields.join(",")}\n`,
-        rows: (entries) => csvOf(isTerminal ? entries.map(withoutControls) : entries),
-        end: () => "",
-      };
-    case "table":
-      return createTable(isTerminal ? widthOfLine : undefined);
-  }
+/** Each format, for a terminal of this width, which may change; undefined for a pipe or a file. */
+const formats = {
+  ndjson: () => ({
+    start: "",
+    rows: (entries) => entries.map((entry) => `${jsonLineOf(entry)}\n`).join(""),
+    end: () => "",
+  }),
+  csv: (widthOfLine) => ({
+    start: `${logEntryFields.join(",")}\n`,
+    rows: (entries) =>
+      entries.map((entry) => csvLine(widthOfLine === undefined ? entry : withoutControls(entry))).join(""),
+    end: () => "",
+  }),
+  table: createTable,
+  json: () => ({
+    start: "[",
+    rows: (entries, isFirst) =>
+      entries.map((entry, index) => `${isFirst && index === 0 ? "" : ","}\n${jsonLineOf(entry)}`).join(""),
+    end: (isEmpty) => (isEmpty ? "]\n" : "\n]\n"),
+  }),
+} satisfies Readonly<Record<LogFormatName, (widthOfLine: (() => number) | undefined) => LogFormat>>;
+
+export const logFormats = Object.keys(formats) as readonly LogFormatName[];
+
+/** @param widthOfLine returns the current width of the terminal; undefined for a pipe or a file */
+export function createLogFormat(name: LogFormatName, widthOfLine: (() => number) | undefined): LogFormat {
+  return formats[name](widthOfLine);
 }
 
-function csvOf(entries: readonly LogEntry[]): string {
-  return stringify(entries.map(withoutFormulas), {
-    columns: [...logEntryFields],
-    // A cell that starts like a formula gets an apostrophe in front.
-    escape_formulas: true,
-    // An empty string is written as `""`, and a missing value as an empty cell.
-    quoted_match: /^$/,
-    cast: { boolean: String },
+/** Invisible characters and spaces hide the start of a formula from readers, but not from spreadsheets. */
+const formula = /^[\s\p{C}]*[=+\-@＝＋－＠\t\r]/u;
+
+/** A cell that starts like a formula gets an apostrophe in front. An empty string is `""`, and a missing value an empty cell. */
+function csvLine(entry: LogEntry): string {
+  const cells = logEntryFields.map((field) => {
+    const value = entry[field];
+    if (typeof value !== "string") return String(value ?? "");
+    const text = formula.test(value) ? `'${value}` : value;
+    return text === "" || /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
   });
-}
-
-/** Line breaks and spaces before a formula hide it from the library's check, but not from spreadsheets. */
-const hiddenFormula = /^[\s\p{C}]+[=+\-@＝＋－＠]/u;
-
-function withoutFormulas(entry: LogEntry): LogEntry {
-  const texts = Object.entries(entry);
-  if (!texts.some(([, value]) => isHiddenFormula(value))) return entry;
-  return Object.fromEntries(
-    texts.map(([name, value]) => [name, isHiddenFormula(value) ? `'${String(value)}` : value]),
-  ) as LogEntry;
-}
-
-/** The library adds the apostrophe before a leading tab or carriage return. */
-function isHiddenFormula(value: unknown): boolean {
-  return typeof value === "string" && !/^[\t\r]/.test(value) && hiddenFormula.test(value);
+  return `${cells.join(",")}\n`;
 }
 
 function withoutControls(entry: LogEntry): LogEntry {

@@ -56,7 +56,7 @@ async function download(
 
 function collectionOf({ ports }: LogWorld, output: LogOutput): LogCollection {
   const watcher = { rowsRead: () => {}, dayDone: () => {}, failed: () => {} };
-  return { ports, perPage: 100, filter: () => true, format: createLogFormat("json", false), output, watcher };
+  return { ports, perPage: 100, filter: () => true, format: createLogFormat("json", undefined), output, watcher };
 }
 
 async function follow(world: LogWorld, file: string, following: Following): Promise<void> {

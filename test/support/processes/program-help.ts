@@ -17,7 +17,8 @@ function block(help: string, heading: string): string[] {
 
 /** Every command of wafsync, in the order in which `--help` lists them. */
 export async function commandNames(): Promise<readonly string[]> {
-  const names = block(await helpOf([]), "Commands:").flatMap((line) => /^ {2}([a-z][a-z-]*)/u.exec(line)?.[1] ?? []);
+  const [listed = ""] = (await helpOf([])).split("Examples:");
+  const names = [...listed.matchAll(/^ {2}([a-z][a-z-]*)/gmu)].map(([, name = ""]) => name);
   return names.filter((name) => name !== "help");
 }
 
