@@ -6,7 +6,7 @@ import { Turns } from "../../async/turns.ts";
 import type { ConfirmOptions, ConfirmedGathering, Gathered } from "../../model/gathered.ts";
 import { nameKey, type ObjectName } from "../../model/resource.ts";
 import { type EnvironmentKey, gatherInstance, type Unattached, unattachedOf } from "./gather.ts";
-import { type FileCache, folderDepthMax, hasTransientFault, readDirectory } from "./read-directory.ts";
+import { folderDepthMax, hasTransientFault, readDirectory, type ReadFiles } from "./read-directory.ts";
 import { type DirectorySnapshot, emptySnapshot } from "./snapshot.ts";
 import { faultText, type SourceFault } from "./source-fault.ts";
 
@@ -41,7 +41,6 @@ export class DirectorySource {
   readonly #options: DirectorySourceOptions;
   readonly #directory: string;
   readonly #skip: readonly string[];
-  readonly #cache: FileCache = new Map();
   readonly #closing = new AbortController();
   readonly #watching = new Set<Promise<void>>();
   readonly #gathered = new Map<string, Promise<Gathered | undefined>>();
@@ -49,6 +48,7 @@ export class DirectorySource {
   /** Aborts at the next change of the version. */
   #changing = new AbortController();
   #snapshot: DirectorySnapshot = emptySnapshot;
+  #files: ReadFiles = new Map();
   #version = 0;
   readonly #loads = new Turns();
 
@@ -209,8 +209,9 @@ export class DirectorySource {
   async #scan(): Promise<DirectorySnapshot> {
     const { clock } = this.#options;
     const startMs = clock.monotonicMs();
-    const reading = { directory: this.#directory, skip: this.#skip, cache: this.#cache, clock };
-    const { snapshot, stamp } = await readDirectory(reading);
+    const reading = { directory: this.#directory, skip: this.#skip, before: this.#files };
+    const { snapshot, files, stamp } = await readDirectory(reading);
+    this.#files = files;
     this.#quiet.scanned(stamp, startMs, clock.monotonicMs());
     if (this.#version === 0 || snapshot.fingerprint !== this.#snapshot.fingerprint) {
       this.#version += 1;

@@ -14,7 +14,6 @@ import { namespaceLengthMax, type ObjectName, type ResourceKind, resourceKinds }
 import { placeText, type RemovalScope, sourceFault, type SourceFault, sourceNote } from "./source-fault.ts";
 import type { YamlDocument } from "./yaml-documents.ts";
 
-const listItemsMax = 10_000;
 /** Kinds of the core API that may be in the same files and that wafsync ignores. */
 const otherCoreKinds = [
   "Endpoints",
@@ -55,12 +54,9 @@ export function readDocument(document: YamlDocument, file: string): ReadDocument
   }
   if (!isList(value)) return readObject(value, { file, document, segments: [] });
   const list = value["items"] ?? [];
-  if (!Array.isArray(list) || list.length > listItemsMax) {
-    const message = Array.isArray(list) ? `has more than ${listItemsMax} items: split it` : "must be a list of objects";
-    return {
-      items: [],
-      faults: [faultAt({ file, document, segments: [] }, resourceFault(["items"], message), "All")],
-    };
+  if (!Array.isArray(list)) {
+    const place = { file, document, segments: [] };
+    return { items: [], faults: [faultAt(place, resourceFault(["items"], "must be a list of objects"), "All")] };
   }
   const read = list.map((item: unknown, index) => {
     const place = { file, document, segments: ["items", index] };

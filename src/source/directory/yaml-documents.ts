@@ -15,7 +15,6 @@ import {
   visit,
 } from "yaml";
 
-export const documentsPerFileMax = 10_000;
 const depthMax = 64;
 const aliasesMax = 100;
 /** A file with 100,000 entries has far fewer tokens. A parsed file takes several hundred bytes for each token. */
@@ -62,14 +61,7 @@ export function readYamlDocuments(text: string): YamlDocuments {
   if (hasTooManyTokens(text)) {
     return { documents, faults: [{ line: 1, message: `the file has more than ${tokensPerFileMax} tokens: split it` }] };
   }
-  let count = 0;
   for (const document of new Composer(options).compose(new Parser(lines.addNewLine).parse(text))) {
-    count += 1;
-    if (count > documentsPerFileMax) {
-      const line = lineAt(lines, document.range[0]);
-      faults.push({ line, message: `the file has more than ${documentsPerFileMax} documents: split it` });
-      break;
-    }
     const fault = faultOf(document, lines);
     if (fault !== undefined) faults.push(fault);
     else if (document.contents !== null) addDocument(document, lines, documents, faults);

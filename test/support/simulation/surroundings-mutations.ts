@@ -120,10 +120,6 @@ export const surroundingsMutations: readonly Mutation[] = [
     "a `WafAutoBlock` whose instance is missing keeps its entries":
       "of [...snapshot.rules, ...snapshot.origins, ...snapshot.autoBlocks]) { → of [...snapshot.rules, ...snapshot.origins]) {",
   }),
-  ...breaks("src/source/directory/read-directory.ts", "test/source/directory/read-directory.test.ts", {
-    "a file with a new stamp is read again until its time is in the past":
-      "isFinal: listedMs - foundMs >= fileTimeStepMs → isFinal: true",
-  }),
   ...breaks("src/waf/lane-registry.ts", "test/waf/lane.test.ts", {
     "a key has one lane, however its URL is written":
       "const name = key.fingerprint(); → const name = `${baseUrl} ${key.fingerprint()}`;",
