@@ -83,7 +83,7 @@ export async function judgeLogs(options: JudgingOptions, signal: AbortSignal): P
   const controller = new LogController({
     startRun: () => ({ ports }),
     concerns: (instance) => {
-      return source.snapshot().autoBlocks.some((block) => nameKey(block.instance) === nameKey(instance));
+      return source.snapshot().declared.WafAutoBlock.some((block) => nameKey(block.instance) === nameKey(instance));
     },
     clock,
     random,

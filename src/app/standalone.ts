@@ -295,7 +295,7 @@ export class Standalone {
   /** The modules are loaded with the first declared feed, because most directories have none. */
   async #openFeeds(): Promise<Feeds | undefined> {
     const source = this.#source;
-    if (this.#feeds !== undefined || source.snapshot().feeds.length === 0) return this.#feeds;
+    if (this.#feeds !== undefined || source.snapshot().declared.WafFeed.length === 0) return this.#feeds;
     const { openFeeds } = await import("./feeds.ts");
     const { observer: _observer, ...options } = this.#options;
     this.#feeds ??= openFeeds({
@@ -304,14 +304,14 @@ export class Standalone {
       status: this.#ports.status,
       readSecret: async (namespace, ref) => secretIn(source.snapshot(), namespace, ref),
       // The author of the files owns all of them, and a plan shows every feed.
-      feeds: () => ({ used: source.snapshot().feeds, unused: [] }),
+      feeds: () => ({ used: source.snapshot().declared.WafFeed, unused: [] }),
     });
     return this.#feeds;
   }
 
   async #followFeeds(onChange: () => void): Promise<void> {
     const { stop } = this.#options.stopping;
-    await this.#whenDeclared("feeds", stop);
+    await this.#whenDeclared("WafFeed", stop);
     if (!stop.aborted) await (await this.#openFeeds())?.loop.run(stop, onChange);
   }
 
@@ -329,7 +329,7 @@ export class Standalone {
 
   async #judgeLogs(): Promise<void> {
     const { stop } = this.#options.stopping;
-    await this.#whenDeclared("autoBlocks", stop);
+    await this.#whenDeclared("WafAutoBlock", stop);
     if (stop.aborted) return;
     const { judgeLogs } = await import("./log-controller.ts");
     const { LogRecords } = await import("../logs/log-records.ts");
@@ -347,8 +347,8 @@ export class Standalone {
     );
   }
 
-  async #whenDeclared(what: "feeds" | "autoBlocks", signal: AbortSignal): Promise<void> {
-    while (!signal.aborted && this.#source.snapshot()[what].length === 0) {
+  async #whenDeclared(kind: "WafFeed" | "WafAutoBlock", signal: AbortSignal): Promise<void> {
+    while (!signal.aborted && this.#source.snapshot().declared[kind].length === 0) {
       await this.#changed.wait(this.#changed.version, signal);
     }
   }

@@ -26,6 +26,8 @@ export interface LabelSelector {
 /** The kinds that can be granted to other namespaces. */
 export const guestKinds = ["WafIpRule", "WafOrigin", "WafCacheClear", "WafAutoBlock"] as const;
 export type GuestKind = (typeof guestKinds)[number];
+/** The kinds that declare entries or origins: those last declared by an object that can't be read are kept. */
+export const entryKinds = ["WafIpRule", "WafOrigin", "WafAutoBlock"] as const;
 
 /** The permissions that the owner of an instance grants to other namespaces (guests). */
 export interface Grant {

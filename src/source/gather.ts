@@ -1,9 +1,10 @@
 // Gathers what a reconcile run of one instance needs. The objects come from the watches of the operator, from a fresh read, or from the
 // files of a folder. Operator and commands use this function for all of them, so that they cannot disagree.
+import { nearestName } from "../api/nearest-name.ts";
 import type { DeclaredByKind } from "../api/to-declared.ts";
-import type { DeclaredInstance, DeclaredRule, GuestKind } from "../model/declared.ts";
+import { type DeclaredInstance, type DeclaredRule, type GuestKind, guestKinds } from "../model/declared.ts";
 import type { Gathered } from "../model/gathered.ts";
-import type { ObjectName } from "../model/resource.ts";
+import { nameKey, type ObjectName } from "../model/resource.ts";
 import { listed } from "../model/sentence.ts";
 
 export type Labels = Readonly<Record<string, string>>;
@@ -17,6 +18,11 @@ export type Parsed<T> =
   | { readonly ok: false; readonly key: string; readonly problem: string };
 
 export type AttachedObjects = { readonly [Kind in GuestKind]: readonly Parsed<DeclaredByKind[Kind]>[] };
+
+/** A value for each kind that can be attached to an instance. */
+export function byGuestKind<T>(valueOf: (kind: GuestKind) => T): Readonly<Record<GuestKind, T>> {
+  return Object.fromEntries(guestKinds.map((kind) => [kind, valueOf(kind)])) as Record<GuestKind, T>;
+}
 
 /** What the instance and its rules refer to. */
 export interface References extends Pick<Gathered, "key" | "rules" | "sameKey"> {
@@ -32,6 +38,23 @@ export interface ObjectSet extends Pick<Gathered, "brokenReferences" | "workload
   readonly references: (rules: readonly DeclaredRule[]) => Promise<References>;
   /** Why objects may be missing although they were not deleted, one sentence each. */
   readonly gaps: readonly string[];
+}
+
+/**
+ * Says, as a part of a sentence, that the instance does not exist, and which one may be meant.
+ * @param known the instances that the author of the object may know
+ */
+export function missingInstance(instance: ObjectName, known: readonly ObjectName[], where = ""): string {
+  const problem = `there is no WafInstance ${nameKey(instance)}${where}`;
+  const neighbours = known.filter(({ namespace }) => namespace === instance.namespace);
+  const near = nearestName(
+    instance.name,
+    neighbours.map(({ name }) => name),
+  );
+  if (near !== undefined) return `${problem}; did you mean ${near}?`;
+  const elsewhere = known.find(({ name }) => name === instance.name);
+  if (elsewhere === undefined) return problem;
+  return `${problem}; there is one in namespace ${elsewhere.namespace}: name it in spec.instanceRef.namespace`;
 }
 
 /** Names a ConfigMap's key as the source of entries, in messages and in records; `, line 3` follows. */

@@ -72,7 +72,9 @@ class FolderTarget extends Target {
         absent: unrecorded(instance, `${stateDirectory}. If it is elsewhere, set --state`),
         unloaded: undefined,
       },
-      readFeed: async (name) => ({ feed: snapshot.feeds.find(({ meta }) => nameKey(meta) === nameKey(name)) }),
+      readFeed: async (name) => ({
+        feed: snapshot.declared.WafFeed.find(({ meta }) => nameKey(meta) === nameKey(name)),
+      }),
       unattached: unattachedRules(snapshot),
       gaps: this.#source.faults().flatMap((fault) => (fault.severity === "Error" ? [`${faultText(fault)}.`] : [])),
       placeOf: (meta, from) => (from === undefined ? meta.location : placeOfSource(snapshot, meta, from)),

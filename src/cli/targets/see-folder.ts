@@ -52,8 +52,8 @@ export async function seeFolder(
   snapshot: DirectorySnapshot,
   { state, where, atMs }: { readonly state: StateDirectory; readonly where: string; readonly atMs: number },
 ): Promise<Seen> {
-  const { instances, rules, origins, autoBlocks, cacheClears, feeds, faults } = snapshot;
-  const declared = [...instances.values(), ...rules, ...origins, ...autoBlocks, ...cacheClears, ...feeds];
+  const { faults } = snapshot;
+  const declared = Object.values(snapshot.declared).flat();
   const statusOf = await statuses.read(
     state,
     declared.map(({ meta }) => meta),
@@ -78,7 +78,7 @@ function unattachedCondition(message: string): object {
 /** The rules that no run covers. */
 export function unattachedRules(snapshot: DirectorySnapshot): InstanceSight["unattached"] {
   const problems = problemsOf(snapshot);
-  return snapshot.rules.flatMap((rule) => {
+  return snapshot.declared.WafIpRule.flatMap((rule) => {
     const message = problems.get(resourceKey(rule.meta));
     return message === undefined ? [] : [{ rule, message }];
   });
@@ -87,6 +87,9 @@ export function unattachedRules(snapshot: DirectorySnapshot): InstanceSight["una
 /** Why objects are attached to no instance, as a condition says it. */
 function problemsOf(snapshot: DirectorySnapshot): ReadonlyMap<string, string> {
   return new Map(
-    unattachedOf(snapshot).map(({ meta, problem }) => [resourceKey(meta), asSentence(capitalized(problem))]),
+    unattachedOf(snapshot).map(({ declared, problem }) => [
+      resourceKey(declared.meta),
+      asSentence(capitalized(problem)),
+    ]),
   );
 }

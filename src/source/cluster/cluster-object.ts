@@ -21,7 +21,7 @@ import {
   type ResourceKind,
   type ResourceMeta,
 } from "../../model/resource.ts";
-import type { AttachedObjects, Parsed } from "../gather.ts";
+import { type AttachedObjects, byGuestKind, type Parsed } from "../gather.ts";
 
 export interface ClusterObject extends KubeObject {
   readonly spec?: unknown;
@@ -182,20 +182,15 @@ export function parseObject<Kind extends ResourceKind>(
 }
 
 /** What the objects of each kind declare. */
-export function attachedObjects(objectsOf: (kind: GuestKind) => readonly ClusterObject[]): AttachedObjects {
-  const parsed = <Kind extends GuestKind>(kind: Kind): Parsed<DeclaredByKind[Kind]>[] =>
-    objectsOf(kind).map((object) => {
+export function attachedObjects(objects: Readonly<Record<GuestKind, readonly ClusterObject[]>>): AttachedObjects {
+  const parsed = (kind: GuestKind): Parsed<DeclaredByKind[GuestKind]>[] =>
+    objects[kind].map((object) => {
       const one = parseObject(kind, object);
       if (one.ok) return one;
       const key = resourceKey(metaOfObject(kind, object));
       return { ok: false, key, problem: `${key} is invalid: ${one.problem}` };
     });
-  return {
-    WafIpRule: parsed("WafIpRule"),
-    WafOrigin: parsed("WafOrigin"),
-    WafCacheClear: parsed("WafCacheClear"),
-    WafAutoBlock: parsed("WafAutoBlock"),
-  };
+  return byGuestKind(parsed) as AttachedObjects;
 }
 
 /** The declaration of a WafInstance; undefined if it does not exist or is invalid. */

@@ -17,7 +17,7 @@ import {
   type ResourceRef,
 } from "../../model/resource.ts";
 import { ApiKeys } from "./api-keys.ts";
-import { BrokenReferenceIndex, type Unattached, UnattachedLookup } from "./attachment.ts";
+import { type Unattached, UnattachedObjects } from "./attachment.ts";
 import { type ClusterObject, hasOtherLabels, instanceNameOf, parseInstance, typeOfKind } from "./cluster-object.ts";
 import { ClusterWatches, type WatchHealth } from "./cluster-watches.ts";
 import { ConfigMaps } from "./config-maps.ts";
@@ -56,6 +56,7 @@ export class ClusterSource {
   readonly #maps: ConfigMaps;
   readonly #references: InstanceReferences;
   readonly #rollouts: RolloutWatches;
+  readonly #unattached: UnattachedObjects;
   readonly #gathering: InstanceGathering;
 
   constructor(options: ClusterSourceOptions) {
@@ -68,10 +69,10 @@ export class ClusterSource {
       namespace,
       onObject: (kind, change) => {
         options.onStored?.(change);
-        if (kind === "WafFeed") return this.feeds.changed(change);
-        if (kind === "WafInstance") this.feeds.changed(change);
+        if (kind === "WafFeed" || kind === "WafInstance") this.feeds.changed(change);
+        if (kind === "WafFeed") return;
         if (kind === "WafIpRule") this.feeds.ruleChanged(change);
-        broken.objectChanged(change);
+        this.#unattached.objectChanged(change);
         this.#changes.objectChanged(kind, change);
       },
       onConfigMap: ({ object }) => this.#maps.changed(object),
@@ -83,7 +84,7 @@ export class ClusterSource {
       onProblem: (plural, problem) => onProblem?.(plural, problem),
     });
     const { stores } = this.#watches;
-    const broken = new BrokenReferenceIndex(stores, namespace);
+    this.#unattached = new UnattachedObjects(stores, namespace);
     this.#keys = new ApiKeys({
       api,
       clock,
@@ -109,16 +110,11 @@ export class ClusterSource {
       onRollout: (instance, reason) => this.#changes.touch(instance, reason),
       onProblem: (plural, problem) => onProblem?.(plural, problem),
     });
-    this.#gathering = this.#makeGathering(broken);
-  }
-
-  #makeGathering(broken: BrokenReferenceIndex): InstanceGathering {
-    const { api, clock, namespace } = this.#options;
-    return new InstanceGathering({
+    this.#gathering = new InstanceGathering({
       api,
       clock,
       namespace,
-      broken,
+      unattached: this.#unattached,
       watches: this.#watches,
       references: this.#references,
       rollouts: this.#rollouts,
@@ -217,13 +213,13 @@ export class ClusterSource {
 
   /** Every object that no run covers, and undefined for every other object, so that the iteration can be interrupted. */
   unattached(): Iterable<Unattached | undefined> {
-    return this.#unattachedLookup().all();
+    return this.#unattached.all();
   }
 
   /** The same for a single object in its current version. */
   unattachedNow(ref: ResourceRef): Unattached | undefined {
     const object = this.objectOf(ref);
-    return object === undefined ? undefined : this.#unattachedLookup().find(ref.kind, object);
+    return object === undefined ? undefined : this.#unattached.find(ref.kind, object);
   }
 
   /** Call this when the WAF has refused the key: the next `gather` reads the Secret again. */
@@ -243,10 +239,6 @@ export class ClusterSource {
 
   get #stores(): ClusterWatches["stores"] {
     return this.#watches.stores;
-  }
-
-  #unattachedLookup(): UnattachedLookup {
-    return new UnattachedLookup(this.#stores, this.#options.namespace);
   }
 
   #declaredInstances(): DeclaredInstance[] {

@@ -12,7 +12,7 @@ import { type DeclaredInstance, type GuestKind, guestKinds } from "../../model/d
 import { byAge, nameKey, type ObjectName } from "../../model/resource.ts";
 import type { Labels } from "../gather.ts";
 import type { ApiKeys } from "./api-keys.ts";
-import { AttachedNamespaces, watchedLabels } from "./attachment.ts";
+import { attachedOf, attachmentsOf, watchedLabels } from "./attachment.ts";
 import {
   type ClusterObject,
   configMapKeysOf,
@@ -166,7 +166,7 @@ export class InstanceChanges {
     const former = this.#formerInstances.get(key);
     if (last !== undefined && change.type === "Deleted") this.#formerInstances.set(key, last);
     else if (last === undefined && former !== undefined) {
-      names.push(...this.#attaching(kind, namespaceOf(change.object), this.#instanceStore.get(nameKey(former))));
+      names.push(...this.#attaching(kind, change.object, this.#instanceStore.get(nameKey(former))));
     }
     this.#touchAll(names, `${key} ${change.type.toLowerCase()}`);
     this.#options.onUnattachedChange?.();
@@ -176,17 +176,17 @@ export class InstanceChanges {
   concernedBy(kind: GuestKind, object: ClusterObject): ObjectName[] {
     const name = instanceNameOf(object);
     const instances = name === undefined ? this.#instanceStore.list() : [this.#instanceStore.get(nameKey(name))];
-    return instances.flatMap((stored) => this.#attaching(kind, namespaceOf(object), stored));
+    return instances.flatMap((stored) => this.#attaching(kind, object, stored));
   }
 
   /** The name of the instance, if it exists and objects of the namespace are or may be attached to it. */
-  #attaching(kind: GuestKind, namespace: string, stored: ClusterObject | undefined): ObjectName[] {
+  #attaching(kind: GuestKind, object: ClusterObject, stored: ClusterObject | undefined): ObjectName[] {
     if (stored === undefined) return [];
+    const { namespace = "", name } = stored.metadata;
     const instance = parseInstance(stored);
-    const { namespace: home = "", name: own } = stored.metadata;
-    if (instance === undefined) return [{ namespace: home, name: own }];
-    const attached = new AttachedNamespaces(instance, watchedLabels(this.#options.stores));
-    return attached.mayAttach(kind, namespace) ? [{ namespace: home, name: own }] : [];
+    const attachments = instance && attachmentsOf(instance, watchedLabels(this.#options.stores));
+    const isRefused = attachments !== undefined && attachedOf(attachments, kind, [object]).length === 0;
+    return isRefused ? [] : [{ namespace, name }];
   }
 
   #touchAll(names: readonly ObjectName[], reason: string): void {
@@ -217,10 +217,6 @@ function accessDiffers(
 
 function requestOf({ metadata }: ClusterObject): string | undefined {
   return metadata.annotations?.[requestedAtAnnotation];
-}
-
-function namespaceOf({ metadata }: KubeObject): string {
-  return metadata.namespace ?? "";
 }
 
 function keyOf({ metadata: { namespace = "", name } }: KubeObject): string {

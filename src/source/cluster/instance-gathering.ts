@@ -14,6 +14,7 @@ import { dependsOnLabels } from "../../model/attachment.ts";
 import {
   type DeclaredInstance,
   type DeclaredRule,
+  entryKinds,
   type Grant,
   type GuestKind,
   guestKinds,
@@ -24,13 +25,14 @@ import { parseInSlices } from "../../plan/lists/rule-entries.ts";
 import {
   type AttachedObjects,
   gather,
+  byGuestKind,
   type Labels,
   type LabelsOf,
   type ObjectSet,
   type References,
 } from "../gather.ts";
 import type { ApiKeys } from "./api-keys.ts";
-import { AttachedNamespaces, type BrokenReferenceIndex, type GrantedRule, watchedLabels } from "./attachment.ts";
+import { attachedOf, type Attachments, attachmentsOf, type UnattachedObjects, watchedLabels } from "./attachment.ts";
 import {
   attachedObjects,
   type ClusterObject,
@@ -54,7 +56,7 @@ export interface InstanceGatheringOptions {
   readonly watches: ClusterWatches;
   readonly references: InstanceReferences;
   readonly rollouts: RolloutWatches;
-  readonly broken: BrokenReferenceIndex;
+  readonly unattached: UnattachedObjects;
 }
 
 export class InstanceGathering {
@@ -90,17 +92,17 @@ export class InstanceGathering {
     { instance, referring, labelsOf }: FreshObjects,
     { isFresh }: { readonly isFresh: boolean },
   ): Promise<ObjectSet> {
-    const { broken, clock, references, rollouts, watches } = this.#options;
-    const namespaces = new AttachedNamespaces(instance, labelsOf);
+    const { clock, references, rollouts, unattached, watches } = this.#options;
+    const attachments = attachmentsOf(instance, labelsOf);
     const unreadable = this.#referringTo(unreadableInstance);
     return {
       instance,
-      attached: await parseAttached([referring, unreadable], namespaces, new TimeSlices(clock)),
+      attached: await parseAttached([referring, unreadable], attachments, new TimeSlices(clock)),
       labelsOf,
-      references: async (rules) => await references.read(instance, namespaces.granted(rules), isFresh),
+      references: async (rules) => await references.read(instance, granted(rules, attachments), isFresh),
       // Objects that are only watched, never read again.
       gaps: watches.gaps(),
-      brokenReferences: broken.references(instance),
+      brokenReferences: unattached.brokenReferences(instance),
       workloads: rollouts.sightsOf(instance),
     };
   }
@@ -114,16 +116,33 @@ export class InstanceGathering {
 /** Parses the objects that are or may be attached in slices, because an instance can have thousands. */
 async function parseAttached(
   sources: readonly ReferringObjects[],
-  namespaces: AttachedNamespaces,
+  attachments: Attachments,
   slices: TimeSlices,
 ): Promise<AttachedObjects> {
+  const attached = byGuestKind((kind) => sources.flatMap((source) => attachedOf(attachments, kind, source[kind])));
   for (const kind of guestKinds) {
-    for (const object of sources.flatMap((source) => namespaces.only(kind, source[kind]))) {
+    for (const object of attached[kind]) {
       parseObject(kind, object);
       if (slices.isOver) await slices.pause();
     }
   }
-  return attachedObjects((kind) => sources.flatMap((source) => namespaces.only(kind, source[kind])));
+  return attachedObjects(attached);
+}
+
+export interface GrantedRule {
+  readonly rule: DeclaredRule;
+  /** Undefined for the owner. */
+  readonly grant: Grant | undefined;
+  /** Whether its entries can apply: otherwise, none of its ConfigMaps is read. */
+  readonly isAttached: boolean;
+}
+
+export function granted(rules: readonly DeclaredRule[], attachments: Attachments): GrantedRule[] {
+  return rules.map((rule) => {
+    const attachment = attachments("WafIpRule", rule.meta.namespace);
+    const isAttached = attachment.state === "Allowed";
+    return { rule, isAttached, grant: isAttached ? attachment.grant : undefined };
+  });
 }
 
 /** How long a run waits for ConfigMaps of guests: an urgent address of the owner waits as long. A fresh read waits for all. */
@@ -262,10 +281,6 @@ export async function readFresh(context: FreshContext, name: ObjectName): Promis
   return { ok: true, value: { instance: instance.value, referring, labelsOf: labels.value } };
 }
 
-export function byGuestKind<T>(valueOf: (kind: GuestKind) => T): Readonly<Record<GuestKind, T>> {
-  return Object.fromEntries(guestKinds.map((kind) => [kind, valueOf(kind)])) as Record<GuestKind, T>;
-}
-
 /**
  * The objects of a kind that refer to the instance, in one namespace or in all: a consistent snapshot. An object that is stored in
  * the same version is the stored one, so that it is not parsed again.
@@ -302,7 +317,7 @@ export async function findTerminatingCrd({ api }: Pick<FreshContext, "api">): Pr
   if (!read.ok && read.fault.code === "Forbidden") return { ok: true, value: undefined };
   if (!read.ok) return failedRead(`The kinds of ${apiGroup}`, read.fault);
   const resources = isRecord(read.value) && Array.isArray(read.value["resources"]) ? read.value["resources"] : [];
-  const terminating = (["WafInstance", "WafIpRule", "WafOrigin", "WafAutoBlock"] as const).find((kind) => {
+  const terminating = (["WafInstance", ...entryKinds] as const).find((kind) => {
     const resource = resources.find((item) => isRecord(item) && item["name"] === typeOfKind(kind).plural) as unknown;
     return !isRecord(resource) || !Array.isArray(resource["verbs"]) || !resource["verbs"].includes("create");
   });

@@ -19,9 +19,9 @@ import {
   type ResourceMeta,
   type ResourceRef,
 } from "../../model/resource.ts";
-import { gather, type Labels, type LabelsOf } from "../gather.ts";
+import { byGuestKind, gather, type Labels, type LabelsOf } from "../gather.ts";
 import { ApiKeys } from "./api-keys.ts";
-import { AttachedNamespaces, refusalOf } from "./attachment.ts";
+import { attachedOf, type Attachments, attachmentsOf, refusalOf } from "./attachment.ts";
 import {
   attachedObjects,
   type ClusterObject,
@@ -32,7 +32,7 @@ import {
   typeOfKind,
 } from "./cluster-object.ts";
 import { ConfigMaps } from "./config-maps.ts";
-import { InstanceReferences, listReferring, type ReferringObjects } from "./instance-gathering.ts";
+import { granted, InstanceReferences, listReferring, type ReferringObjects } from "./instance-gathering.ts";
 
 const requestTimeoutMs = 10_000;
 const listTimeoutMs = 30_000;
@@ -73,7 +73,7 @@ export async function readInstanceOnce(
   const instance = parsed.declared;
   const referring = await reader.referring(name);
   const labelsOf = await reader.labels(instance, referring);
-  const namespaces = new AttachedNamespaces(instance, labelsOf);
+  const attachments = attachmentsOf(instance, labelsOf);
   const references = new InstanceReferences({
     clock,
     keys: new ApiKeys({ api, clock, onKey: () => undefined }),
@@ -82,12 +82,12 @@ export async function readInstanceOnce(
   });
   const { brokenSources, ...gathered } = await gather({
     instance,
-    attached: attachedObjects((kind) => namespaces.only(kind, referring[kind])),
+    attached: attachedObjects(byGuestKind((kind) => attachedOf(attachments, kind, referring[kind]))),
     labelsOf,
-    references: async (rules) => await references.read(instance, namespaces.granted(rules), true),
+    references: async (rules) => await references.read(instance, granted(rules, attachments), true),
     gaps: [],
   });
-  const unattached = [...refusedRules(namespaces, referring.WafIpRule), ...(await reader.unattached(name))];
+  const unattached = [...refusedRules(attachments, referring.WafIpRule), ...(await reader.unattached(name))];
   const { gaps, statusOf, setterOf } = reader;
   // What the user can't read is no fault of the declared state.
   const unread = [...gaps, ...(gathered.invalidObjects?.values() ?? []), ...brokenSources];
@@ -174,8 +174,8 @@ class Reader {
 
   /** The labels of the guests that may have access. */
   async labels(instance: DeclaredInstance, referring: ReferringObjects): Promise<LabelsOf> {
-    const unknown = new AttachedNamespaces(instance, () => undefined);
-    const objects = guestKinds.flatMap((kind) => unknown.only(kind, referring[kind]));
+    const unknown = attachmentsOf(instance, () => undefined);
+    const objects = guestKinds.flatMap((kind) => attachedOf(unknown, kind, referring[kind]));
     const guests = new Set(objects.map(({ metadata }) => metadata.namespace ?? ""));
     guests.delete(instance.meta.namespace);
     const labels = new Map<string, Labels>();
@@ -194,9 +194,9 @@ class Reader {
 }
 
 /** The rules without access to the instance. */
-function refusedRules(namespaces: AttachedNamespaces, rules: readonly ClusterObject[]): ReadObjects["unattached"] {
+function refusedRules(attachments: Attachments, rules: readonly ClusterObject[]): ReadObjects["unattached"] {
   return rules.flatMap((object) => {
-    const refusal = refusalOf(namespaces.of("WafIpRule", object.metadata.namespace ?? ""));
+    const refusal = refusalOf(attachments("WafIpRule", object.metadata.namespace ?? ""));
     const parsed = parseObject("WafIpRule", object);
     return refusal === undefined || !parsed.ok ? [] : [{ rule: parsed.declared, message: refusal.message }];
   });

@@ -2,11 +2,25 @@
 // usually because of a typo. The same snapshot gives the same objects, so each list of addresses is parsed only once.
 import { nearestName } from "../../api/nearest-name.ts";
 import { type ApiKey, validateApiKey, type ValidatedApiKey } from "../../model/api-key.ts";
-import type { DeclaredInstance, DeclaredRule } from "../../model/declared.ts";
+import {
+  type DeclaredInstance,
+  type DeclaredRule,
+  entryKinds,
+  type GuestKind,
+  guestKinds,
+} from "../../model/declared.ts";
 import type { AddressText, BrokenReference, BrokenReferences, Gathered, GatheredKey } from "../../model/gathered.ts";
 import { nameKey, type ObjectName, resourceKey, type ResourceMeta } from "../../model/resource.ts";
 import { listed } from "../../model/sentence.ts";
-import { configMapSource, gather, keysInWords, type Labels, type Parsed } from "../gather.ts";
+import {
+  type AttachedObjects,
+  byGuestKind,
+  configMapSource,
+  gather,
+  keysInWords,
+  type Labels,
+  missingInstance,
+} from "../gather.ts";
 import {
   brokenSourcesOf,
   type ConfigMapDocument,
@@ -14,7 +28,6 @@ import {
   placeOfReference,
   type SecretDocument,
 } from "./snapshot.ts";
-import type { RemovalScope } from "./source-fault.ts";
 
 /** The API key for the single instance of a folder whose Secret is not in the folder. */
 export interface EnvironmentKey {
@@ -34,17 +47,13 @@ export async function gatherInstance(
 ): Promise<Gathered | undefined> {
   const instance = snapshot.instances.get(nameKey(name));
   if (instance === undefined) return undefined;
-  const referring = <T extends { readonly instance: ObjectName }>(all: readonly T[]): Parsed<T>[] =>
-    all.flatMap((declared) => (nameKey(declared.instance) === nameKey(name) ? [{ ok: true, declared }] : []));
+  const referring = (kind: GuestKind) =>
+    snapshot.declared[kind].filter((one) => nameKey(one.instance) === nameKey(name));
+  const attached = byGuestKind((kind) => referring(kind).map((declared) => ({ ok: true, declared })));
   const key = keyOf(snapshot, instance, environmentKey);
   return await gather({
     instance,
-    attached: {
-      WafIpRule: referring(snapshot.rules),
-      WafOrigin: referring(snapshot.origins),
-      WafCacheClear: referring(snapshot.cacheClears),
-      WafAutoBlock: referring(snapshot.autoBlocks),
-    },
+    attached: attached as AttachedObjects,
     labelsOf: (namespace) => labelsOf(snapshot, namespace),
     references: async (rules) => ({
       key,
@@ -175,27 +184,21 @@ function environmentKeyObjection(
 
 const namesShownMax = 5;
 
-/** A rule, origin or cache clear whose instance is not in the directory. */
-export interface Unattached {
-  readonly meta: ResourceMeta;
-  readonly instance: ObjectName;
-  /** File and line of its reference to the instance: `rules.yaml:7`. */
-  readonly place: string;
-  /** One sentence that names the instance and, if a similar name exists, suggests it. */
-  readonly problem: string;
+/** An object whose instance is not in the directory. `problem` is a part of a sentence that names the instance, or a similar one. */
+export interface Unattached extends Pick<BrokenReference, "problem" | "place"> {
+  readonly declared: DirectorySnapshot["declared"][GuestKind][number];
 }
 
 /** All objects that refer to an undeclared instance. */
 export function unattachedOf(snapshot: DirectorySnapshot): Unattached[] {
-  const attachable = [...snapshot.rules, ...snapshot.origins, ...snapshot.cacheClears, ...snapshot.autoBlocks];
-  return attachable
-    .filter(({ instance }) => !snapshot.instances.has(nameKey(instance)))
-    .map(({ meta, instance }) => ({
-      meta,
-      instance,
-      place: placeOfReference(snapshot, meta),
-      problem: missingInstance(snapshot, instance),
-    }));
+  const unattached = guestKinds
+    .flatMap((kind): readonly Unattached["declared"][] => snapshot.declared[kind])
+    .filter(({ instance }) => !snapshot.instances.has(nameKey(instance)));
+  return unattached.map((declared) => ({
+    declared,
+    place: placeOfReference(snapshot, declared.meta),
+    problem: undeclaredInstance(snapshot, declared.instance),
+  }));
 }
 
 const knownReferences = new WeakMap<DirectorySnapshot, BrokenReferences>();
@@ -204,36 +207,23 @@ const knownReferences = new WeakMap<DirectorySnapshot, BrokenReferences>();
 export function brokenReferencesOf(snapshot: DirectorySnapshot): BrokenReferences {
   const known = knownReferences.get(snapshot);
   if (known !== undefined) return known;
-  const unattached = new Map(unattachedOf(snapshot).map((one) => [resourceKey(one.meta), one]));
-  const objects = new Map<string, BrokenReference>();
-  for (const declared of [...snapshot.rules, ...snapshot.origins, ...snapshot.autoBlocks]) {
-    const key = resourceKey(declared.meta);
-    const one = unattached.get(key);
-    if (one !== undefined) objects.set(key, { declared, problem: one.problem, place: one.place });
-  }
+  const declaresEntries = (one: Unattached): one is BrokenReference =>
+    entryKinds.some((kind) => kind === one.declared.meta.kind);
+  const broken = unattachedOf(snapshot).filter(declaresEntries);
+  const objects = new Map(broken.map((one) => [resourceKey(one.declared.meta), one]));
   const references = { objects, existing: new Set(snapshot.items.keys()) };
   knownReferences.set(snapshot, references);
   return references;
 }
 
-function missingInstance(snapshot: DirectorySnapshot, instance: ObjectName): string {
-  const known = [...snapshot.instances.values()];
-  const elsewhere = known.find(({ meta }) => meta.name === instance.name);
-  const inNamespace = known.filter(({ meta }) => meta.namespace === instance.namespace).map(({ meta }) => meta.name);
-  const near = nearestName(instance.name, inNamespace);
-  const problem = `there is no WafInstance ${nameKey(instance)} in the directory`;
-  const isRefused = snapshot.faults.some(
-    ({ severity, blocksRemovals }) => severity === "Error" && isFor(blocksRemovals, instance),
+function undeclaredInstance({ instances, faults }: DirectorySnapshot, instance: ObjectName): string {
+  const isRefused = faults.some(({ severity, blocksRemovals }) => {
+    return severity === "Error" && typeof blocksRemovals !== "string" && nameKey(blocksRemovals) === nameKey(instance);
+  });
+  if (isRefused) return `there is no valid WafInstance ${nameKey(instance)} in the directory: correct its errors first`;
+  return missingInstance(
+    instance,
+    [...instances.values()].map(({ meta }) => meta),
+    " in the directory",
   );
-  if (near === undefined && isRefused) return `${problem} that is valid: correct its errors first`;
-  if (near !== undefined) return `${problem}; did you mean ${near}?`;
-  if (elsewhere === undefined) {
-    const names = known.map(({ meta }) => nameKey(meta)).sort();
-    return names.length === 0 ? `${problem}: declare one` : `${problem}: there is ${listed(names, namesShownMax)}`;
-  }
-  return `${problem}; there is one in namespace ${elsewhere.meta.namespace}: name it in spec.instanceRef.namespace`;
-}
-
-function isFor(scope: RemovalScope, { namespace, name }: ObjectName): boolean {
-  return typeof scope !== "string" && scope.namespace === namespace && scope.name === name;
 }

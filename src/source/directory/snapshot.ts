@@ -1,10 +1,9 @@
 // One complete and immutable snapshot of a directory, with its faults. Pure: the files have been read before.
 import { createHash } from "node:crypto";
+import type { DeclaredByKind } from "../../api/to-declared.ts";
 import type { ApiKey } from "../../model/api-key.ts";
-import type { DeclaredAutoBlock } from "../../model/auto-block.ts";
-import type { DeclaredFeed } from "../../model/declared-feed.ts";
-import type { DeclaredCacheClear, DeclaredInstance, DeclaredOrigin, DeclaredRule } from "../../model/declared.ts";
-import { nameKey, type ObjectName, type ResourceMeta } from "../../model/resource.ts";
+import type { DeclaredInstance } from "../../model/declared.ts";
+import { nameKey, type ObjectName, type ResourceKind, resourceKinds, type ResourceMeta } from "../../model/resource.ts";
 import { configMapSource } from "../gather.ts";
 import type { DirectoryItem } from "./read-document.ts";
 import {
@@ -30,11 +29,7 @@ export interface SecretDocument {
 /** Maps are keyed by `namespace/name`. */
 export interface DirectorySnapshot {
   readonly instances: ReadonlyMap<string, DeclaredInstance>;
-  readonly rules: readonly DeclaredRule[];
-  readonly origins: readonly DeclaredOrigin[];
-  readonly cacheClears: readonly DeclaredCacheClear[];
-  readonly feeds: readonly DeclaredFeed[];
-  readonly autoBlocks: readonly DeclaredAutoBlock[];
+  readonly declared: { readonly [Kind in ResourceKind]: readonly DeclaredByKind[Kind][] };
   readonly configMaps: ReadonlyMap<string, ConfigMapDocument>;
   readonly secrets: ReadonlyMap<string, SecretDocument>;
   /** By namespace; only for namespaces with a Namespace document. */
@@ -61,13 +56,10 @@ export function assembleSnapshot(items: readonly DirectoryItem[], faults: readon
   }
   const kept = [...seen.values()];
   const sorted = [...faults, ...duplicates].sort(byPlace);
+  const declared = (kind: ResourceKind) => [kind, pick(kept, kind).map((item) => item.declared)] as const;
   return {
-    instances: new Map(pick(kept, "WafInstance").map(({ name, declared }) => [nameKey(name), declared])),
-    rules: pick(kept, "WafIpRule").map(({ declared }) => declared),
-    origins: pick(kept, "WafOrigin").map(({ declared }) => declared),
-    cacheClears: pick(kept, "WafCacheClear").map(({ declared }) => declared),
-    feeds: pick(kept, "WafFeed").map(({ declared }) => declared),
-    autoBlocks: pick(kept, "WafAutoBlock").map(({ declared }) => declared),
+    instances: new Map(pick(kept, "WafInstance").map((item) => [nameKey(item.name), item.declared])),
+    declared: Object.fromEntries(resourceKinds.map(declared)) as unknown as DirectorySnapshot["declared"],
     configMaps: new Map(pick(kept, "ConfigMap").map((item) => [nameKey(item.name), item])),
     secrets: new Map(pick(kept, "Secret").map((item) => [nameKey(item.name), secretDocument(item)])),
     namespaceLabels: new Map(pick(kept, "Namespace").map(({ name, labels }) => [name.name, labels])),
@@ -104,20 +96,8 @@ function duplicateFault(first: DirectoryItem, second: DirectoryItem): SourceFaul
 }
 
 function scopeOf(item: DirectoryItem): RemovalScope {
-  switch (item.kind) {
-    case "WafInstance":
-      return item.name;
-    case "WafIpRule":
-    case "WafOrigin":
-    case "WafCacheClear":
-    case "WafAutoBlock":
-      return item.declared.instance;
-    case "WafFeed":
-    case "ConfigMap":
-    case "Secret":
-    case "Namespace":
-      return "All";
-  }
+  if (item.kind === "WafInstance") return item.name;
+  return "declared" in item && "instance" in item.declared ? item.declared.instance : "All";
 }
 
 function byPlace(left: SourceFault, right: SourceFault): number {

@@ -207,13 +207,13 @@ describe("the gathered state of an instance", () => {
       "c.yaml": ruleYaml("elsewhere", []).replace("namespace: shop", "namespace: ops"),
       "d.yaml": ruleYaml("lost", []).replace("name: main", "name: completely-different"),
     });
-    expect(source.unattached().map(({ meta, problem }) => [meta.name, problem])).toStrictEqual([
+    expect(source.unattached().map(({ declared, problem }) => [declared.meta.name, problem])).toStrictEqual([
       ["typo", "there is no WafInstance shop/mian in the directory; did you mean main?"],
       [
         "elsewhere",
         "there is no WafInstance ops/main in the directory; there is one in namespace shop: name it in spec.instanceRef.namespace",
       ],
-      ["lost", "there is no WafInstance shop/completely-different in the directory: there is shop/main"],
+      ["lost", "there is no WafInstance shop/completely-different in the directory"],
     ]);
   });
 });
@@ -286,7 +286,7 @@ describe("a file that becomes invalid", () => {
     await source.load();
     expect(source.version()).toBe(1);
     expect(await source.gather(main)).toBe(gathered);
-    expect(source.snapshot().rules[1]?.meta.location).toBe("rule.yaml:2");
+    expect(source.snapshot().declared.WafIpRule[1]?.meta.location).toBe("rule.yaml:2");
   });
 });
 
@@ -426,8 +426,8 @@ describe("a watched directory", () => {
 
   const blocks =
     (address: string) =>
-    ({ rules }: DirectorySnapshot): boolean =>
-      rules.some(({ addresses }) => addresses.includes(address));
+    ({ declared }: DirectorySnapshot): boolean =>
+      declared.WafIpRule.some(({ addresses }) => addresses.includes(address));
 
   test("reports a changed file, a new one in a new folder, and a removed one", async () => {
     await using watch = await watched(files);
@@ -470,11 +470,11 @@ describe("a watched directory", () => {
   test("reports when a file becomes invalid and when it is fixed", async () => {
     await using watch = await watched(files);
     await watch.write("rule.yaml", "{");
-    const broken = await watch.until(({ rules }) => rules.length === 0);
+    const broken = await watch.until(({ declared }) => declared.WafIpRule.length === 0);
     expect(broken.faults).toHaveLength(1);
     await watch.write("rule.yaml", files["rule.yaml"]);
     const mended = await watch.until(({ faults }) => faults.length === 0);
-    expect(mended.rules).toHaveLength(1);
+    expect(mended.declared.WafIpRule).toHaveLength(1);
   });
 
   test("detects changes despite a dangling link, and reads its target when it is created", async () => {
@@ -516,7 +516,7 @@ describe("a watched directory", () => {
     await watch.until(({ faults }) => faults.length > 0);
     await mkdir(watch.path);
     await watch.write("rule.yaml", files["rule.yaml"]);
-    await watch.until(({ rules }) => rules.length === 1);
+    await watch.until(({ declared }) => declared.WafIpRule.length === 1);
   });
 
   test("reports nothing if the meaning has not changed, or after it was closed", async () => {

@@ -48,11 +48,11 @@ describe("a valid directory", () => {
     expect(texts(snapshot)).toStrictEqual([]);
     expect([...snapshot.instances.keys()]).toStrictEqual(["shop/main"]);
     expect(snapshot.instances.get("shop/main")?.meta.location).toBe("waf/instance.yaml:3");
-    expect(snapshot.rules.map(({ meta }) => [meta.name, meta.location])).toStrictEqual([
+    expect(snapshot.declared.WafIpRule.map(({ meta }) => [meta.name, meta.location])).toStrictEqual([
       ["listed", "list.yaml:4"],
       ["office", "rules.yml:1"],
     ]);
-    expect(snapshot.origins).toHaveLength(1);
+    expect(snapshot.declared.WafOrigin).toHaveLength(1);
     expect(snapshot.configMaps.get("default/feed")?.data).toStrictEqual({ list: "192.0.2.9\n" });
     expect(snapshot.secrets.get("shop/waf-key")?.data.get("apiKey")?.reveal()).toBe(secretText);
     expect(snapshot.namespaceLabels.get("shop")).toStrictEqual({ team: "a" });
@@ -72,7 +72,7 @@ describe("a valid directory", () => {
     expect([...snapshot.configMaps.keys()].sort()).toStrictEqual(["default/empty", "default/feed"]);
     expect(snapshot.secrets.get("default/waf-key")?.data.get("apiKey")?.reveal()).toBe(secretText);
     expect([...snapshot.namespaceLabels.keys()]).toStrictEqual(["shop"]);
-    expect(snapshot.rules).toHaveLength(1);
+    expect(snapshot.declared.WafIpRule).toHaveLength(1);
   });
 
   test("may contain other objects, which are noted and ignored", async () => {
@@ -99,16 +99,16 @@ describe("a valid directory", () => {
       "metadata:\n",
       "metadata:\n  uid: abc\n  generation: 7\n  creationTimestamp: 2020-01-01T00:00:00Z\n  resourceVersion: '5'\n",
     );
-    const { rules, faults } = await snapshotOf({ "rule.yaml": `${exported}status: {nonsense: true}\n` });
+    const { declared, faults } = await snapshotOf({ "rule.yaml": `${exported}status: {nonsense: true}\n` });
     expect(faults).toStrictEqual([]);
-    expect(rules[0]?.meta).toMatchObject({ uid: "", generation: 1, createdAtMs: undefined });
+    expect(declared.WafIpRule[0]?.meta).toMatchObject({ uid: "", generation: 1, createdAtMs: undefined });
   });
 
   test("reads UTF-8 with a byte order mark, and merge keys", async () => {
     const yaml = ruleYaml("office", ["192.0.2.1"], "  <<: &more\n    priority: 7\n");
-    const { rules, faults } = await snapshotOf({ "rule.yaml": `\uFEFF${yaml}` });
+    const { declared, faults } = await snapshotOf({ "rule.yaml": `\uFEFF${yaml}` });
     expect(faults).toStrictEqual([]);
-    expect(rules[0]?.priority).toBe(7);
+    expect(declared.WafIpRule[0]?.priority).toBe(7);
   });
 });
 
@@ -223,7 +223,7 @@ describe("bad input is refused with file, line and field", () => {
       blocked === "shop/main" ? { namespace: "shop", name: "main" } : blocked,
     );
     expect(JSON.stringify(snapshot.faults)).not.toContain(secretText);
-    expect(snapshot.rules).toStrictEqual([]);
+    expect(snapshot.declared.WafIpRule).toStrictEqual([]);
   });
 
   test("and never quoted if it is an invalid Secret, wherever the error is", async () => {
@@ -243,13 +243,13 @@ describe("bad input is refused with file, line and field", () => {
   test("while the other documents of the file are used", async () => {
     const snapshot = await snapshotOf({ "all.yaml": `${instanceYaml}---\na: [1\n---\n${rule}` });
     expect(snapshot.instances.size).toBe(1);
-    expect(snapshot.rules).toHaveLength(1);
+    expect(snapshot.declared.WafIpRule).toHaveLength(1);
     expect(texts(snapshot)).toStrictEqual([expect.stringMatching(/^all\.yaml:\d+: this is not valid YAML/)]);
   });
 
   test("for a name that is declared twice, with both places, and the first is used", async () => {
     const snapshot = await snapshotOf({ "a.yaml": rule, "b.yaml": `---\n${ruleYaml("office", ["192.0.2.2"])}` });
-    expect(snapshot.rules.map(({ addresses }) => addresses)).toStrictEqual([["192.0.2.1"]]);
+    expect(snapshot.declared.WafIpRule.map(({ addresses }) => addresses)).toStrictEqual([["192.0.2.1"]]);
     expect(texts(snapshot)).toStrictEqual([
       "b.yaml:2: metadata.name: WafIpRule shop/office is declared twice, first at a.yaml:1; this one is ignored: remove one of them",
     ]);
@@ -387,7 +387,7 @@ describe("files that are hard to read", () => {
     await symlink("..data/rules.yaml", join(scratch.path, "rules.yaml"));
     const snapshot = await readDirectory(scratch.path);
     expect(texts(snapshot)).toStrictEqual([]);
-    expect(snapshot.rules.map(({ meta }) => meta.location)).toStrictEqual(["rules.yaml:1"]);
+    expect(snapshot.declared.WafIpRule.map(({ meta }) => meta.location)).toStrictEqual(["rules.yaml:1"]);
   });
 
   test("the state directory is not part of the directory", async () => {
@@ -454,10 +454,10 @@ describe("files that are hard to read", () => {
     await utimes(join(scratch.path, "b.yaml"), atime, mtime);
     const second = await scan();
     expect(second.instances.get("shop/main")).toBe(first.instances.get("shop/main"));
-    expect(second.rules[0]?.addresses).toStrictEqual(["192.0.2.2"]);
+    expect(second.declared.WafIpRule[0]?.addresses).toStrictEqual(["192.0.2.2"]);
     expect(second.fingerprint).not.toBe(first.fingerprint);
     await rm(join(scratch.path, "b.yaml"));
-    expect((await scan()).rules).toStrictEqual([]);
+    expect((await scan()).declared.WafIpRule).toStrictEqual([]);
   });
 
   test("the meaning of a snapshot does not depend on comments, order and file names", async () => {

@@ -52,7 +52,7 @@ export const surroundingsMutations: readonly Mutation[] = [
     "a changed feed concerns only the instances that use it":
       'flatMap((key) => this.#usersOf(key, "feed")); → flatMap(() => this.#options.stores.byKind.WafIpRule.list().flatMap((rule) => this.concernedBy("WafIpRule", rule)));',
     "a former guest's objects concern no instance":
-      "names.push(...this.#attaching(kind, namespaceOf(change.object), this.#instanceStore.get(nameKey(former)))); → names.push(former);",
+      "names.push(...this.#attaching(kind, change.object, this.#instanceStore.get(nameKey(former)))); → names.push(former);",
   }),
   ...breaks("src/source/cluster/instance-changes.ts", "test/source/cluster/instance-changes.test.ts", {
     "only feeds that attached rules use are fetched":
@@ -118,7 +118,7 @@ export const surroundingsMutations: readonly Mutation[] = [
   }),
   ...breaks("src/source/directory/gather.ts", "test/source/directory/directory-source.test.ts", {
     "a `WafAutoBlock` whose instance is missing keeps its entries":
-      "of [...snapshot.rules, ...snapshot.origins, ...snapshot.autoBlocks]) { → of [...snapshot.rules, ...snapshot.origins]) {",
+      'entryKinds.some((kind) => kind === one.declared.meta.kind) → entryKinds.some((kind) => kind === one.declared.meta.kind && kind !== "WafAutoBlock")',
   }),
   ...breaks("src/waf/lane-registry.ts", "test/waf/lane.test.ts", {
     "a key has one lane, however its URL is written":
