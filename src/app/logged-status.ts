@@ -10,7 +10,7 @@ import type { LogFields, Logger } from "../telemetry/log.ts";
 import { safeEvent, safeStatus, type SafeText } from "./status-texts.ts";
 
 export interface LoggedStatusOptions {
-  readonly status: ClusterStatus;
+  readonly status: Pick<ClusterStatus, "read" | "write" | "update" | "event">;
   /** With the fields of the reconcile run. */
   readonly log: Logger;
   readonly throttledLog: ThrottledLog;

@@ -17,7 +17,7 @@ import { HistoryRecords } from "../records/history-records.ts";
 import { recordOwnerOf } from "../records/record-object.ts";
 import { readSecretValue } from "../source/cluster/api-keys.ts";
 import { type ClusterObject, instanceNameOf } from "../source/cluster/cluster-object.ts";
-import { type ClusterRecords, createClusterRecords } from "../source/cluster/cluster-records.ts";
+import { ClusterRecords } from "../source/cluster/cluster-records.ts";
 import { ClusterSource } from "../source/cluster/cluster-source.ts";
 import type { Logger } from "../telemetry/log.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
@@ -80,7 +80,7 @@ export class OperatorWork {
     this.#throttledLog = new ThrottledLog(log, clock);
     this.source = this.#makeSource();
     this.selected = new SelectedInstances(clock, selector, (instance) => this.#labelsOf("WafInstance", instance));
-    this.records = createClusterRecords({
+    this.records = new ClusterRecords({
       ...options,
       api,
       source: this.source,

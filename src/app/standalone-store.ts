@@ -6,7 +6,7 @@ import { createInventoryRecords } from "../records/inventory-records.ts";
 import type { RecordStore } from "../records/record-store.ts";
 import type { HistoryPort, InventoryPort, StatusPort } from "../reconcile/ports.ts";
 import { openStateDirectory, type StateDirectory, viewStateDirectory } from "../source/directory/state-directory.ts";
-import { createStatusFiles } from "../source/directory/status-files.ts";
+import { StatusFiles } from "../source/directory/status-files.ts";
 import { SeenKeeper } from "./seen-keeper.ts";
 
 export interface OpenedStore {
@@ -71,7 +71,7 @@ function storeIn(state: StateDirectory, clock: Clock, isDryRun: boolean) {
   const files = new FileRecordStore(state);
   const records = isDryRun ? unsaved(files) : files;
   // The stored status says which cache clears have finished; what a dry run finds stays in memory.
-  const written = createStatusFiles({ state, clock, onProblem });
+  const written = new StatusFiles({ state, clock, onProblem });
   return {
     ok: true as const,
     inventory: createInventoryRecords(records),

@@ -25,7 +25,7 @@ function stage(problem?: string) {
     if (next !== undefined) await recorded.write(meta, next);
     return undefined;
   };
-  const cluster: ClusterStatus = {
+  const cluster: Parameters<typeof loggedStatus>[0]["status"] = {
     read: (meta) => recorded.read(meta),
     write: async (meta, next) => await update(meta, () => next),
     update,

@@ -11,7 +11,7 @@ import { createInventoryRecords, inventoryKey, type InventoryRecords } from "../
 import { recordOwnerOf } from "../../records/record-object.ts";
 import { typeOfKind } from "./cluster-object.ts";
 import type { ClusterSource } from "./cluster-source.ts";
-import { type CachedStatus, createClusterStatus } from "./cluster-status.ts";
+import { ClusterStatus } from "./cluster-status.ts";
 
 const sweepIntervalMs = 300_000;
 /** After the deletion of an instance, its records are deleted a moment later, so sweeps follow at growing intervals. */
@@ -38,36 +38,29 @@ export interface ClusterRecordsOptions {
   readonly onInventoryDeleted: (instance: ObjectName) => void;
 }
 
-export interface ClusterRecords {
+export class ClusterRecords {
   readonly inventory: InventoryRecords;
-  readonly lifecycle: {
+  readonly lifecycle = {
     /** Adds the finalizer. Call it before the first write to the WAF. Returns undefined, or why it could not be added. */
-    ensureFinalizer(instance: ResourceMeta): Promise<string | undefined>;
+    ensureFinalizer: async (instance: ResourceMeta): Promise<string | undefined> => {
+      const object = this.#options.source.objectOf(instance);
+      if (object?.metadata.finalizers?.includes(instanceFinalizer) === true) return undefined;
+      if (!this.#options.mayWrite()) return notAllowed;
+      const name = `WafInstance ${nameKey(instance)}`;
+      const { kind, problem } = await this.#changeFinalizer(addFinalizer, instance);
+      if (kind === "Gone") return `${name} no longer exists.`;
+      return kind === "Deleting" ? `${name} is being deleted.` : problem;
+    },
     /** Removes the finalizer. Call it after the last write. Returns undefined, or why it could not be removed. */
-    removeFinalizer(instance: ResourceMeta): Promise<string | undefined>;
+    removeFinalizer: async (instance: ResourceMeta): Promise<string | undefined> => {
+      if (!this.#options.mayWrite()) return notAllowed;
+      // Existing records are kept.
+      const problem = await this.#store.detach(inventoryKey(instance));
+      if (problem !== undefined) return problem;
+      return (await this.#changeFinalizer(removeFinalizer, instance)).problem;
+    },
   };
-  readonly status: CachedStatus;
-  /** Emits an event about an object that is none of wafsync's kinds. */
-  emit(note: EventNote): void;
-  /** Waits a while until records can be read, or until the signal aborts. Never rejects. */
-  whenUsable(signal: AbortSignal): Promise<void>;
-  /**
-   * Deletes inventories whose instance no longer exists, periodically and soon after `status.cached` reports the deletion of an
-   * instance, until the signal aborts. Never rejects.
-   */
-  tidyUp(signal: AbortSignal): Promise<void>;
-  /** Accepts no more events, and waits at most this long until the queued ones are written. */
-  close(flushMs: number): Promise<void>;
-}
-
-export function createClusterRecords(options: ClusterRecordsOptions): ClusterRecords {
-  return new Records(options);
-}
-
-class Records implements ClusterRecords {
-  readonly inventory: ClusterRecords["inventory"];
-  readonly lifecycle: ClusterRecords["lifecycle"];
-  readonly status: CachedStatus;
+  readonly status: ClusterStatus;
   readonly #options: ClusterRecordsOptions;
   readonly #store: ClusterRecordStore;
   readonly #events: EventRecorder;
@@ -93,7 +86,7 @@ class Records implements ClusterRecords {
       onDropped: (reason) => onEventDropped(reason),
     });
     this.inventory = createInventoryRecords(this.#store, clock);
-    this.status = createClusterStatus({
+    this.status = new ClusterStatus({
       api,
       objectOf,
       events: this.#events,
@@ -102,16 +95,14 @@ class Records implements ClusterRecords {
         if (kind === "WafInstance") this.#deleted.abort();
       },
     });
-    this.lifecycle = {
-      ensureFinalizer: async (instance) => await this.#ensureFinalizer(instance),
-      removeFinalizer: async (instance) => await this.#removeFinalizer(instance),
-    };
   }
 
+  /** Emits an event about an object that is none of wafsync's kinds. */
   emit(note: EventNote): void {
     this.#events.record(note);
   }
 
+  /** Waits a while until records can be read, or until the signal aborts. Never rejects. */
   async whenUsable(signal: AbortSignal): Promise<void> {
     for (let attempt = 1; attempt < usableAttemptsMax && !signal.aborted; attempt += 1) {
       if (await this.#store.isUsable()) return;
@@ -119,6 +110,10 @@ class Records implements ClusterRecords {
     }
   }
 
+  /**
+   * Deletes inventories whose instance no longer exists, periodically and soon after `status.cached` reports the deletion of an
+   * instance, until the signal aborts. Never rejects.
+   */
   async tidyUp(signal: AbortSignal): Promise<void> {
     const { clock, source, mayWrite, onInventoryDeleted } = this.#options;
     let delayMs = sweepIntervalMs;
@@ -139,26 +134,9 @@ class Records implements ClusterRecords {
     }
   }
 
+  /** Accepts no more events, and waits at most this long until the queued ones are written. */
   async close(flushMs: number): Promise<void> {
     await this.#events.stop(flushMs);
-  }
-
-  async #ensureFinalizer(instance: ResourceMeta): Promise<string | undefined> {
-    const object = this.#options.source.objectOf(instance);
-    if (object?.metadata.finalizers?.includes(instanceFinalizer) === true) return undefined;
-    if (!this.#options.mayWrite()) return notAllowed;
-    const name = `WafInstance ${nameKey(instance)}`;
-    const { kind, problem } = await this.#changeFinalizer(addFinalizer, instance);
-    if (kind === "Gone") return `${name} no longer exists.`;
-    return kind === "Deleting" ? `${name} is being deleted.` : problem;
-  }
-
-  async #removeFinalizer(instance: ResourceMeta): Promise<string | undefined> {
-    if (!this.#options.mayWrite()) return notAllowed;
-    // Existing records are kept.
-    const problem = await this.#store.detach(inventoryKey(instance));
-    if (problem !== undefined) return problem;
-    return (await this.#changeFinalizer(removeFinalizer, instance)).problem;
   }
 
   async #changeFinalizer(

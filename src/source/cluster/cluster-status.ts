@@ -4,7 +4,7 @@
 import { type Condition, withTransitionTimesOf } from "../../api/conditions.ts";
 import { apiVersion } from "../../api/kinds.ts";
 import type { ApiServer } from "../../kube/api-server.ts";
-import type { EventRecorder } from "../../kube/event-recorder.ts";
+import type { EventNote, EventRecorder } from "../../kube/event-recorder.ts";
 import { isRecord, type KubeObject } from "../../kube/kube-object.ts";
 import type { ObjectChange } from "../../kube/store.ts";
 import { StatusWriter } from "../../kube/status-writer.ts";
@@ -12,29 +12,6 @@ import { resourceKey, type ResourceMeta, type ResourceRef } from "../../model/re
 import { type ClusterObject, typeOfKind } from "./cluster-object.ts";
 
 type Status = Readonly<Record<string, unknown>>;
-
-export interface ClusterStatus {
-  /** The current status, as far as this process knows; undefined if there is none. */
-  read(object: ResourceMeta): Status | undefined;
-  /**
-   * Writes the status if it differs, and never to another object of the same name. Never rejects.
-   * @returns Why it could not be written, in a sentence; undefined if it was, or if the object no longer exists.
-   */
-  write(object: ResourceMeta, status: Status): Promise<string | undefined>;
-  /** Like `write` for several writers: computes the status from the current one; undefined leaves it unchanged. */
-  update(object: ResourceMeta, change: (status: Status) => Status | undefined): Promise<string | undefined>;
-  event(
-    object: ResourceMeta,
-    event: { readonly type: "Normal" | "Warning"; readonly reason: string; readonly message: string },
-  ): void;
-}
-
-export interface CachedStatus extends ClusterStatus {
-  /** Call this after the cache of `objectOf` has changed. */
-  cached(change: ObjectChange<KubeObject>): void;
-  /** Call this after another write has returned a new version of an object. */
-  readonly returned: (object: KubeObject) => void;
-}
 
 export interface ClusterStatusOptions {
   readonly api: ApiServer;
@@ -47,11 +24,7 @@ export interface ClusterStatusOptions {
   readonly onDeleted?: (object: KubeObject) => void;
 }
 
-export function createClusterStatus(options: ClusterStatusOptions): CachedStatus {
-  return new WrittenStatus(options);
-}
-
-class WrittenStatus implements CachedStatus {
+export class ClusterStatus {
   readonly #options: ClusterStatusOptions;
   readonly #writer: StatusWriter;
 
@@ -60,16 +33,22 @@ class WrittenStatus implements CachedStatus {
     this.#writer = new StatusWriter(options.api);
   }
 
+  /** The current status, as far as this process knows; undefined if there is none. */
   read(meta: ResourceMeta): Status | undefined {
     const stored = this.#stored(meta);
     const status = stored === undefined ? undefined : this.#writer.newest(stored).status;
     return isRecord(status) ? status : undefined;
   }
 
+  /**
+   * Writes the status if it differs, and never to another object of the same name. Never rejects.
+   * @returns Why it could not be written, in a sentence; undefined if it was, or if the object no longer exists.
+   */
   async write(meta: ResourceMeta, status: Status): Promise<string | undefined> {
     return await this.update(meta, () => status);
   }
 
+  /** Like `write` for several writers: computes the status from the current one; undefined leaves it unchanged. */
   async update(meta: ResourceMeta, change: (status: Status) => Status | undefined): Promise<string | undefined> {
     const object = this.#stored(meta);
     if (object === undefined || !this.#options.mayWrite()) return undefined;
@@ -92,18 +71,20 @@ class WrittenStatus implements CachedStatus {
 
   event(
     { kind, namespace, name, uid }: ResourceMeta,
-    { type, reason, message }: Parameters<ClusterStatus["event"]>[1],
+    { type, reason, message }: Pick<EventNote, "type" | "reason" | "message">,
   ): void {
     if (!this.#options.mayWrite()) return;
     this.#options.events.record({ object: { apiVersion, kind, namespace, name, uid }, type, reason, message });
   }
 
+  /** Call this after the cache of `objectOf` has changed. */
   cached(change: ObjectChange<KubeObject>): void {
     if (change.type !== "Deleted") return this.#writer.seen(change.object);
     this.#writer.forget(change.old.metadata.uid);
     this.#options.onDeleted?.(change.old);
   }
 
+  /** Call this after another write has returned a new version of an object. */
   readonly returned = (object: KubeObject): void => this.#writer.returned(object);
 
   #stored(meta: ResourceMeta): ClusterObject | undefined {

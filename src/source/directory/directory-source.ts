@@ -97,25 +97,17 @@ export class DirectorySource {
    * The same after another `load`. Before removals it waits until no file has changed for the quiet period, or until the
    * meaning of the files changes, which the caller may have to act on first.
    */
-  async confirm(instance: ObjectName, options: ConfirmOptions = {}): Promise<ConfirmedGathering> {
-    const { clock } = this.#options;
-    const { beforeRemovals = false, signal } = options;
-    const untilMs = clock.monotonicMs() + quietWaitMsMax;
-    const stop = AbortSignal.any([
-      this.#changing.signal,
-      this.#closing.signal,
-      ...(signal === undefined ? [] : [signal]),
-    ]);
-    for (;;) {
-      const { faults } = await this.load();
-      const whole = faults.find(({ file, blocksRemovals }) => file === "." && blocksRemovals === "All");
-      if (whole !== undefined) return { state: "Failed", problem: faultText(whole) };
-      const gathered = await this.gather(instance);
-      if (this.isSettled()) return { state: "Read", gathered };
-      if (!beforeRemovals || stop.aborted) return { state: "Read", gathered, isUnsettled: true };
-      if (clock.monotonicMs() >= untilMs) return { state: "Read", gathered: withProblem(gathered, keepsChanging) };
-      await clock.sleep(this.#quiet.leftMs, stop);
-    }
+  async confirm(
+    instance: ObjectName,
+    { beforeRemovals = false, signal }: ConfirmOptions = {},
+  ): Promise<ConfirmedGathering> {
+    const stops = [this.#changing.signal, ...(signal === undefined ? [] : [signal])];
+    const end = await this.#whenQuiet(beforeRemovals ? stops : [AbortSignal.abort()]);
+    const whole = this.#snapshot.faults.find(({ file, blocksRemovals }) => file === "." && blocksRemovals === "All");
+    if (whole !== undefined) return { state: "Failed", problem: faultText(whole) };
+    const gathered = await this.gather(instance);
+    if (end === "Changing") return { state: "Read", gathered: withProblem(gathered, keepsChanging) };
+    return { state: "Read", gathered, ...(end === "Aborted" && { isUnsettled: true }) };
   }
 
   /** Whether no file has changed for the quiet period. */
@@ -125,15 +117,21 @@ export class DirectorySource {
 
   /** Resolves once no file has changed for the quiet period: true; false if it was aborted, or the files keep changing. */
   async settle(signal: AbortSignal): Promise<boolean> {
+    return (await this.#whenQuiet([signal])) === "Quiet" && !signal.aborted;
+  }
+
+  /** Loads, and again until no file has changed for the quiet period, a signal aborts, or the files have kept changing for too long. */
+  async #whenQuiet(stops: readonly AbortSignal[]): Promise<"Quiet" | "Aborted" | "Changing"> {
     const { clock } = this.#options;
     const untilMs = clock.monotonicMs() + quietWaitMsMax;
-    const stop = AbortSignal.any([this.#closing.signal, signal]);
-    await this.load();
-    while (!this.isSettled() && !stop.aborted && clock.monotonicMs() < untilMs) {
-      await clock.sleep(this.#quiet.leftMs, stop);
+    const stop = AbortSignal.any([this.#closing.signal, ...stops]);
+    for (;;) {
       await this.load();
+      if (this.isSettled()) return "Quiet";
+      if (stop.aborted) return "Aborted";
+      if (clock.monotonicMs() >= untilMs) return "Changing";
+      await clock.sleep(this.#quiet.leftMs, stop);
     }
-    return this.isSettled() && !stop.aborted;
   }
 
   /** All objects that refer to an undeclared instance. */

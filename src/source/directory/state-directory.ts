@@ -26,27 +26,6 @@ export type FileResult<T> = { readonly ok: true; readonly value: T } | { readonl
 /** A file below the state directory, as the parts of its path. */
 export type FilePath = readonly string[];
 
-export interface StateDirectory {
-  readonly path: string;
-  /** Undefined if the file does not exist. */
-  read(file: FilePath, bytesMax: number): Promise<FileResult<string | undefined>>;
-  /** The content of a small file whose loss does not matter: undefined if it can't be read for any reason. */
-  readNow(file: FilePath, bytesMax: number): string | undefined;
-  /** Atomic and durable when it resolves. */
-  write(file: FilePath, content: string): Promise<FileResult<void>>;
-  remove(file: FilePath): Promise<FileResult<void>>;
-  /** Why the directory can't be used any longer, in a sentence; undefined if it can. */
-  lost(): string | undefined;
-  /** Appends without flushing to disk. If the file would exceed `bytesMax`, it is moved to `moveTo` first. */
-  append(file: FilePath, content: string, bytesMax: number, moveTo: FilePath): Promise<FileResult<void>>;
-  /** The files and folders in a folder, ordered by name; empty if the folder does not exist. */
-  list(folder: FilePath): Promise<FileResult<readonly string[]>>;
-  /** The path of a file, for messages. */
-  pathOf(file: FilePath): string;
-  /** Releases the lock; nothing is written afterwards. */
-  release(): Promise<void>;
-}
-
 export type OpenedState =
   | { readonly ok: true; readonly state: StateDirectory }
   /** `isInUse`: another process has locked it. */
@@ -78,7 +57,7 @@ export async function openStateDirectory(options: StateOptions): Promise<OpenedS
     await removeLeftOvers(path);
     // Created only together with the folder: users who want the state in Git can delete the file.
     if (isNew) await writeFileAtomically(join(path, ".gitignore"), ignoreAll);
-    return { ok: true, state: new LockedDirectory(path, lock) };
+    return { ok: true, state: new StateDirectory(path, lock) };
   } catch (error) {
     return { ok: false, problem: `The state directory ${path} cannot be used: ${fileProblem(error)}${wayOut(error)}.` };
   }
@@ -102,10 +81,10 @@ async function isMissing(path: string): Promise<boolean> {
 
 /** A read-only view of the directory without a lock, for a dry run next to a running process. */
 export function viewStateDirectory(path: string): StateDirectory {
-  return new LockedDirectory(resolve(path), undefined);
+  return new StateDirectory(resolve(path), undefined);
 }
 
-class LockedDirectory implements StateDirectory {
+export class StateDirectory {
   readonly path: string;
   /** Undefined if it is read-only. */
   readonly #lock: LockFile | undefined;
@@ -119,12 +98,14 @@ class LockedDirectory implements StateDirectory {
     this.#released = lock === undefined;
   }
 
+  /** Why the directory can't be used any longer, in a sentence; undefined if it can. */
   lost(): string | undefined {
     if (this.#lock === undefined || this.#released) return this.#lost;
     // Once lost, a lock that is there again is not this one's.
     return (this.#lost ??= lossOf(this.path, this.#lock));
   }
 
+  /** Undefined if the file does not exist. */
   async read(file: FilePath, bytesMax: number): Promise<FileResult<string | undefined>> {
     return await this.#attempt("cannot be read", file, async (path) => {
       checkFile(await stat(path), bytesMax);
@@ -132,6 +113,7 @@ class LockedDirectory implements StateDirectory {
     }).then((result) => (result.ok || result.code !== "ENOENT" ? result : { ok: true, value: undefined }));
   }
 
+  /** The content of a small file whose loss does not matter: undefined if it can't be read for any reason. */
   readNow(file: FilePath, bytesMax: number): string | undefined {
     try {
       const path = this.pathOf(file);
@@ -143,6 +125,7 @@ class LockedDirectory implements StateDirectory {
     }
   }
 
+  /** Atomic and durable when it resolves. */
   async write(file: FilePath, content: string): Promise<FileResult<void>> {
     return await this.#change(file, async (path) => await writeFileAtomically(path, content));
   }
@@ -151,6 +134,7 @@ class LockedDirectory implements StateDirectory {
     return await this.#change(file, removeFileDurably);
   }
 
+  /** Appends without flushing to disk. If the file would exceed `bytesMax`, it is moved to `moveTo` first. */
   async append(file: FilePath, content: string, bytesMax: number, moveTo: FilePath): Promise<FileResult<void>> {
     return await this.#change(file, async (path) => {
       await makeFolder(join(path, ".."));
@@ -163,6 +147,7 @@ class LockedDirectory implements StateDirectory {
     });
   }
 
+  /** The files and folders in a folder, ordered by name; empty if the folder does not exist. */
   async list(folder: FilePath): Promise<FileResult<readonly string[]>> {
     return await this.#attempt("cannot be read", folder, async (path) => {
       const names = await readdir(path);
@@ -171,10 +156,12 @@ class LockedDirectory implements StateDirectory {
     }).then((result) => (result.ok || result.code !== "ENOENT" ? result : { ok: true, value: [] }));
   }
 
+  /** The path of a file, for messages. */
   pathOf(file: FilePath): string {
     return join(this.path, ...file.map(safeName));
   }
 
+  /** Releases the lock; nothing is written afterwards. */
   async release(): Promise<void> {
     this.#released = true;
     // A write that continued after the release would have no lock.

@@ -28,21 +28,6 @@ export interface FiledEvent {
   readonly details?: object;
 }
 
-export interface StatusFiles {
-  /** The status as last written, by this process or an earlier one. */
-  read(object: ResourceRef): Status | undefined;
-  /** Writes the status if it differs from the stored one. Never rejects. */
-  write(object: ResourceRef, status: Status): Promise<void>;
-  /** Appends a line to the events soon. */
-  event(object: ResourceRef, event: FiledEvent): void;
-  /** Whether there is a status of any other object. */
-  hasOthers(objects: readonly ResourceRef[]): Promise<boolean>;
-  /** Removes the status of all other objects, which are no longer declared. */
-  keepOnly(objects: readonly ResourceRef[]): Promise<void>;
-  /** Resolves when everything is written. */
-  flush(): Promise<void>;
-}
-
 export interface StatusFilesOptions {
   readonly state: StateDirectory;
   readonly clock: Clock;
@@ -50,11 +35,7 @@ export interface StatusFilesOptions {
   readonly onProblem: (problem: string) => void;
 }
 
-export function createStatusFiles(options: StatusFilesOptions): StatusFiles {
-  return new WrittenStatus(options);
-}
-
-class WrittenStatus implements StatusFiles {
+export class StatusFiles {
   readonly #options: StatusFilesOptions;
   readonly #known = new Map<string, { readonly status: Status; readonly text: string } | undefined>();
   #events: string[] = [];
@@ -64,12 +45,14 @@ class WrittenStatus implements StatusFiles {
     this.#options = options;
   }
 
+  /** The status as last written, by this process or an earlier one. */
   read(object: ResourceRef): Status | undefined {
     const key = resourceKey(object);
     if (!this.#known.has(key)) this.#known.set(key, this.#readFile(object));
     return this.#known.get(key)?.status;
   }
 
+  /** Writes the status if it differs from the stored one. Never rejects. */
   async write(object: ResourceRef, status: Status): Promise<void> {
     this.read(object);
     const key = resourceKey(object);
@@ -87,6 +70,7 @@ class WrittenStatus implements StatusFiles {
     });
   }
 
+  /** Appends a line to the events soon. */
   event(object: ResourceRef, { type, reason, message, details }: FiledEvent): void {
     const { kind, namespace, name } = object;
     const time = new Date(this.#options.clock.nowMs()).toISOString();
@@ -100,10 +84,12 @@ class WrittenStatus implements StatusFiles {
     });
   }
 
+  /** Whether there is a status of any other object. */
   async hasOthers(objects: readonly ResourceRef[]): Promise<boolean> {
     return (await this.#others(objects)).length > 0;
   }
 
+  /** Removes the status of all other objects, which are no longer declared. */
   async keepOnly(objects: readonly ResourceRef[]): Promise<void> {
     const { state } = this.#options;
     for (const path of await this.#others(objects)) await this.#inTurn(async () => await state.remove(path));
@@ -111,6 +97,7 @@ class WrittenStatus implements StatusFiles {
     for (const key of this.#known.keys()) if (!keptKeys.has(key)) this.#known.delete(key);
   }
 
+  /** Resolves when everything is written. */
   async flush(): Promise<void> {
     await this.#turns.ended();
   }

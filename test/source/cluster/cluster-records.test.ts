@@ -4,8 +4,7 @@ import { realClock } from "../../../src/async/clock.ts";
 import type { ApiServer } from "../../../src/kube/api-server.ts";
 import { emptyInventory } from "../../../src/model/inventory.ts";
 import type { ResourceMeta } from "../../../src/model/resource.ts";
-import { createClusterRecords } from "../../../src/source/cluster/cluster-records.ts";
-import type { ClusterRecords } from "../../../src/source/cluster/cluster-records.ts";
+import { ClusterRecords } from "../../../src/source/cluster/cluster-records.ts";
 import { ClusterSource } from "../../../src/source/cluster/cluster-source.ts";
 import { apiClient, createAll, watchedClient } from "../../support/fakes/api-clients.ts";
 import type { WatchedClient } from "../../support/fakes/api-clients.ts";
@@ -24,7 +23,7 @@ test("the deletion of an instance causes sweeps soon, at growing intervals, and 
     sweptMs.push(clock.nowMs());
     return { ok: true, status: 200, value: { metadata: {}, items: [] } } as never;
   };
-  const records = createClusterRecords({
+  const records = new ClusterRecords({
     api: { request, openStream: request, close: () => undefined },
     clock,
     random: () => 0.5,
@@ -74,7 +73,7 @@ await describeWithControlPlane("records in a cluster", (cluster) => {
     await createAll(cluster, keySecret(namespace, "made-up-key-0123"), instance(namespace, "https://waf.example"));
     const common = { clock: realClock, random: Math.random, namespace };
     source = new ClusterSource({ ...common, api, onChange: () => undefined });
-    records = createClusterRecords({
+    records = new ClusterRecords({
       ...common,
       api: client,
       source,

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import type { ApiServer } from "../../../src/kube/api-server.ts";
 import { getObject } from "../../../src/kube/verbs.ts";
-import { createClusterStatus } from "../../../src/source/cluster/cluster-status.ts";
+import { ClusterStatus } from "../../../src/source/cluster/cluster-status.ts";
 import { type ClusterObject, typeOfKind } from "../../../src/source/cluster/cluster-object.ts";
 import { createNamespace, installDefinitions } from "../../support/builders/cluster-objects.ts";
 import { aMeta } from "../../support/builders/declare.ts";
@@ -39,7 +39,7 @@ await describeWithControlPlane("the status of an object in a cluster", (cluster)
     };
     const old = await read();
     await patchObject(cluster, manifest, { status: accepted("True", "2026-01-01T00:00:00Z") }, "/status");
-    const status = createClusterStatus({
+    const status = new ClusterStatus({
       api,
       objectOf: () => old,
       events: { record: () => undefined },
@@ -65,7 +65,7 @@ await describeWithControlPlane("the status of an object in a cluster", (cluster)
     const old = await read();
     await patchObject(cluster, manifest, { spec: { addresses: ["192.0.2.2"] } });
     const events = { record: () => undefined };
-    const status = createClusterStatus({ api, objectOf: () => old, events, mayWrite: () => true });
+    const status = new ClusterStatus({ api, objectOf: () => old, events, mayWrite: () => true });
     const meta = aMeta("WafIpRule", `${namespace}/late`, { uid: old.metadata.uid });
     const ofGeneration = (observedGeneration: number) => ({
       ...accepted("True", "2026-01-01T00:00:00Z"),

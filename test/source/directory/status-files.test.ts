@@ -6,8 +6,7 @@ import { realClock } from "../../../src/async/clock.ts";
 import type { ResourceRef } from "../../../src/model/resource.ts";
 import { openStateDirectory, viewStateDirectory } from "../../../src/source/directory/state-directory.ts";
 import {
-  type StatusFiles,
-  createStatusFiles,
+  StatusFiles,
   eventsBytesMax,
   readStatusFile,
   statusBytesMax,
@@ -31,7 +30,7 @@ async function openStatus(): Promise<Opened> {
   const { state } = opened;
   const problems: string[] = [];
   const clock = { ...realClock, nowMs: () => 0 };
-  const reopen = (): StatusFiles => createStatusFiles({ state, clock, onProblem: (problem) => problems.push(problem) });
+  const reopen = (): StatusFiles => new StatusFiles({ state, clock, onProblem: (problem) => problems.push(problem) });
   return {
     path: scratch.path,
     status: reopen(),
