@@ -262,7 +262,7 @@ function lastSetter(
 }
 
 /** For an object in its cached form, which contains only the manager itself. */
-export function storedSetter(managedFields: readonly unknown[] | undefined): FieldSetter | undefined {
+function storedSetter(managedFields: readonly unknown[] | undefined): FieldSetter | undefined {
   const [setter] = managedFields ?? [];
   if (!isRecord(setter)) return undefined;
   const { manager, time } = setter;

@@ -1,5 +1,5 @@
 import { expect, test } from "@jest/globals";
-import { setterOfAnnotation, storedSetter } from "../../../src/source/cluster/cluster-object.ts";
+import { setterOfAnnotation } from "../../../src/source/cluster/cluster-object.ts";
 
 const annotation = "wafsync.dev/approve-removals";
 
@@ -24,10 +24,4 @@ test("no manager is found if the record is missing or malformed", () => {
   const odd = [null, "text", { fieldsV1: [] }, { ...entry("", "now", annotation) }, { manager: "m", time: "t" }];
   expect(setterOfAnnotation(undefined, annotation)).toBeUndefined();
   expect(setterOfAnnotation(odd, annotation)).toBeUndefined();
-});
-
-test("the stored form of an object contains only the setter", () => {
-  const setter = { manager: "kubectl-annotate", time: "2026-01-01T00:00:02Z" };
-  expect(storedSetter([setter])).toStrictEqual(setter);
-  expect(storedSetter(undefined)).toBeUndefined();
 });
