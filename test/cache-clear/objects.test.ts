@@ -46,7 +46,10 @@ await describeOperator("cache clears", (world) => {
     const { namespace, waf } = await world().newInstance("ten");
     await world().allReady(namespace);
     const names = Array.from({ length: 10 }, (_, index) => `clear-${index}`);
+    // The first call lasts until all objects exist.
+    world().simulator.settings.latencyMs = slow(1_000);
     await world().apply(...names.map((name) => cacheClear(namespace, name, { trigger: "4f2a91c" })));
+    world().simulator.settings.latencyMs = 0;
     const wait = [
       "wait",
       "-n",

@@ -57,8 +57,8 @@ describe("block", () => {
   test("says what to run after an error of the API, because nothing retries", async () => {
     await using folder = await wafFolder();
     folder.simulator.addFaults({ times: 1_000, effect: { kind: "ServerError" } });
-    // Ends during the first backoff.
-    const failed = await run(folder, `block ${address} --for 1h --timeout 2`);
+    // Ends during a backoff.
+    const failed = await run(folder, `block ${address} --for 1h --timeout 6`);
     expect(failed.code).toBe(1);
     expect(failed.stderr).toMatch(/nothing retries: run `wafsync apply -f [^`]*` now/);
     expect(failed.stderr).not.toMatch(/wafsync retries|to remove the block/);

@@ -184,20 +184,6 @@ describe("An urgent address", () => {
     expect((await run(folder, "why 198.18.7.3")).code).toBe(0);
   });
 
-  test("that another rule blocks stays blocked: the command shows the place of the rule, and can make an exception", async () => {
-    await using folder = await wafFolder();
-    await folder.files.write("rule.yaml", ruleDocument("team", { addresses: ["203.0.113.0/24"] }));
-    expect((await run(folder, "apply")).code).toBe(0);
-    const left = await run(folder, `unblock ${urgent}`);
-    expect([left.code, left.stdout]).toStrictEqual([
-      1,
-      expect.stringMatching(/203\.0\.113\.0\/24 by WafIpRule shop\/team at rule\.yaml:8[^]*--allow-for 1h/),
-    ]);
-    expect((await run(folder, `unblock ${urgent} --allow-for 1h`)).code).toBe(0);
-    expect((await run(folder, `why ${urgent}`)).code).toBe(3);
-    expect(folder.simulator.waf(testKey).allowlist).toStrictEqual([urgent]);
-  });
-
   test("that is held together with other removals stays blocked, and the command shows how to approve them", async () => {
     await using folder = await wafFolder({}, "  guards: {maxRemovals: 1}\n");
     const waf = folder.simulator.waf(testKey);

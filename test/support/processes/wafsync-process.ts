@@ -58,8 +58,11 @@ export interface ProcessOptions {
 }
 
 const clockPreload = join(import.meta.dirname, "clock-preload.ts");
-/** The program waits three seconds before it removes what files no longer declare: most of the time of a suite about removals. */
-const timesAsFast = 6;
+/**
+ * The program waits three seconds before it removes what files no longer declare: most of the time of a suite about removals. Timeouts
+ * run faster as well: those of ten seconds must leave a busy machine enough time for a request.
+ */
+const timesAsFast = 3;
 let hasteOfSuite = 1;
 
 /** The timers of all programs that the suite starts from now on run faster. */
