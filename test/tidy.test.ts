@@ -51,7 +51,7 @@ const conventions: readonly Convention[] = [
       "src/logs/forward-status.ts",
       "src/reconcile/status/report-unattached.ts",
       // A record that is older than its report was restored from a backup. Without a status, nothing is compared.
-      "src/reconcile/converge/run.ts",
+      "src/reconcile/converge/world.ts",
       // A cache clear runs once, like a Job: the status of its object is the only record that survives a restart.
       "src/clears/records.ts",
       // They forward the status to the code that reports it, or print it.
@@ -59,6 +59,7 @@ const conventions: readonly Convention[] = [
       "src/app/standalone.ts",
       "src/app/log-controller.ts",
       "src/app/status-texts.ts",
+      "src/reconcile/converge/preview.ts",
       "src/cli/instance-view.ts",
     ],
     bad: ["const last = ports.status.read(meta);", "const { read } = ports.status;", "readStatus(meta);"],

@@ -13,7 +13,7 @@ import { listed } from "../model/sentence.ts";
 import type { WafFault } from "../model/waf-result.ts";
 import { workloadKey } from "../model/workload.ts";
 import type { RunHooks } from "../reconcile/converge/run-hooks.ts";
-import type { Run } from "../reconcile/converge/run-state.ts";
+import type { World } from "../reconcile/converge/world.ts";
 import type { RunFacts } from "../reconcile/facts.ts";
 import type { ObjectEvent, ReconcilePorts, StatusPort } from "../reconcile/ports.ts";
 import type { RunResult } from "../reconcile/run-result.ts";
@@ -74,15 +74,16 @@ interface Cleared {
 export class CacheClears implements RunHooks {
   readonly #memory = new ClearMemory();
   #schedule: ClearSchedule | undefined;
-  #run: Run | undefined;
+  #run: World | undefined;
 
   /**
    * Advances the cache clears if the declared state has changed or a scheduled time has come, and calls the WAF once if any clear
    * is due. Otherwise, it is cheap enough to be called before every write. Problems of the whole instance end the run.
    */
-  async beforeWrite(run: Run): Promise<RunResult | undefined> {
+  async beforeWrite(run: World): Promise<RunResult | undefined> {
     const { ports } = run;
-    const { gathered, desired, inventory } = run.view;
+    const { gathered, desired, inventory } = run;
+    if (gathered.instance.meta.deleting) return undefined;
     const nowMs = ports.clock.nowMs();
     if (this.#run !== run) this.#schedule = new ClearSchedule();
     this.#run = run;
@@ -176,7 +177,7 @@ export class CacheClears implements RunHooks {
   }
 
   async #callOnce(
-    run: Run,
+    run: World,
     schedule: ClearSchedule,
     { due, waiting }: AdvancedClears,
     rollouts: RolloutClears,
@@ -194,14 +195,12 @@ export class CacheClears implements RunHooks {
     if (!result.ok) return this.#settleFault(run, due, rollouts, result.fault);
     const caller = due[0] === undefined ? (namesOf(rollouts)[0] ?? "") : nameKey(due[0].meta);
     const cleared = { all: [...due, ...waiting], by: due[0], caller };
-    return (
-      run.domain.movedFrom(run.view.observed, result.value.domain) ?? this.#settleCleared(run, cleared, rollouts, nowMs)
-    );
+    return run.movedTo(result.value.domain) ?? this.#settleCleared(run, cleared, rollouts, nowMs);
   }
 
   /** One call clears everything, so all clears that were waiting when it began are complete. */
   async #settleCleared(
-    run: Run,
+    run: World,
     { all, by, caller }: Cleared,
     rollouts: RolloutClears,
     nowMs: number,
@@ -213,8 +212,7 @@ export class CacheClears implements RunHooks {
       return [clear, { ...this.#known(run, clear), message: "", finish }];
     });
     for (const [clear, record] of finished) this.#memory.keep(clear, record);
-    const { ports, view } = run;
-    const { inventory } = view;
+    const { ports, inventory } = run;
     const ended = await this.#remember(run, {
       handledTriggers: withHandled(inventory.handledTriggers, handledIn(finished), "Now"),
       rollouts: withRolloutsCleared(inventory.rollouts, rollouts, nowMs),
@@ -230,7 +228,7 @@ export class CacheClears implements RunHooks {
   }
 
   async #settleFault(
-    run: Run,
+    run: World,
     due: readonly DeclaredCacheClear[],
     rollouts: RolloutClears,
     fault: WafFault,
@@ -253,25 +251,25 @@ export class CacheClears implements RunHooks {
   }
 
   /** Stores handled triggers and rollout attempts in the inventory, before wafsync acts on them. */
-  async #remember(run: Run, next: Pick<Inventory, "handledTriggers" | "rollouts">): Promise<RunResult | undefined> {
-    const { inventory } = run.view;
+  async #remember(run: World, next: Pick<Inventory, "handledTriggers" | "rollouts">): Promise<RunResult | undefined> {
+    const { inventory } = run;
     if (next.handledTriggers === inventory.handledTriggers && next.rollouts === inventory.rollouts) return undefined;
     this.#memory.unsavedRollouts = next.rollouts;
-    await run.see({ inventory: { ...inventory, ...next } });
+    await run.learn({ inventory: { ...inventory, ...next } });
     const ended = await run.record();
     if (ended === undefined) this.#memory.unsavedRollouts = undefined;
     return ended;
   }
 
   /** Returns the record of the object, which every advanced object has. */
-  #known(run: Run, clear: DeclaredCacheClear): ClearRecord {
+  #known(run: World, clear: DeclaredCacheClear): ClearRecord {
     const record = this.#memory.recordOf(run.ports.status, clear);
     if (record === undefined) throw new Error(`WafCacheClear ${nameKey(clear.meta)} has no record`);
     return record;
   }
 
   /** A failed call for rollouts is retried with backoff; only a different failure is another event. */
-  #noteRolloutFault(run: Run, rollouts: RolloutClears, fault: WafFault): void {
+  #noteRolloutFault(run: World, rollouts: RolloutClears, fault: WafFault): void {
     const before = this.#memory.rolloutFault;
     const nowMs = run.ports.clock.nowMs();
     this.#memory.rolloutFault = rolloutFaultAfter(before, fault, nowMs);
@@ -281,7 +279,7 @@ export class CacheClears implements RunHooks {
     emit(run, { type: "Warning", reason: "CacheClearFailed", message });
   }
 
-  async #report(run: Run, clears: readonly DeclaredCacheClear[]): Promise<void> {
+  async #report(run: World, clears: readonly DeclaredCacheClear[]): Promise<void> {
     if (clears.length > 0) await this.report(run.ports.status, run.facts("Applying"), clears);
   }
 }
@@ -325,8 +323,8 @@ function handledIn(finished: readonly (readonly [DeclaredCacheClear, ClearRecord
 }
 
 /** Outside a cluster, warns once that afterRolloutOf has no effect. */
-function emitRolloutsIgnored(run: Run): void {
-  const { afterRolloutOf } = run.view.gathered.instance.cacheClear;
+function emitRolloutsIgnored(run: World): void {
+  const { afterRolloutOf } = run.gathered.instance.cacheClear;
   if (afterRolloutOf.length === 0 || !run.memory.emitted.isNew("rolloutsIgnored", "ignored")) return;
   emit(run, { type: "Warning", reason: "RolloutsIgnored", message: rolloutsIgnored });
 }
@@ -335,8 +333,8 @@ function namesOf({ pending }: RolloutClears): string[] {
   return pending.map(({ workload }) => workloadKey(workload));
 }
 
-function emit({ ports, view }: Run, event: ObjectEvent): void {
-  ports.status.event(view.gathered.instance.meta, event);
+function emit({ ports, gathered }: World, event: ObjectEvent): void {
+  ports.status.event(gathered.instance.meta, event);
 }
 
 function attachmentOf({ meta }: DeclaredCacheClear, { instance, namespaceLabels }: Gathered): Attachment {

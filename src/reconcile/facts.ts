@@ -65,28 +65,3 @@ export interface RunFacts {
   readonly nowMs: number;
   readonly retryAtMs: number | undefined;
 }
-
-/** The facts of a run that has not read the WAF. */
-export function factsWithoutRead(
-  declared: Pick<RunFacts, "gathered" | "desired">,
-  moment: Pick<RunFacts, "phase" | "nowMs"> & Partial<Pick<RunFacts, "result" | "retryAtMs">>,
-): RunFacts {
-  return {
-    gathered: declared.gathered,
-    desired: declared.desired,
-    phase: moment.phase,
-    result: moment.result,
-    observed: undefined,
-    plan: undefined,
-    lists: undefined,
-    inventory: undefined,
-    done: nothingDone,
-    changes: [],
-    unrecorded: 0,
-    drift: [],
-    pace: undefined,
-    waiting: undefined,
-    nowMs: moment.nowMs,
-    retryAtMs: moment.retryAtMs,
-  };
-}

@@ -51,3 +51,7 @@ export function isCutOff({ kind }: RunResult): boolean {
 export function resultOfFault(fault: WafFault): RunResult {
   return fault.code === "Aborted" ? { kind: "Interrupted" } : { kind: "Failed", fault };
 }
+
+export function blocked(blocker: Blocker, message: string): RunResult {
+  return { kind: "Blocked", blocker, message };
+}

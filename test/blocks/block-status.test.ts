@@ -10,7 +10,7 @@ import { readObservedEntry } from "../../src/address/entry.ts";
 import { compileDesired } from "../../src/plan/instance/desired.ts";
 import { planInstance } from "../../src/plan/instance/plan.ts";
 import { withBlockRules } from "../../src/blocks/block-rules.ts";
-import { factsWithoutRead } from "../../src/reconcile/facts.ts";
+import { nothingDone, type RunFacts } from "../../src/reconcile/facts.ts";
 import { blockStatusFrom } from "../../src/blocks/block-status.ts";
 import type { AutoBlockOverrides } from "../support/builders/declare-auto-block.ts";
 import { anAutoBlock } from "../support/builders/declare-auto-block.ts";
@@ -42,15 +42,28 @@ function statusOf(
   const desired = compileDesired(state, nowMs);
   const [inventory, seen] = [anInventory(), observed({ blocklist: ["203.0.113.7"] })];
   const plan = planInstance({ desired, observed: seen, inventory, nowMs });
-  const started = factsWithoutRead(
-    { gathered: state, desired },
-    { phase: "Ended", nowMs: atMs, result: { kind: "Done" } },
-  );
+  const facts: RunFacts = {
+    gathered: state,
+    desired,
+    phase: "Ended",
+    result: { kind: "Done" },
+    observed: seen,
+    plan,
+    lists: undefined,
+    inventory,
+    done: nothingDone,
+    changes: [],
+    unrecorded: 0,
+    drift: [],
+    pace: undefined,
+    waiting: undefined,
+    nowMs: atMs,
+    retryAtMs: undefined,
+  };
   const rule = desired.rules.find(({ rule: { meta } }) => meta.name === "scanners");
   if (rule === undefined) throw new Error("the WafAutoBlock is missing");
   const statusFor = blockStatusFrom({ known: () => view });
-  const status: Partial<WafAutoBlockStatus> =
-    statusFor(before, rule, { ...started, observed: seen, plan, inventory }) ?? {};
+  const status: Partial<WafAutoBlockStatus> = statusFor(before, rule, facts) ?? {};
   const conditions = (status.conditions ?? []) as readonly Condition[];
   for (const { type, reason, status: value } of conditions) {
     expect([type, reason, value, isPublished(type, reason, value)]).toStrictEqual([type, reason, value, true]);

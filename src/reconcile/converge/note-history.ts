@@ -16,7 +16,7 @@ import type { ReconcilePorts } from "../ports.ts";
 import { emitAdoptions } from "../status/emit-entry-changes.ts";
 import { emitApproval } from "../status/emit-events.ts";
 import type { InstanceMemory } from "./instance-memory.ts";
-import type { View } from "./view.ts";
+import type { Gathered } from "../../model/gathered.ts";
 
 type Ports = Pick<ReconcilePorts, "history" | "clock">;
 
@@ -178,13 +178,13 @@ function approverOf({ approver }: ResourceMeta): string {
 export function emitRecorded(
   ports: ReconcilePorts,
   memory: InstanceMemory,
-  { gathered, desired }: Pick<View, "gathered" | "desired">,
+  { gathered }: { readonly gathered: Gathered },
   { adoptions, inventory }: Plan,
   isApproved: boolean,
 ): void {
   const { meta } = gathered.instance;
   if (isApproved) emitApproval(ports.status, memory.emitted, meta, inventory.approval);
-  emitAdoptions(ports.status, { gathered, desired }, adoptions);
+  emitAdoptions(ports.status, gathered, adoptions);
   noteRecorded(ports, meta, adoptions, isApproved ? inventory : undefined);
 }
 

@@ -4,12 +4,12 @@ import type { DeclaredCacheClear } from "../../model/declared.ts";
 import type { RunFacts } from "../facts.ts";
 import type { ReconcilePorts, StatusPort } from "../ports.ts";
 import type { RunResult } from "../run-result.ts";
-import type { Run } from "./run-state.ts";
+import type { World } from "./world.ts";
 
 /** Remembers the instance from run to run. */
 export interface RunHooks {
   /** Called before every write, so it must be cheap while there is nothing to do. A result ends the run. */
-  beforeWrite(run: Run): Promise<RunResult | undefined>;
+  beforeWrite(world: World): Promise<RunResult | undefined>;
   /** Its part of the instance's status. */
   instanceStatus(before: Partial<WafInstanceStatus>, facts: RunFacts): Partial<WafInstanceStatus>;
   /** Writes the statuses of its objects. */

@@ -1,4 +1,4 @@
-// What a reconcile run knows. A view is never changed: a run that learns something takes a new view, and plans again from it.
+// Compares what a run has learned: with a later read, or with its plan.
 import { requestedAtAnnotation } from "../../api/kinds.ts";
 import type { Gathered } from "../../model/gathered.ts";
 import { continuedBy } from "../../model/continues.ts";
@@ -7,28 +7,9 @@ import type { Inventory } from "../../model/inventory.ts";
 import { resourceKey } from "../../model/resource.ts";
 import type { Observed } from "../../model/observed.ts";
 import { keysToCompare } from "../../model/overlaid-map.ts";
-import type { DriftedEntry } from "../../plan/instance/drift.ts";
 import { attemptOf } from "../../plan/access/admit-instance.ts";
 import type { DesiredState } from "../../plan/instance/desired.ts";
 import type { Plan } from "../../plan/instance/plan.ts";
-
-/** What is declared, as of one version of the source. */
-export interface Declared {
-  /** The version of the source that `gathered` was read at. */
-  readonly version: number;
-  readonly gathered: Gathered;
-  readonly desired: DesiredState;
-}
-
-export interface View extends Declared {
-  /** The WAF as last read. Later writes are in the ledger. */
-  readonly observed: Observed;
-  readonly inventory: Inventory;
-  /** The version of the inventory that the status of the instance describes. */
-  readonly reportedVersion: number;
-  /** Changes by another writer at the start of the run. */
-  readonly drift: readonly DriftedEntry[];
-}
 
 /** Identifies everything except the WAF that an attempt depends on; see `attemptOf`. */
 export function attemptIn(gathered: Gathered): string {
@@ -46,7 +27,7 @@ export function isSameWaf(a: Gathered, b: Gathered): boolean {
 }
 
 /** True if the plan drops a managed entry or origin from the inventory that may still be on the WAF. */
-export function orphansEntries({ inventory, observed }: Pick<View, "inventory" | "observed">, plan: Plan): boolean {
+export function orphansEntries(inventory: Inventory, observed: Observed, plan: Plan): boolean {
   const next = plan.inventory;
   if (next === inventory) return false;
   for (const host of inventory.origins.keys()) if (!next.origins.has(host)) return true;
@@ -61,7 +42,7 @@ export function orphansEntries({ inventory, observed }: Pick<View, "inventory" |
 }
 
 /** The number of declared entries that are on the lists but not managed. */
-export function countUnmanaged({ desired, observed }: View, { entries }: Inventory): number {
+export function countUnmanaged(desired: DesiredState, observed: Observed, { entries }: Inventory): number {
   let count = 0;
   for (const list of listNames) {
     for (const entry of desired.lists[list].keys()) {

@@ -237,6 +237,10 @@ export function isRemoval(operation: Operation): boolean {
   return operation.kind === "RemoveEntry" || operation.kind === "RemoveOrigin";
 }
 
+export function isOriginOperation(operation: Operation): operation is OriginOperation {
+  return operation.kind === "AddOrigin" || operation.kind === "RemoveOrigin";
+}
+
 function withOriginAdded(
   inventory: Inventory,
   { host, type }: OriginOperation,

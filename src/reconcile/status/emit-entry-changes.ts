@@ -1,13 +1,13 @@
 // Emits events about added, removed and adopted entries: one per rule, with the first entries, on the rule and on the instance.
 // If many rules changed, the instance gets a single summary instead.
 import type { Entry } from "../../address/entry.ts";
-import { ruleLabel } from "../../model/rule-id.ts";
+import { ruleIdOf, ruleLabel } from "../../model/rule-id.ts";
+import type { Gathered } from "../../model/gathered.ts";
 import type { Adoption } from "../../model/operation.ts";
 import type { ResourceMeta } from "../../model/resource.ts";
 import { counted, inThousands } from "../../model/sentence.ts";
 import { entriesKeptMax } from "../entry-changes.ts";
 import type { EntryChange } from "../entry-changes.ts";
-import type { RunFacts } from "../facts.ts";
 import type { StatusPort } from "../ports.ts";
 
 /** With more rules than this, the instance gets one event for all of them. */
@@ -16,7 +16,6 @@ const rulesOnInstanceMax = 5;
 export const rulesWithEventMax = 20;
 
 type Change = EntryChange["change"] | "Adopted";
-type Declared = Pick<RunFacts, "gathered" | "desired">;
 
 interface RuleChange {
   /** `namespace/name`; undefined if no rule is known. */
@@ -26,25 +25,25 @@ interface RuleChange {
 }
 
 /** Emits events about entries that were added to and removed from the lists. */
-export function emitEntryChanges(status: StatusPort, declared: Declared, changes: readonly EntryChange[]): void {
+export function emitEntryChanges(status: StatusPort, gathered: Gathered, changes: readonly EntryChange[]): void {
   if (changes.length === 0) return;
-  const metas = metasOf(declared);
+  const metas = metasOf(gathered);
   for (const change of ["Added", "Removed"] as const) {
     const groups = changes.filter((item) => item.change === change);
-    emitChanges(status, declared, metas, change, byRule(groups, metas));
+    emitChanges(status, gathered, metas, change, byRule(groups, metas));
   }
 }
 
 /** Emits events about entries that became managed without a call. */
-export function emitAdoptions(status: StatusPort, declared: Declared, adoptions: readonly Adoption[]): void {
+export function emitAdoptions(status: StatusPort, gathered: Gathered, adoptions: readonly Adoption[]): void {
   if (adoptions.length === 0) return;
   const groups = adoptions.map(({ entry, rules }) => ({ rules, entries: [entry], count: 1 }));
-  const metas = metasOf(declared);
-  emitChanges(status, declared, metas, "Adopted", byRule(groups, metas));
+  const metas = metasOf(gathered);
+  emitChanges(status, gathered, metas, "Adopted", byRule(groups, metas));
 }
 
-function metasOf({ desired }: Declared): ReadonlyMap<string, ResourceMeta> {
-  return new Map(desired.rules.map(({ id, rule }) => [id, rule.meta]));
+function metasOf({ rules }: Gathered): ReadonlyMap<string, ResourceMeta> {
+  return new Map(rules.map(({ rule: { meta } }) => [ruleIdOf(meta), meta]));
 }
 
 /** Groups entries by rule. If several rules declared an entry, it belongs to the first one that still exists. */
@@ -65,13 +64,12 @@ function byRule(
 
 function emitChanges(
   status: StatusPort,
-  { gathered }: Declared,
+  { instance: { meta: instance } }: Gathered,
   metas: ReadonlyMap<string, ResourceMeta>,
   change: Change,
   changes: readonly RuleChange[],
 ): void {
   if (changes.length === 0) return;
-  const instance = gathered.instance.meta;
   const isSummed = changes.length > rulesOnInstanceMax;
   if (isSummed) {
     status.event(instance, { type: "Normal", reason: reasons[change], message: sumInWords(change, changes) });

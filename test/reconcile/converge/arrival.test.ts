@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import { arrivalMs, holdDuringArrival } from "../../../src/reconcile/converge/arrival.ts";
+import { arrivalMs, holdDuringArrival } from "../../../src/reconcile/converge/take-over.ts";
 import { newInstanceMemory } from "../../../src/reconcile/converge/instance-memory.ts";
 import type { ReconcilePorts, SourcePort } from "../../../src/reconcile/ports.ts";
 import { anInstance } from "../../support/builders/declare.ts";

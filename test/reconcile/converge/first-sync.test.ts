@@ -124,6 +124,44 @@ describe("A first sync", () => {
   });
 });
 
+describe("A change", () => {
+  const three = ["192.0.2.1", "192.0.2.2", "192.0.2.3"];
+
+  test.each([
+    { change: "of nothing", addresses: three, calls: [] },
+    {
+      change: "that adds an entry",
+      addresses: [...three, "192.0.2.4"],
+      calls: ["ReadOrigins", "saved", "AddEntry blocklist 192.0.2.4", "ReadList blocklist"],
+    },
+    {
+      change: "that removes an entry",
+      addresses: three.slice(1),
+      calls: ["saved", "RemoveEntry blocklist 192.0.2.1", "ReadList blocklist", "ReadOrigins", "saved"],
+    },
+  ])("$change makes the three reads of a run, and few calls more", async ({ addresses, calls }) => {
+    const world = await converged({ rules: [blocking("feed", three)] });
+    world.declare({ rules: [blocking("feed", addresses)] });
+    world.journal.length = 0;
+    await world.pass();
+    expect(world.journal).toStrictEqual(["ReadOrigins", "ReadList blocklist", "ReadList allowlist", ...calls]);
+  });
+
+  test("is previewed with all the calls of its run, and without any of them", async () => {
+    const instance = anInstance({ lists: { blocklist: { maxEntries: 3 }, allowlist: { maxEntries: undefined } } });
+    const world = await converged({ instance, rules: [blocking("feed", three)], origins: [anOrigin("192.0.2.80")] });
+    world.declare({ rules: [blocking("feed", ["192.0.2.4", "192.0.2.5", "192.0.2.1"])], origins: [] });
+    world.journal.length = 0;
+    const operations = (await world.preview())?.plan?.operations ?? [];
+    expect(world.journal).toStrictEqual(["ReadOrigins", "ReadList blocklist", "ReadList allowlist"]);
+    await world.pass();
+    const written = world.journal.filter((line) => /^(?:Add|Remove)/u.test(line));
+    const previewed = operations.map((one) => `${one.kind} ${"list" in one ? `${one.list} ${one.entry}` : one.host}`);
+    expect(previewed).toStrictEqual(written);
+    expect((await world.preview())?.plan?.operations).toStrictEqual([]);
+  });
+});
+
 describe("A later run", () => {
   test("removes an expired rule's entries when it is woken at the expiry", async () => {
     const world = new ConvergeWorld();

@@ -1,5 +1,5 @@
 import { expect, test } from "@jest/globals";
-import { PlanPace } from "../../../src/reconcile/converge/run-state.ts";
+import { PlanPace } from "../../../src/reconcile/converge/world.ts";
 
 /** A clock that advances only with work. */
 function aClock() {

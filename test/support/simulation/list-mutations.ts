@@ -42,29 +42,29 @@ export const listMutations: readonly Mutation[] = [
     "the guards count the declared entries that a removal uncovers":
       "entries.reduce((sum, entry) => sum + weightOf(entry), 0) → entries.reduce((sum, entry) => sum + Math.min(1, weightOf(entry)), 0)",
   }),
-  ...breaks("src/reconcile/converge/run-state.ts", "test/reconcile/converge/safety.test.ts", {
+  ...breaks("src/reconcile/converge/world.ts", "test/reconcile/converge/safety.test.ts", {
     "a restored inventory stays recognizable until it is accepted":
       'held?.obstacle?.kind !== "Restored" ? Math.max → held?.obstacle?.kind !== "Unconfirmed" ? Math.max',
     "a fresh read is valid for 30 s":
       "this.ports.clock.monotonicMs() - this.#confirmedMs < confirmedForMs; → this.#confirmedMs < Infinity;",
     "a stale cache does not remove retained entries from the inventory":
-      "return orphansEntries(this.#view, this.#plan); → return false;",
+      "(this.#confirmedMs !== undefined || !beforeRemovals); → true;",
     "removals that were not confirmed are not counted":
-      "const countsRemovals = this.#confirmedMs !== undefined; → const countsRemovals = this.#confirmedMs !== null;",
+      "countsRemovals: this.#confirmedMs !== undefined, → countsRemovals: true,",
     "a cache has caught up only if it showed the state that this run read first":
       "this.memory.hasCaughtUp ||= !this.#isRead && → this.memory.hasCaughtUp ||=",
   }),
-  ...breaks("src/reconcile/converge/run-state.ts", "simulation", {
+  ...breaks("src/reconcile/converge/world.ts", "simulation", {
     "a failed fresh read puts removals on hold":
       "gathered = { ...gathered, unconfirmed: confirmed.problem }; → gathered = { ...gathered };",
     "a conflict when saving the inventory ends the run":
       'if (saved.state === "Conflict") return → if (saved.state === "Conflict" && this.name.name === "") return',
   }),
-  ...breaks("src/reconcile/converge/run-state.ts", "test/reconcile/converge/release.test.ts", {
+  ...breaks("src/reconcile/converge/world.ts", "test/reconcile/converge/release.test.ts", {
     "a deletion stops removing entries if they should stay":
       'gathered === undefined || wantsRemoval(gathered) ? undefined : { kind: "Outdated" }; → undefined;',
   }),
-  ...breaks("src/reconcile/converge/run-state.ts", "test/reconcile/converge/clock-jumps.test.ts", {
+  ...breaks("src/reconcile/converge/world.ts", "test/reconcile/converge/clock-jumps.test.ts", {
     "setting the clock back does not extend a confirmation":
       "undefined : this.ports.clock.monotonicMs(); → undefined : this.ports.clock.nowMs();",
   }),
@@ -122,11 +122,11 @@ export const listMutations: readonly Mutation[] = [
     "the record of a domain is kept while the instance manages another domain":
       "if (countManaged(inventory) > 0) { → if (countManaged(inventory) < 0) {",
   }),
-  ...breaks("src/reconcile/converge/observe-waf.ts", "simulation", {
+  ...breaks("src/reconcile/converge/world.ts", "simulation", {
     "a write that reaches another domain ends the run":
       "if (domain.toLowerCase() === observed.domain.toLowerCase()) return undefined; → if (observed.domain !== '') return undefined;",
   }),
-  ...breaks("src/reconcile/converge/observe-waf.ts", "test/reconcile/converge/safety.test.ts", {
+  ...breaks("src/reconcile/converge/world.ts", "test/reconcile/converge/safety.test.ts", {
     "lists of another WAF do not change the record": "return moved; → return undefined;",
   }),
   ...breaks("src/plan/instance/desired.ts", "test/plan/instance/guests.test.ts", {
@@ -214,13 +214,13 @@ export const listMutations: readonly Mutation[] = [
   ...breaks("src/plan/decisions.ts", "test/plan/origins/origin-plan.test.ts", {
     "the primary origin is never removed": "= [primary, off, sourceBroken, → = [off, sourceBroken,",
   }),
-  ...breaks("src/reconcile/converge/apply-plan.ts", "simulation", {
+  ...breaks("src/reconcile/converge/run.ts", "simulation", {
     "a fresh read comes before removals":
-      "if (operation === undefined || !run.isConfirmedFor(operation)) { → if (operation === undefined) {",
+      "if (next === undefined || !world.isConfirmedFor(next)) return → if (next === undefined) return",
   }),
-  ...breaks("src/reconcile/converge/apply-plan.ts", "test/reconcile/converge/aggregate.test.ts", {
+  ...breaks("src/reconcile/converge/run.ts", "test/reconcile/converge/aggregate.test.ts", {
     "removals wait until the reason for a rejected addition is known":
-      "if (isRemoval(operation) && run.ledger.refusedCount > 0) { → if (isRemoval(operation) && run.ledger.refusedCount < 0) {",
+      "if (ledger.refusedCount > 0 && (beforeRemovals || isOver)) → if (ledger.refusedCount > 0 && isOver)",
   }),
   ...breaks("src/reconcile/converge/instance-memory.ts", "simulation", {
     "a new process writes nothing before a fresh read": "hasCaughtUp: false, → hasCaughtUp: true,",
@@ -286,14 +286,14 @@ export const listMutations: readonly Mutation[] = [
   }),
   ...breaks("src/reconcile/converge/release.ts", "test/simulation/sieve-plans.test.ts", {
     "an instance is released only if a fresh read shows that it is being deleted":
-      "if (isSame && gathered.instance.meta.deleting) return → if (meta.deleting) return",
+      "world.gathered = gathered; → if (gathered.instance.meta.deleting) world.gathered = gathered;",
   }),
   ...breaks("src/reconcile/converge/release.ts", "test/reconcile/converge/release.test.ts", {
     "`deletionPolicy: Retain` of an instance keeps its entries":
       'if (instance.deletionPolicy === "Retain") → if (instance.meta.name === "")',
     "an event reports the entries that stay on the WAF": "if (left !== 0) { → if (left === -1) {",
     "a deletion uses the policy from the API server, not from a stale cache":
-      'meta.deleting) return { kind: "Confirmed", gathered }; → meta.deleting) return { kind: "Confirmed", gathered: cached };',
+      "world.gathered = gathered; → if (!gathered.instance.meta.deleting) world.gathered = gathered;",
   }),
   ...breaks("src/reconcile/converge/write-ledger.ts", "test/reconcile/converge/adoption.test.ts", {
     "an origin that an interrupted call may have added counts as added if the API refuses a second addition":
@@ -321,12 +321,11 @@ export const listMutations: readonly Mutation[] = [
     "all rules that retain an entry are recorded": '[...new Set(ids)].toSorted().join(","); → ids[0];',
   }),
   ...breaks("src/reconcile/converge/run.ts", "simulation", {
-    "the inventory is saved before the calls":
-      "const stopped = (await run.record()) ?? (await applyPlan(run)); → const stopped = await applyPlan(run);",
+    "the inventory is saved before the calls": "const ended = world.isUnsaved → const ended = !world.isPlanned",
   }),
   ...breaks("src/reconcile/converge/run.ts", "test/reconcile/converge/clock-jumps.test.ts", {
     "setting the clock back delays no retry":
-      "isBackingOff(memory, declared, ports.clock.monotonicMs()) → isBackingOff(memory, declared, ports.clock.nowMs())",
+      "ports.clock.monotonicMs() < backOff.untilMs; → ports.clock.nowMs() < backOff.untilMs;",
   }),
   ...breaks("src/records/cluster-record-store.ts", "test/records/record-store.test.ts", {
     "a part that a killed process left is written again":
