@@ -63,14 +63,18 @@ export class RolloutOracle {
     this.#wasRecorded.delete(workload);
   }
 
-  /** Returns the fault of a clear that has just taken effect, if any. */
-  cleared(process: number, sights: readonly WorkloadSight[], atMs: number): string | undefined {
+  /** Returns the fault of a clear that has just taken effect, if any. `records` are those that were stored before it. */
+  cleared(
+    process: number,
+    { sights, records }: { readonly sights: readonly WorkloadSight[]; readonly records: readonly RolloutRecord[] },
+    atMs: number,
+  ): string | undefined {
     const last = this.#last;
     this.#last = { process, atMs, upsets: this.#upsets };
     const wanted = sights.filter((sight) => this.#takeOwed(sight));
     if (last?.process === process && last.upsets === this.#upsets && atMs - last.atMs < this.#minIntervalMs)
       return `The cache was cleared twice within ${atMs - last.atMs} ms, which is less than minInterval`;
-    if (wanted.length > 0) return undefined;
+    if (wanted.length > 0 || sights.some((sight) => wasFirstSeenInProgress(sight, records))) return undefined;
     if (this.#excused === 0) return "The cache was cleared, and no rollout had completed since the last clear";
     this.#excused -= 1;
     return undefined;
@@ -95,4 +99,10 @@ export class RolloutOracle {
     this.#owed.set(key, owed.slice(place + 1));
     return place !== -1;
   }
+}
+
+/** At first sight, scaling can't be told from a rollout. */
+function wasFirstSeenInProgress({ workload, rollout }: WorkloadSight, records: readonly RolloutRecord[]): boolean {
+  const record = records.find((one) => one.workload === workloadKey(workload));
+  return rollout?.isComplete === true && record?.handled === "" && record.clearedAtMs === undefined;
 }

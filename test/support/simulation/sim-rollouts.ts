@@ -94,7 +94,8 @@ export class SimRollouts {
   /** A process has cleared the cache. */
   cleared(process: SimProcess, gathered: Gathered | undefined): void {
     if (!this.isUsed) return;
-    const objection = this.#oracle.cleared(process.id, gathered?.workloads ?? [], this.#world.time.nowMs());
+    const known = { sights: gathered?.workloads ?? [], records: this.#world.inventoryOf(shopName).rollouts };
+    const objection = this.#oracle.cleared(process.id, known, this.#world.time.nowMs());
     if (objection !== undefined) this.#world.ledger.violation(objection);
   }
 
