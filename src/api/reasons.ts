@@ -32,7 +32,7 @@ export const conditionFacts = {
     kinds: everyKind,
     polarity: "NormalTrue",
     meaning:
-      "Summarizes the other conditions: `Unknown` during the first sync, and `False` only after a failure, with the reason and message of the condition that failed.",
+      "Summarizes the other conditions: `Unknown` during the first sync, and `False` only after a failure. The reason and message are those of the condition that decides.",
     repeats: ["Accepted", "Synced", "Complete", "Failed", "Fetched", "LogsForwarded", "LogsJudged"],
     repeatedStatuses: conditionStatuses,
   },
@@ -54,8 +54,7 @@ export const conditionFacts = {
   SourceBroken: {
     kinds: ["WafInstance"],
     polarity: "AbnormalTrue",
-    meaning:
-      "Entries or origins stay only because something can't be read that last declared them. Present only while it applies.",
+    meaning: "Entries or origins stay only because something can't be read that last declared them.",
   },
   LogsForwarded: {
     kinds: ["WafInstance"],
@@ -66,6 +65,8 @@ export const conditionFacts = {
     kinds: ["WafCacheClear"],
     polarity: "NormalTrue",
     meaning: "The cache was cleared for the current `spec.trigger`.",
+    repeats: ["Failed"],
+    repeatedStatuses: ["False"],
   },
   Failed: {
     kinds: ["WafCacheClear"],
@@ -99,14 +100,17 @@ export const conditionFacts = {
   Reconciling: {
     kinds: everyKind,
     polarity: "AbnormalTrue",
-    meaning: "Work on this object is in progress or will be retried. Never present while `Ready` is `True`.",
+    meaning:
+      "Work on this object is in progress or will be retried. Never present while `Ready` is `True`. The reason and message are those of `Ready`.",
+    repeats: ["Synced", "Complete", "Fetched", "LogsForwarded", "LogsJudged"],
+    repeatedStatuses: ["True"],
   },
   Stalled: {
     kinds: everyKind,
     polarity: "AbnormalTrue",
     meaning:
       "Only a change by a person can resolve the problem. The reason and message are those of the condition that failed.",
-    repeats: ["Accepted", "Synced", "Failed", "RemovalsHeld", "Fetched", "LogsJudged"],
+    repeats: ["Accepted", "Synced", "Failed", "Fetched"],
     repeatedStatuses: ["True"],
   },
 } as const satisfies Record<string, ConditionFact>;
@@ -122,24 +126,15 @@ const noAction = "Nothing to do.";
 
 export const reasonFacts = {
   // The object itself.
-  Ready: { on: { Ready: yes }, meaning: "The WAF matches the declared state.", action: noAction },
-  Progressing: {
-    on: { Ready: unknown, Reconciling: yes },
-    meaning: "Nothing has failed, but work remains.",
-    action: "Wait: the message reports the progress.",
-  },
-  ProgressingWithRetry: {
-    on: { Reconciling: yes },
-    meaning: "The last attempt failed, and wafsync will retry automatically.",
-    action: "Wait; `Ready` and `Synced` say what failed.",
-  },
   Pending: {
-    on: { Accepted: unknown, Synced: notYet, Fetched: unknown },
-    meaning: "The object has not been processed yet, or is queued behind other work.",
-    action: "Wait a moment.",
+    on: { Synced: notYet, Complete: no, Fetched: unknown },
+    meaning:
+      "The object has not been processed yet, is queued behind other work, or is being written, one call after another. A feed is not fetched while no rule that is attached to an instance uses it.",
+    action:
+      "Wait: the message reports the rate and the remaining time. If it says that no rule uses the feed, refer to the feed in `spec.addressesFrom` of a `WafIpRule`, or delete it.",
   },
   Suspended: {
-    on: { Synced: notYet, Complete: no, Fetched: unknown, LogsJudged: unknown },
+    on: { Synced: notYet, Complete: no, Fetched: unknown },
     meaning:
       "The object or its instance is suspended. wafsync still reads the WAF, but it writes nothing, fetches no feed and counts no requests.",
     action: "Set `spec.suspend` to false to resume.",
@@ -156,66 +151,39 @@ export const reasonFacts = {
       "Correct the fields that the message names. Until then, the entries and origins of the object stay as they are.",
   },
   Conflict: {
-    on: { Accepted: no, LogsForwarded: no },
+    on: { Accepted: no },
     meaning:
       "Another object takes precedence: a rule for the other list that already has the same entry or is older, an older object with the same origin and a different type, or an older instance with the same API key.",
     action: "Decide which of the two objects should apply, and change or delete the other one.",
   },
-
-  // Its instance, and what the owner of the instance grants.
   InstanceNotFound: {
     on: { Accepted: no },
-    meaning: "There is no WafInstance with the name in `spec.instanceRef`.",
-    action: "Create the WafInstance, or recreate the object with the correct name and namespace.",
-  },
-  InstanceDeleting: {
-    on: { Accepted: no },
-    meaning: "The WafInstance that `spec.instanceRef` names is being deleted.",
-    action: "Wait until it is deleted, then recreate it if you still need it.",
+    meaning: "There is no WafInstance with the name in `spec.instanceRef`, or it is being deleted.",
+    action:
+      "Create the WafInstance, or recreate the object with the correct name and namespace. If the WafInstance is being deleted, wait until it is gone.",
   },
   NotAllowed: {
     on: { Accepted: no },
-    meaning: "The instance grants no access to this namespace.",
+    meaning:
+      "Something does not allow the object or a part of it: the `spec.access` of the instance, the number of WafAutoBlocks for one instance, or, for an instance, the base URLs that the operator may call. The message says which.",
     action:
-      "Ask the owner of the instance to add this namespace to `spec.access`, or add the labels that its selector requires.",
-  },
-  NotGranted: {
-    on: { Accepted: no },
-    meaning:
-      "The instance does not grant this namespace the kind or action of the object. The message names the missing grant.",
-    action: "Ask the owner of the instance to extend `spec.access`, or remove that part from the object.",
-  },
-  QuotaExceeded: {
-    on: { Accepted: no },
-    meaning:
-      "The rules of this namespace have more entries than the instance grants. Entries in `status.rejected` are not applied.",
-    action: "Remove entries, or ask the owner of the instance to raise `maxEntries` in its `spec.access`.",
+      "Ask the owner of the instance to extend `spec.access`, or remove that part from the object. For a base URL, use an allowed https URL, or ask the administrator about `--allowed-base-urls`, `--allow-private-networks` and `--allow-insecure-http`.",
   },
 
   // The entries of a rule.
   InvalidEntries: {
     on: { Accepted: no },
-    meaning: "Some entries are not valid, unambiguous addresses or networks. All other entries are applied.",
-    action: "Correct the entries in `status.rejected`. Each item says what to write instead.",
-  },
-  GuardRejected: {
-    on: { Accepted: no },
     meaning:
-      "Some entries are wider than the guards of the instance allow, overlap a special-purpose network, or would block a network that must stay reachable. All other entries are applied.",
-    action: "Correct the entries in `status.rejected`, or ask the owner of the instance to change `spec.guards`.",
-  },
-  NoEntries: {
-    on: { Accepted: no },
-    meaning:
-      "The rule declares no entries: neither `spec.addresses` nor the ConfigMaps in `spec.addressesFrom` contain any.",
-    action: "Add addresses or networks to one of them, or delete the rule.",
+      "Some entries are not applied, or the rule has none: they are not valid, unambiguous addresses or networks, the guards of the instance reject them, or the namespace has more than the instance grants. All other entries are applied.",
+    action:
+      "Correct the entries in `status.rejected`. Each item says why, and what to write instead. Otherwise, ask the owner of the instance to change `spec.guards` or `maxEntries` in its `spec.access`.",
   },
   SourceMissing: {
     on: { Accepted: no },
     meaning:
-      "A ConfigMap or feed in `spec.addressesFrom` can't be read or is still being read, or the feed has no content yet. For a WafAutoBlock, the record of the listed clients can't be read. Entries that came from it stay on the list.",
+      "A ConfigMap or feed in `spec.addressesFrom` can't be read, is still being read or is too large, or the feed has no content yet. For a WafAutoBlock, the record of the listed clients can't be read. Entries that came from it stay on the list.",
     action:
-      "Create the ConfigMap or WafFeed, or correct the reference. If the feed has no content, check its status. If a ConfigMap is still being read, wait.",
+      "Create the ConfigMap or WafFeed, or correct the reference. If the feed has no content, check its status. If a ConfigMap is still being read, wait. If the message names a limit, shorten the ConfigMap.",
   },
   Expired: {
     on: { Synced: yes },
@@ -232,52 +200,28 @@ export const reasonFacts = {
   },
 
   // Whether the WAF matches the declared state.
-  Synced: { on: { Synced: yes }, meaning: "The WAF was read and matches the declared state.", action: noAction },
+  Synced: {
+    on: { Synced: yes },
+    meaning:
+      "The WAF was read and matches the declared state. An origin counts as added if the API accepted it, or refused it after a call with an unknown outcome or an adoption: `status.state` says which.",
+    action: noAction,
+  },
   Observed: {
-    on: { Synced: conditionStatuses },
+    on: { Synced: no },
     meaning: "The policy is `Observe`: wafsync reports the plan and writes nothing.",
     action: "Review the plan, and set the policy to `Additive` or `Exclusive` to apply it.",
-  },
-  Syncing: {
-    on: { Synced: notYet },
-    meaning: "Changes are being written, one call after another.",
-    action: "Wait: the message gives the rate and the remaining time.",
   },
   Contested: {
     on: { Synced: no },
     meaning: "Another writer keeps reverting these changes, so wafsync pauses them with exponential backoff.",
     action: "Find the other writer: a second cluster, a script or a person with the same API key.",
   },
-  PrimaryOrigin: {
-    on: { Synced: ["True", "False"] },
-    meaning: "The origin is the WAF's current primary. wafsync does not add it again, and postpones its removal.",
-    action: "To remove the origin, make another host the primary first.",
-  },
-  AddedUnconfirmed: {
-    on: { Synced: yes },
-    meaning:
-      "The API refused to add the origin after a call with an unknown outcome, or the WafOrigin adopts the origin. wafsync counts it as added, but can't verify that: origins can't be read back.",
-    action:
-      "Check the origin and its type in the WAF's console. If it is missing, delete the WafOrigin and create it again.",
-  },
-  Continued: {
+  Blocked: {
     on: { Synced: no },
     meaning:
-      "Another WafInstance continues this one with the annotation `wafsync.dev/continues`. wafsync writes nothing for this one.",
+      "Nothing is written for the instance, because wafsync can't know what it manages: the API key belongs to a different domain than expected, the record of managed entries can't be read, or `wafsync.dev/continues` hands the record to another instance, or names one whose record can't be continued.",
     action:
-      "Change the rules and origins to refer to the other instance, and delete this one. This removes nothing from the WAF.",
-  },
-  NotContinued: {
-    on: { Synced: no },
-    meaning:
-      "The record of the instance that `wafsync.dev/continues` names can't be continued. wafsync writes nothing.",
-    action: "Fix the problem that the message names, or remove the annotation to start with an empty record.",
-  },
-  InventoryUnreadable: {
-    on: { Synced: no, RemovalsHeld: yes },
-    meaning:
-      "The record of managed entries is damaged or was written by a newer version. wafsync writes nothing until it can read the record.",
-    action: "Restore the WafRecord objects from a backup, or run the newer version.",
+      "Follow the message. Restore the previous API key, or set `spec.expectedDomain` to the new domain. Restore the WafRecord objects from a backup, or run the newer version that wrote them. Let rules and origins refer to the instance that continues this one, and delete this one.",
   },
 
   // Removals on hold.
@@ -288,7 +232,8 @@ export const reasonFacts = {
   },
   TooManyRemovals: {
     on: { RemovalsHeld: yes },
-    meaning: "The plan removes more entries from one list than `spec.guards` allows at once.",
+    meaning:
+      "The plan removes more entries from one list than `spec.guards` allows at once, and no annotation `wafsync.dev/approve-removals` approves exactly these removals.",
     action:
       "Review the examples in the message. If correct, annotate the instance with `wafsync.dev/approve-removals` and the hash that the message gives.",
   },
@@ -297,6 +242,13 @@ export const reasonFacts = {
     meaning: "The declared objects could not be read again before the removals.",
     action: "Wait: wafsync retries. If it persists, check the operator's connection to the API server.",
   },
+  InventoryUnreadable: {
+    on: { RemovalsHeld: yes },
+    meaning:
+      "The record of managed entries is damaged, was written by a newer version, or is older than the one that the status describes, probably because it was restored from a backup. wafsync removes nothing.",
+    action:
+      "Restore the newest WafRecord objects from a backup, or run the newer version. If there is no newer record, accept an older one: annotate the instance with `wafsync.dev/approve-removals` and the hash that the message gives.",
+  },
   SourceBroken: {
     on: { Synced: no, SourceBroken: yes },
     meaning:
@@ -304,113 +256,50 @@ export const reasonFacts = {
     action:
       "Fix what the message names. To let the entries go instead, delete the object or the reference, as the message says.",
   },
-  InventoryRestored: {
-    on: { RemovalsHeld: yes },
-    meaning:
-      "The inventory is older than the one that the status describes, probably because it was restored from a backup. wafsync removes nothing.",
-    action:
-      "Restore the newer inventory. If there is none, accept this one: annotate the instance with `wafsync.dev/approve-removals` and the hash that the message gives.",
-  },
-  ApprovalMismatch: {
-    on: { RemovalsHeld: yes },
-    meaning:
-      "Removals are on hold, and the annotation `wafsync.dev/approve-removals` does not match them: it was already used, or it approves different removals.",
-    action: "Review the removals again, and annotate the instance with the hash that the message gives.",
-  },
 
-  // The API, or the source of a feed.
+  // The API, and the logs of blocked requests.
   ApiUnavailable: {
     on: { Synced: no, LogsForwarded: no },
-    meaning: "The API is unreachable, returns errors, or exceeds the timeout.",
-    action: "Wait: wafsync retries. If it persists, check `spec.baseUrl` and the network.",
-  },
-  UnexpectedAnswer: {
-    on: { Synced: no, LogsForwarded: no },
-    meaning: "The response of the API does not have the documented format. wafsync writes nothing.",
-    action: "Check that `spec.baseUrl` is the URL of the management API, and that no proxy responds instead of it.",
-  },
-  TooLarge: {
-    on: { Accepted: no, Synced: no, LogsForwarded: no },
     meaning:
-      "The WAF returned more than the operator accepts for one instance, or the ConfigMaps of a guest namespace are larger than its grant allows. The message names the limit. Existing entries stay on the list, and nothing is added from what is too large.",
+      "The API can't be used: it is unreachable, returns errors, limits the rate of requests, exceeds the timeout, or its response does not have the documented format or is larger than the operator accepts. Logs can't be read either if the WAF does not exist, or if the instance itself is not in order.",
     action:
-      "Shorten what the message names. Otherwise, ask the administrator to raise `--max-list-entries`, `--max-log-rows` or `--max-response-mib`, or the owner of the instance to raise `maxEntries` in its `spec.access`.",
-  },
-  RateLimited: {
-    on: { Synced: no, LogsForwarded: no, Fetched: no },
-    meaning: "The API, or the source of the feed, limits the rate of requests. wafsync retries when it allows that.",
-    action: "Wait. If the API keeps limiting an instance, increase `spec.minRequestInterval`.",
+      "Wait: wafsync retries. If it persists, check the network, and that `spec.baseUrl` is the URL of the management API. If the API limits the rate, increase `spec.minRequestInterval`. If the message names a limit, ask the administrator to raise `--max-list-entries` or `--max-response-mib`.",
   },
   BadApiKey: {
-    on: { Synced: no, LogsForwarded: no, Failed: yes, Fetched: no },
-    meaning: "The API rejected the API key, or the source of the feed rejected the credentials.",
-    action: "Correct the value in the Secret that the instance or the feed refers to.",
-  },
-  MissingApiKey: {
-    on: { Synced: no, LogsForwarded: no, Failed: yes },
-    meaning: "There is no API key: the Secret or its entry is missing, empty or unreadable.",
-    action: "Create the Secret that `spec.apiKeySecretRef` of the instance names, in the instance's namespace.",
-  },
-  MissingSecret: {
-    on: { Fetched: no },
-    meaning: "A Secret that the feed refers to is missing.",
-    action: "Create the Secret, or correct its name and key.",
-  },
-  DomainChanged: {
-    on: { Synced: no, Failed: yes },
-    meaning: "The API key belongs to a different domain than expected. wafsync writes nothing.",
-    action: "Restore the previous API key, or set `spec.expectedDomain` of the instance to the new domain.",
+    on: { Synced: no },
+    meaning: "The API rejected the API key, or there is none: its Secret is missing, empty or unreadable.",
+    action:
+      "Store the correct key in the Secret that `spec.apiKeySecretRef` of the instance names, in the instance's namespace.",
   },
   Rejected: {
-    on: { Synced: no, LogsForwarded: no, Failed: yes },
-    meaning:
-      "The API rejected a call. wafsync repeats rejected writes after an hour or when the object changes, and never repeats a rejected cache clear.",
+    on: { Synced: no },
+    meaning: "The API rejected a write. wafsync repeats it after an hour or when the object changes.",
     action: "Read the API's error in the message, and correct or remove the entries or origins that it names.",
   },
-  BaseUrlNotAllowed: {
-    on: { Accepted: no, LogsForwarded: no },
-    meaning:
-      "The operator must not call this base URL: it does not use https, is not one of the allowed base URLs, or is an internal address.",
-    action:
-      "Use an allowed https URL, or ask the administrator about `--allowed-base-urls`, `--allow-private-networks` and `--allow-insecure-http`.",
-  },
-
-  // The log of blocked requests.
   Forwarded: {
-    on: { LogsForwarded: yes },
-    meaning: "All entries that the API returned have been forwarded.",
-    action: noAction,
-  },
-  CatchingUp: {
     on: { LogsForwarded: ["Unknown", "True"] },
-    meaning: "Older entries are still being read.",
-    action: "Wait.",
+    meaning:
+      "The entries that the API returned are forwarded. While older entries are still being read, the message says so.",
+    action: "Wait while older entries are still being read. Otherwise, there is nothing to do.",
   },
-  NoWaf: {
+  TooLarge: {
     on: { LogsForwarded: no },
-    meaning: "The API reports that the account has no WAF, so there are no logs.",
-    action: "Check with the provider, or set `spec.logs.enabled` to false.",
-  },
-  CursorUnavailable: {
-    on: { LogsForwarded: no },
-    meaning: "The record of forwarded entries can't be read or written, so nothing is forwarded.",
-    action: "Wait: wafsync retries. If it persists, check the operator's permissions for wafrecords.",
+    meaning: "The WAF returns more logs than one instance may forward. The message names the limit, and when it ends.",
+    action:
+      "If the WAF really blocks this many requests, ask the administrator to raise `--max-log-rows` or `--max-response-mib`.",
   },
   OutputUnavailable: {
     on: { LogsForwarded: no },
-    meaning: "The receiver does not accept entries. The API keeps them, and wafsync forwards them later.",
-    action: "Check the OpenTelemetry collector, or the program that reads the operator's stdout.",
+    meaning:
+      "The receiver does not accept entries, or the record of forwarded entries can't be read or written. The API keeps the entries, and wafsync forwards them later.",
+    action:
+      "Wait: wafsync retries. If it persists, check what the message names: the OpenTelemetry collector, the program that reads the operator's stdout, or the operator's permissions for wafrecords.",
   },
   Judged: {
-    on: { LogsJudged: yes },
-    meaning: "All rows that the API returned have been judged.",
-    action: noAction,
-  },
-  TooManyAutoBlocks: {
-    on: { LogsJudged: no },
+    on: { LogsJudged: ["Unknown", "True"] },
     meaning:
-      "The instance has more WafAutoBlocks than wafsync judges. It judges the oldest, starting with those in the instance's namespace.",
-    action: "Merge some of them, or delete those that are not needed.",
+      "The rows that the API returned are judged. `Unknown` until the logs have been read once, which `wafsync plan` and `apply` do not do, and while the object is suspended.",
+    action: "Wait until the logs have been read. Otherwise, there is nothing to do.",
   },
   MaxEntriesReached: {
     on: { Incomplete: yes },
@@ -419,60 +308,27 @@ export const reasonFacts = {
   },
 
   // Cache clears.
-  Cleared: { on: { Complete: yes }, meaning: "The API has started to clear the cache.", action: noAction },
-  Coalesced: {
+  Cleared: {
     on: { Complete: yes },
-    meaning: "The call for another object also cleared the cache for this one.",
-    action: noAction,
-  },
-  AlreadyHandled: {
-    on: { Complete: yes },
-    meaning: "This trigger was handled before, for an object of the same name.",
+    meaning:
+      "The API has started to clear the cache, for this object or for another one of the same WAF. The message says if this trigger was already handled before, for an object of the same name.",
     action: "Nothing to do; give `spec.trigger` a new value to clear again.",
   },
-  Waiting: {
-    on: { Complete: no, LogsJudged: unknown },
-    meaning: "The clear is queued, or the logs have not been read yet: `wafsync plan` and `apply` do not read them.",
-    action: "Wait; for the logs without a cluster, start `wafsync run`.",
-  },
-  Running: {
-    on: { Complete: no },
-    meaning: "An attempt is running, or wafsync is waiting to start the next one.",
-    action: "Wait.",
-  },
-  Failed: { on: { Complete: no }, meaning: "All attempts failed.", action: "See the condition `Failed`." },
-  BackoffLimitExceeded: {
+  Failed: {
     on: { Failed: yes },
-    meaning: "More attempts failed than `spec.backoffLimit` allows.",
-    action: "Read the message, fix the cause, and set `spec.trigger` to a new value.",
-  },
-  DeadlineExceeded: {
-    on: { Failed: yes },
-    meaning: "The job took longer than `spec.activeDeadlineSeconds`.",
+    meaning:
+      "The API rejected the API key or the clear, more attempts failed than `spec.backoffLimit` allows, or the job took longer than `spec.activeDeadlineSeconds`.",
     action: "Read the message, fix the cause, and set `spec.trigger` to a new value.",
   },
 
   // Feeds.
   Fetched: { on: { Fetched: yes }, meaning: "The last fetch returned valid content.", action: noAction },
-  Unused: {
-    on: { Fetched: unknown },
-    meaning: "No rule that is attached to an instance uses the feed, so the operator does not fetch it.",
-    action: "Refer to the feed in `spec.addressesFrom` of a `WafIpRule`, or delete it.",
-  },
   Unavailable: {
     on: { Fetched: no },
-    meaning: "The source is unreachable, returned an error, or the response was truncated.",
-    action: "Wait: the fetch is retried. If it persists, check the URL of the feed.",
-  },
-  UrlNotAllowed: {
-    on: { Fetched: no },
-    meaning: "The URL of the feed, or a URL that it redirects to, is not allowed.",
-    action: "Use a public https URL, or ask the administrator about `--allow-private-feeds`.",
-  },
-  NotAList: {
-    on: { Fetched: no },
-    meaning: "The response is not a list: it is an HTML page, empty, too large, or in a different format.",
-    action: "Check what the URL returns, and correct `spec.http`.",
+    meaning:
+      "The content of the feed can't be fetched: the source is unreachable, limits the rate, rejects the credentials or returns an error, a Secret is missing, the URL is not allowed, or the response is not a list.",
+    action:
+      "Wait: the fetch is retried. If it persists, correct what the message names in `spec.http`, `spec.crowdsec` or the Secret. For internal URLs, ask the administrator about `--allow-private-feeds`.",
   },
   ContentOnHold: {
     on: { Fetched: no },

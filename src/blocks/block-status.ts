@@ -16,7 +16,7 @@ import type { BlockBook } from "./block-book.ts";
 import type { RunFacts } from "../reconcile/facts.ts";
 import type { ReconcilePorts } from "../reconcile/ports.ts";
 import { assessRule } from "../reconcile/status/assess-rule.ts";
-import type { SyncedFinding } from "../reconcile/status/conditions.ts";
+import type { AcceptedFinding, SyncedFinding } from "../reconcile/status/conditions.ts";
 import { accepted, conditionsOf } from "../reconcile/status/conditions.ts";
 
 const labelLengthMax = 100;
@@ -43,6 +43,8 @@ interface JudgedRule {
   readonly reading: ReadingReport | undefined;
 }
 
+const tooMany = `The instance has more than ${autoBlocksMax} WafAutoBlocks. Only the oldest are judged, starting with those in the instance's namespace. Merge some of them, or delete those that are not needed.`;
+
 const nothing: Judgement = {
   entries: [],
   rows: { matched: 0, late: 0, unreadable: 0 },
@@ -58,13 +60,13 @@ function autoBlockStatus(
 ): Partial<WafAutoBlockStatus> {
   const { observed, plan, inventory } = facts;
   const { generation } = rule.rule.meta;
+  const isJudged = judgedBlocks(facts.gathered).includes(judged.declared);
   const isKnown = observed !== undefined && plan !== undefined && inventory !== undefined;
   const progress = isKnown ? ruleProgress(rule, observed, plan, inventory.entries) : undefined;
   const conditions = conditionsOf(
     before.conditions ?? [],
     {
-      accepted:
-        rule.verdict === "Accepted" ? accepted : { status: "False", reason: rule.verdict, message: rule.message },
+      accepted: accept(rule, isJudged),
       synced: assess(rule, judged, progress, facts),
     },
     generation,
@@ -77,7 +79,10 @@ function autoBlockStatus(
     ...before,
     observedGeneration: generation,
     // A condition that trouble with the logs sets back to its former status has not changed.
-    conditions: withTransitionTimesOf(withReading(conditions, rule, judged, facts), before.conditions ?? []),
+    conditions: withTransitionTimesOf(
+      withReading(conditions, rule.isAttached && isJudged, judged, facts),
+      before.conditions ?? [],
+    ),
     listed: listed.length,
     synced: isEnforced && progress !== undefined ? `${progress.synced}/${progress.desired}` : undefined,
     rows,
@@ -106,6 +111,11 @@ function clientOf(
   };
 }
 
+function accept({ verdict, message }: CompiledRule, isJudged: boolean): AcceptedFinding {
+  if (verdict !== "Accepted") return { status: "False", reason: verdict, message };
+  return isJudged ? accepted : { status: "False", reason: "NotAllowed", message: tooMany };
+}
+
 function assess(
   rule: CompiledRule,
   { declared }: JudgedRule,
@@ -121,14 +131,14 @@ function assess(
 
 function withReading(
   before: readonly Condition[],
-  rule: CompiledRule,
+  isInEffect: boolean,
   judged: JudgedRule,
-  { gathered, nowMs }: RunFacts,
+  { nowMs }: RunFacts,
 ): readonly Condition[] {
   const { declared, judgement } = judged;
   const { generation: observedGeneration } = declared.meta;
-  if (!rule.isAttached) return removeCondition(removeCondition(before, "LogsJudged"), "Incomplete");
-  const reading = readingOf(judged, judgedBlocks(gathered).includes(declared));
+  if (!isInEffect) return removeCondition(removeCondition(before, "LogsJudged"), "Incomplete");
+  const reading = readingOf(judged);
   const judgedLogs = setCondition(before, { type: "LogsJudged", ...reading, observedGeneration }, nowMs);
   const conditions = withTrouble(judgedLogs, reading, observedGeneration, nowMs);
   const isFull = judgement.entries.length >= declared.maxEntries && judgement.leftOut > 0;
@@ -151,9 +161,7 @@ function withTrouble(
   if (status !== "False" || findCondition(before, "Ready")?.status !== "True") return before;
   const common = { message, observedGeneration } as const;
   const ready = setCondition(before, { type: "Ready", status: "False", reason, ...common }, nowMs);
-  return reason === "TooManyAutoBlocks"
-    ? setCondition(ready, { type: "Stalled", status: "True", reason, ...common }, nowMs)
-    : setCondition(ready, { type: "Reconciling", status: "True", reason: "ProgressingWithRetry", ...common }, nowMs);
+  return setCondition(ready, { type: "Reconciling", status: "True", reason, ...common }, nowMs);
 }
 
 type Reading = {
@@ -162,18 +170,14 @@ type Reading = {
   readonly message: string;
 };
 
-function readingOf({ declared, reading }: JudgedRule, isJudged: boolean): Reading {
-  if (!isJudged) {
-    const message = `The instance has more than ${autoBlocksMax} WafAutoBlocks. Only the oldest are judged, starting with those in the instance's namespace.`;
-    return { status: "False", reason: "TooManyAutoBlocks", message };
-  }
+function readingOf({ declared, reading }: JudgedRule): Reading {
   if (declared.suspend) {
     return {
       status: "Unknown",
-      reason: "Suspended",
+      reason: "Judged",
       message: "The object is suspended: no further requests are counted.",
     };
   }
   if (reading !== undefined) return reading as Reading;
-  return { status: "Unknown", reason: "Waiting", message: "The logs have not been read yet." };
+  return { status: "Unknown", reason: "Judged", message: "The logs have not been read yet." };
 }

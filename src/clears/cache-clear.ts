@@ -17,19 +17,11 @@ export const rateLimitedMs = 10_000;
 /** Represents a missing `spec.trigger`. */
 const noTrigger = "";
 
-export type ClearFailure =
-  | "BackoffLimitExceeded"
-  | "DeadlineExceeded"
-  | "BadApiKey"
-  | "MissingApiKey"
-  | "DomainChanged"
-  | "Rejected";
-
 export type ClearFinish =
   | { readonly state: "Cleared" | "AlreadyHandled"; readonly atMs: number; readonly clearedAtMs: number }
   /** `with` is the `namespace/name` of the object whose call did it. */
   | { readonly state: "Coalesced"; readonly atMs: number; readonly clearedAtMs: number; readonly with: string }
-  | { readonly state: "Failed"; readonly atMs: number; readonly reason: ClearFailure; readonly message: string };
+  | { readonly state: "Failed"; readonly atMs: number; readonly message: string };
 
 /** The progress of one object with one trigger. */
 export interface ClearRecord {
@@ -45,9 +37,9 @@ export interface ClearRecord {
   readonly finish: ClearFinish | undefined;
 }
 
-/** A problem that stops all work on the instance. With a `reason`, it is permanent. */
+/** A problem that stops all work on the instance. */
 export interface ClearTrouble {
-  readonly reason: Extract<ClearFailure, "BadApiKey" | "DomainChanged"> | undefined;
+  readonly isPermanent: boolean;
   readonly message: string;
 }
 
@@ -72,7 +64,7 @@ export type ClearDecision =
   | { readonly decision: "Due" }
   /** Decide again then: an attempt may be due, or the deadline may have passed. */
   | { readonly decision: "Wait"; readonly untilMs: number }
-  | { readonly decision: "Fail"; readonly reason: ClearFailure; readonly message: string };
+  | { readonly decision: "Fail"; readonly message: string };
 
 /**
  * Each guest namespace has a minimum time between two clears, including clears by the calls for other objects. A time that is
@@ -107,13 +99,13 @@ export function decideCacheClear(situation: ClearSituation): ClearDecision {
   if (record?.finish !== undefined) return decideFinished(clear, record.finish, nowMs);
   if (handled?.trigger === triggerOf(clear)) return { decision: "AlreadyHandled", handledAtMs: handled.handledAtMs };
   if (clear.suspend || situation.instanceSuspended) return { decision: "Suspended" };
-  if (trouble?.reason !== undefined) return { decision: "Fail", reason: trouble.reason, message: trouble.message };
+  if (trouble?.isPermanent === true) return { decision: "Fail", message: trouble.message };
   const deadlineMs = startOf(record, nowMs) + clear.activeDeadlineMs;
   if (deadlineMs <= nowMs) {
     const last = record?.message === "" ? undefined : record?.message;
     const why = last ?? trouble?.message ?? "No attempt was made.";
     const message = `The cache clear took longer than ${Math.round(clear.activeDeadlineMs / 1000)} s. ${why}`;
-    return { decision: "Fail", reason: "DeadlineExceeded", message };
+    return { decision: "Fail", message };
   }
   if (trouble !== undefined) return { decision: "Wait", untilMs: deadlineMs };
   const dueMs = Math.max(situation.notBeforeMs, nextAttemptMs(record, nowMs));
@@ -169,8 +161,8 @@ export function recordAfter(
       return { ...known, startedMs: startOf(known, nowMs), lastAttemptMs: attemptedMs };
     }
     case "Fail": {
-      const { reason, message } = decision;
-      return { ...known, startedMs: startOf(known, nowMs), finish: { state: "Failed", atMs: nowMs, reason, message } };
+      const { message } = decision;
+      return { ...known, startedMs: startOf(known, nowMs), finish: { state: "Failed", atMs: nowMs, message } };
     }
   }
 }
@@ -205,16 +197,16 @@ export function decideAfterFault(
   nowMs: number,
 ): FaultDecision {
   const notBeforeMs = nowMs + (fault.retryAfterMs ?? 0);
-  const failed = (reason: ClearFailure, message: string): FaultDecision => ({
-    record: { ...record, message: fault.message, finish: { state: "Failed", atMs: nowMs, reason, message } },
+  const failed = (message: string): FaultDecision => ({
+    record: { ...record, message: fault.message, finish: { state: "Failed", atMs: nowMs, message } },
     notBeforeMs,
   });
   switch (fault.code) {
     case "BadApiKey":
     case "MissingApiKey":
-      return failed(fault.code, fault.message);
+      return failed(fault.message);
     case "Rejected":
-      return failed("Rejected", `The API rejected the cache clear: "${fault.message}".`);
+      return failed(`The API rejected the cache clear: "${fault.message}".`);
     case "RateLimited":
       return {
         record: { ...record, attempts: record.attempts - 1, message: fault.message },
@@ -233,7 +225,7 @@ export function decideAfterFault(
       if (record.attempts <= clear.backoffLimit) return { record: { ...record, message: fault.message }, notBeforeMs };
       const { attempts } = record;
       const tried = attempts === 1 ? "The attempt failed" : `All ${attempts} attempts failed`;
-      return failed("BackoffLimitExceeded", `${tried}. ${fault.message}`);
+      return failed(`${tried}. ${fault.message}`);
     }
   }
 }

@@ -289,12 +289,15 @@ export function clearTroubleOf({ result, desired }: Pick<RunFacts, "result" | "d
   const trouble = troubleOf({ result, desired });
   if (trouble === undefined) {
     if (!desired.instance.meta.deleting) return undefined;
-    return { reason: undefined, message: "The instance is being deleted." };
+    return { isPermanent: false, message: "The instance is being deleted." };
   }
-  const { reason, message, cause = message } = trouble;
-  // A missing key is not final, because the Secret is often applied a moment after the instance.
-  const isFinal = reason === "BadApiKey" || reason === "DomainChanged";
-  return { reason: isFinal ? reason : undefined, message: cause };
+  const { message, cause = message } = trouble;
+  // A missing key is not permanent, because the Secret is often applied a moment after the instance.
+  const isPermanent =
+    result?.kind === "Failed"
+      ? result.fault.code === "BadApiKey"
+      : result?.kind === "Blocked" && result.blocker === "DomainChanged";
+  return { isPermanent, message: cause };
 }
 
 /** Emits an event on the object about how it finished. */
@@ -308,7 +311,7 @@ function emitFinish(status: StatusPort, clear: DeclaredCacheClear, { finish }: C
       return;
     }
     case "Failed": {
-      const message = `The cache was not cleared (${finish.reason}). ${finish.message}`;
+      const message = `The cache was not cleared. ${finish.message}`;
       status.event(clear.meta, { type: "Warning", reason: "CacheClearFailed", message });
       return;
     }

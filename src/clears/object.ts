@@ -55,8 +55,7 @@ interface Outcome {
 
 export type ClearObjectOutcome =
   | (Outcome & { readonly state: "Created" | "Stopped" | "TimedOut" })
-  /** `reason` is that of the condition `Complete` or `Failed`. */
-  | (Outcome & { readonly state: "Cleared" | "Failed"; readonly reason: string; readonly attempts: number })
+  | (Outcome & { readonly state: "Cleared" | "Failed"; readonly attempts: number })
   /** The trigger was handled before: nothing was done. */
   | (Outcome & { readonly state: "AlreadyHandled"; readonly attempts: number })
   /** There is no such instance: nothing was created. */
@@ -69,6 +68,7 @@ interface ClearObject extends KubeObject {
     readonly observedGeneration?: number;
     readonly conditions?: readonly Condition[];
     readonly attempts?: number;
+    readonly coalescedWith?: string;
   };
 }
 
@@ -88,7 +88,7 @@ export async function clearThroughObject(options: ClearObjectOptions): Promise<C
     return options.waits ? await waitFor(options, object, giveUpMs) : created(object, isNew);
   }
   const message = `All ${objectsMax} objects for this trigger failed: see their status, delete them, or use another trigger.`;
-  return { state: "Failed", object: undefined, message, reason: "BackoffLimitExceeded", attempts: 0 };
+  return { state: "Failed", object: undefined, message, attempts: 0 };
 }
 
 /** An object for an instance that does not exist would wait, and clear the cache as soon as the instance is created. */
@@ -165,7 +165,6 @@ async function waitFor(
   let reported = "";
   for (let seen: ClearObject = object; ;) {
     const outcome = outcomeOf(seen);
-    if (outcome?.state === "Cleared" && outcome.reason === "AlreadyHandled") return alreadyHandled(outcome);
     if (outcome !== undefined) return outcome;
     const message = messageOf(seen);
     if (message !== reported) options.onMessage(message);
@@ -206,13 +205,14 @@ function isTransient({ code }: ApiFault): boolean {
 
 /** The outcome of the object's clear; undefined while it is in progress. */
 function outcomeOf(object: ClearObject): ClearObjectOutcome | undefined {
-  const { conditions = [], attempts = 0 } = object.status ?? {};
+  const { conditions = [], attempts = 0, coalescedWith } = object.status ?? {};
   const complete = findCondition(conditions, "Complete");
   const failed = findCondition(conditions, "Failed");
   const over = failed?.status === "True" ? failed : complete;
   if (over?.status !== "True") return undefined;
-  const { reason, message } = over;
-  return { state: over === failed ? "Failed" : "Cleared", object: keyOf(object), reason, message, attempts };
+  const outcome = { object: keyOf(object), message: over.message, attempts };
+  if (over === failed) return { state: "Failed", ...outcome };
+  return attempts === 0 && coalescedWith === undefined ? alreadyHandled(outcome) : { state: "Cleared", ...outcome };
 }
 
 function messageOf({ status }: ClearObject): string {

@@ -8,7 +8,7 @@ import type { Gathered } from "../model/gathered.ts";
 import type { ResourceMeta } from "../model/resource.ts";
 import { nameKey } from "../model/resource.ts";
 import type { RolloutRecord } from "../model/workload.ts";
-import type { ClearFailure, ClearFinish, ClearRecord } from "./cache-clear.ts";
+import type { ClearFinish, ClearRecord } from "./cache-clear.ts";
 import type { StatusPort } from "../reconcile/ports.ts";
 import type { RolloutFault } from "./rollouts.ts";
 
@@ -73,18 +73,24 @@ function readRecord(status: Readonly<Record<string, unknown>> | undefined): Clea
   };
 }
 
-function readFinish({ conditions, completionTime, coalescedWith }: WafCacheClearStatus): ClearFinish | undefined {
+function readFinish({
+  conditions,
+  completionTime,
+  coalescedWith,
+  attempts = 0,
+}: WafCacheClearStatus): ClearFinish | undefined {
   const failed = findCondition(conditions, "Failed");
   if (failed?.status === "True") {
     const atMs = timeOf(failed.lastTransitionTime) ?? 0;
-    return { state: "Failed", atMs, reason: failed.reason as ClearFailure, message: failed.message };
+    return { state: "Failed", atMs, message: failed.message };
   }
   const complete = findCondition(conditions, "Complete");
   if (complete?.status !== "True") return undefined;
   const atMs = timeOf(complete.lastTransitionTime) ?? 0;
   const clearedAtMs = timeOf(completionTime) ?? atMs;
-  if (complete.reason === "Coalesced") return { state: "Coalesced", atMs, clearedAtMs, with: coalescedWith ?? "" };
-  return { state: complete.reason === "AlreadyHandled" ? "AlreadyHandled" : "Cleared", atMs, clearedAtMs };
+  if (coalescedWith !== undefined) return { state: "Coalesced", atMs, clearedAtMs, with: coalescedWith };
+  // Every other object whose clear succeeded has made an attempt.
+  return { state: attempts === 0 ? "AlreadyHandled" : "Cleared", atMs, clearedAtMs };
 }
 
 function timeOf(text: string | undefined): number | undefined {

@@ -19,16 +19,17 @@ import type { RunFacts } from "../reconcile/facts.ts";
 
 const messageLengthMax = 1024;
 
-type CompleteReason = ReasonOf<"Complete">;
+interface ClearFinding {
+  readonly state: keyof typeof completeReasons;
+  readonly message: string;
+}
 
-type ClearFinding =
-  | {
-      readonly state: "Complete";
-      readonly reason: Extract<CompleteReason, "Cleared" | "Coalesced" | "AlreadyHandled">;
-      readonly message: string;
-    }
-  | { readonly state: "Failed"; readonly reason: ReasonOf<"Failed">; readonly message: string }
-  | { readonly state: "Waiting" | "Running" | "Retrying" | "Suspended"; readonly message: string };
+const completeReasons = {
+  Complete: "Cleared",
+  Failed: "Failed",
+  Suspended: "Suspended",
+  Working: "Pending",
+} as const satisfies Record<string, ReasonOf<"Complete">>;
 
 /** Returns the complete next status. `known` is the record of the object, for any trigger. */
 export function cacheClearStatus(
@@ -69,8 +70,7 @@ function acceptClear({ meta }: DeclaredCacheClear, { gathered }: RunFacts): Acce
   const labels = gathered.namespaceLabels.get(meta.namespace);
   const attachment = decideAttachment(gathered.instance, "WafCacheClear", meta.namespace, labels);
   if (attachment.state === "Allowed") return accepted;
-  const reason = attachment.state === "NotGranted" ? "NotGranted" : "NotAllowed";
-  return { status: "False", reason, message: attachment.message };
+  return { status: "False", reason: "NotAllowed", message: attachment.message };
 }
 
 function assessClear(
@@ -82,24 +82,22 @@ function assessClear(
   const finish = record?.finish;
   switch (finish?.state) {
     case "Failed":
-      return { state: "Failed", reason: finish.reason, message: finish.message };
+      return { state: "Failed", message: finish.message };
     case "Cleared":
-      return { state: "Complete", reason: "Cleared", message: "The API has started to clear the cache." };
+      return { state: "Complete", message: "The API has started to clear the cache." };
     case "Coalesced":
       return {
         state: "Complete",
-        reason: "Coalesced",
         message: `The call for ${finish.with} also cleared the cache for this object.`,
       };
     case "AlreadyHandled":
       return {
         state: "Complete",
-        reason: "AlreadyHandled",
         message: `An object with the same name handled this trigger at ${formatTime(finish.clearedAtMs)}, so the cache was not cleared again.`,
       };
     case undefined:
       return acceptance.status === "False"
-        ? { state: "Waiting", message: "The object is not attached to its instance." }
+        ? { state: "Working", message: "The object is not attached to its instance." }
         : assessUnfinished(clear, record, facts);
   }
 }
@@ -108,12 +106,12 @@ function assessUnfinished(clear: DeclaredCacheClear, record: ClearRecord | undef
   if (clear.suspend) return { state: "Suspended", message: "Suspended by spec.suspend." };
   if (facts.gathered.instance.suspend) return { state: "Suspended", message: "The instance is suspended." };
   const trouble = troubleOf(facts);
-  if (trouble !== undefined) return { state: "Retrying", message: trouble.message };
+  if (trouble !== undefined) return { state: "Working", message: trouble.message };
   if (record === undefined || record.lastAttemptMs === undefined) {
-    return { state: "Waiting", message: "The clear starts after the WAF has been read." };
+    return { state: "Working", message: "The clear starts after the WAF has been read." };
   }
-  if (record.message !== "") return { state: "Retrying", message: `${record.message} wafsync retries.` };
-  return { state: "Running", message: `Attempt ${record.attempts} is in progress.` };
+  if (record.message !== "") return { state: "Working", message: `${record.message} wafsync retries.` };
+  return { state: "Working", message: `Attempt ${record.attempts} is in progress.` };
 }
 
 function conditionsOf(
@@ -123,9 +121,11 @@ function conditionsOf(
   observedGeneration: number,
   nowMs: number,
 ): readonly Condition[] {
+  const { state, message } = finding;
+  const found = { reason: completeReasons[state], message, observedGeneration } as const;
   const next: readonly NewCondition[] = [
     { type: "Accepted", ...acceptance, observedGeneration },
-    { type: "Complete", ...completeOf(finding), message: finding.message, observedGeneration },
+    { type: "Complete", status: state === "Complete" ? "True" : "False", ...found },
     ...resultOf(acceptance, finding, observedGeneration),
   ];
   const types = new Set<string>(next.map(({ type }) => type));
@@ -137,18 +137,13 @@ function conditionsOf(
 /** Conditions that are present only in some states. */
 const abnormal: ReadonlySet<string> = new Set<ConditionType>(["Failed", "Reconciling", "Stalled"]);
 
-function completeOf(finding: ClearFinding) {
-  if (finding.state === "Complete") return { status: "True", reason: finding.reason } as const;
-  return { status: "False", reason: finding.state === "Retrying" ? "Running" : finding.state } as const;
-}
-
 /** Reconciling while wafsync works or retries, and Stalled when only a person can help. A complete or suspended clear has neither. */
 function resultOf(acceptance: AcceptedFinding, finding: ClearFinding, observedGeneration: number): NewCondition[] {
-  const { state } = finding;
-  const told = { message: finding.message, observedGeneration };
-  if (state === "Complete") return [{ type: "Ready", status: "True", reason: "Ready", ...told }];
+  const { state, message } = finding;
+  const told = { message, observedGeneration };
+  if (state === "Complete") return [{ type: "Ready", status: "True", reason: "Cleared", ...told }];
   if (state === "Failed") {
-    const failed = { status: "True", reason: finding.reason, ...told } as const;
+    const failed = { status: "True", reason: "Failed", ...told } as const;
     return [
       { type: "Failed", ...failed },
       { type: "Ready", ...failed, status: "False" },
@@ -163,10 +158,10 @@ function resultOf(acceptance: AcceptedFinding, finding: ClearFinding, observedGe
     ];
   }
   if (state === "Suspended") return [{ type: "Ready", status: "Unknown", reason: "Suspended", ...told }];
-  const reason = state === "Retrying" ? "ProgressingWithRetry" : "Progressing";
+  const working = { status: "True", reason: "Pending", ...told } as const;
   return [
-    { type: "Ready", status: "Unknown", reason: "Progressing", ...told },
-    { type: "Reconciling", status: "True", reason, ...told },
+    { type: "Ready", ...working, status: "Unknown" },
+    { type: "Reconciling", ...working },
   ];
 }
 

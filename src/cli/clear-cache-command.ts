@@ -126,13 +126,13 @@ function describeObject(
     case "Created":
       return `${object} was created; add --wait to wait for its result.`;
     case "Cleared":
-      return `The cache of WafInstance ${nameKey(instance)} is cleared (${object}, ${outcome.reason}). ${outcome.message}`;
+      return `The cache of WafInstance ${nameKey(instance)} is cleared (${object}). ${outcome.message}`;
     case "AlreadyHandled":
       return `The cache of WafInstance ${nameKey(instance)} was already cleared for trigger ${JSON.stringify(trigger)} (${object}): nothing was done.`;
     case "NoInstance":
       return `error: no cache was cleared: there is no WafInstance ${nameKey(instance)}\n  Nothing was created. "kubectl get wafinstances -A" lists the cluster's instances.`;
     case "Failed":
-      return `error: the cache was not cleared (${object}, ${outcome.reason}): ${outcome.message}`;
+      return `error: the cache was not cleared (${object}): ${outcome.message}`;
     case "TimedOut":
       return `error: ${object} did not finish within the timeout: ${outcome.message}`;
     case "Stopped":

@@ -1,6 +1,7 @@
 // Derives the status and the events of a feed from its state.
 import { networkOf } from "../address/entry.ts";
 import { type Condition, formatTime, removeCondition, setCondition } from "../api/conditions.ts";
+import type { ReasonOf } from "../api/reasons.ts";
 import type { WafFeedStatus } from "../api/waf-feed.ts";
 import type { DeclaredFeed, FeedGuards } from "../model/declared-feed.ts";
 import { counted } from "../model/sentence.ts";
@@ -8,14 +9,7 @@ import { specialPurposeObjection } from "../plan/lists/special-purpose.ts";
 import type { StatusPort } from "../reconcile/ports.ts";
 import { writeStatus } from "../reconcile/status/write-status.ts";
 import type { FeedContent } from "./content.ts";
-import {
-  acceptAnnotation,
-  type FeedFault,
-  type FeedState,
-  type HeldContent,
-  staleAtMs,
-  withoutEnded,
-} from "./feed-state.ts";
+import { acceptAnnotation, type FeedState, type HeldContent, staleAtMs, withoutEnded } from "./feed-state.ts";
 import type { HoldReason } from "./guards.ts";
 
 export interface FeedFacts {
@@ -111,13 +105,13 @@ interface Shown {
 function conditionsFor(next: FeedVerdict["next"], reason: Reason): Shown {
   switch (next) {
     case "Settled":
-      return { fetched: "True", ready: ["True", "Ready"] };
+      return { fetched: "True", ready: ["True", reason] };
     case "Nothing":
-      return { fetched: "Unknown", ready: ["True", "Ready"] };
+      return { fetched: "Unknown", ready: ["True", reason] };
     case "Working":
-      return { fetched: "Unknown", ready: ["Unknown", "Progressing"], work: { Reconciling: "Progressing" } };
+      return { fetched: "Unknown", ready: ["Unknown", reason], work: { Reconciling: reason } };
     case "Retrying":
-      return { fetched: "False", ready: ["False", reason], work: { Reconciling: "ProgressingWithRetry" } };
+      return { fetched: "False", ready: ["False", reason], work: { Reconciling: reason } };
     case "Person":
       return { fetched: "False", ready: ["False", reason], work: { Stalled: reason } };
     case "Paused":
@@ -185,18 +179,7 @@ function emitChange(status: StatusPort, { meta }: DeclaredFeed, before: FeedStat
   status.event(meta, { type: "Normal", reason: "FeedChanged", message });
 }
 
-export type FetchedReason =
-  | "Fetched"
-  | "Pending"
-  | "Suspended"
-  | "Unused"
-  | "Unavailable"
-  | "RateLimited"
-  | "UrlNotAllowed"
-  | "NotAList"
-  | "ContentOnHold"
-  | "MissingSecret"
-  | "BadApiKey";
+export type FetchedReason = ReasonOf<"Fetched">;
 
 export interface FeedVerdict {
   readonly reason: FetchedReason;
@@ -210,26 +193,9 @@ export interface FeedVerdict {
 
 /** Ready, so that nothing waits for a feed before it creates the rule that uses it. */
 export const unusedVerdict: FeedVerdict = {
-  reason: "Unused",
+  reason: "Pending",
   next: "Nothing",
   message: "No rule that is attached to an instance uses the feed, so wafsync does not fetch it.",
-};
-
-const reasonsOfFaults: Readonly<Record<FeedFault["code"], FetchedReason>> = {
-  Unreachable: "Unavailable",
-  TimedOut: "Unavailable",
-  Truncated: "Unavailable",
-  HttpStatus: "Unavailable",
-  TooManyRedirects: "Unavailable",
-  RateLimited: "RateLimited",
-  UrlNotAllowed: "UrlNotAllowed",
-  TooLarge: "NotAList",
-  NotInFormat: "NotAList",
-  TooManyEntries: "NotAList",
-  Markup: "NotAList",
-  Empty: "NotAList",
-  MissingSecret: "MissingSecret",
-  Refused: "BadApiKey",
 };
 
 export function judgeFeed({ good, held, fault }: FeedState, feed: DeclaredFeed, nowMs: number): FeedVerdict {
@@ -238,11 +204,7 @@ export function judgeFeed({ good, held, fault }: FeedState, feed: DeclaredFeed, 
     used === undefined ? "There is no content yet." : `Rules continue to use the last good content: ${used}.`;
   if (feed.suspend) return { reason: "Suspended", next: "Paused", message: `The feed is suspended. ${usedContent}` };
   if (fault !== undefined) {
-    return {
-      reason: reasonsOfFaults[fault.code] ?? "Unavailable",
-      next: "Retrying",
-      message: `${fault.message} ${usedContent}`,
-    };
+    return { reason: "Unavailable", next: "Retrying", message: `${fault.message} ${usedContent}` };
   }
   if (held !== undefined) {
     const approval = howToApprove(held, feed);

@@ -16,7 +16,7 @@ import type { ForwardLogsPorts, ForwardMemory } from "./forward-ports.ts";
 import type { ForwardResult } from "./forward-run.ts";
 import { ForwardRun } from "./forward-run.ts";
 import { reportLogs, reportNoLogs, writeReport } from "./forward-status.ts";
-import type { LogsFinding, LogsReason } from "./forward-status.ts";
+import type { LogsFinding } from "./forward-status.ts";
 import { wantsJudging } from "../blocks/judge-day.ts";
 
 const retryBaseMs = 2_000;
@@ -128,13 +128,6 @@ function readingOf(finding: LogsFinding): ReadingReport {
   return { status: "True", reason: "Judged", message: "New blocked requests are judged." };
 }
 
-const blockedReasons: Readonly<Record<Extract<Admission, { kind: "Blocked" }>["blocker"], LogsReason>> = {
-  BaseUrlNotAllowed: "BaseUrlNotAllowed",
-  MissingApiKey: "MissingApiKey",
-  DuplicateKey: "Conflict",
-  Continued: "Conflict",
-};
-
-function blockedBy({ blocker, message }: Extract<Admission, { kind: "Blocked" }>): ForwardResult {
-  return { kind: "Blocked", finding: { status: "False", reason: blockedReasons[blocker], message } };
+function blockedBy({ message }: Extract<Admission, { kind: "Blocked" }>): ForwardResult {
+  return { kind: "Blocked", finding: { status: "False", reason: "ApiUnavailable", message } };
 }

@@ -37,7 +37,12 @@ const emittedMax = 100;
 /** `finding` is undefined if there is nothing to report. */
 export type ForwardResult =
   | { readonly kind: "Done"; readonly finding: LogsFinding }
-  | { readonly kind: "Failed"; readonly finding: LogsFinding | undefined; readonly fault?: WafFault }
+  | {
+      readonly kind: "Failed";
+      readonly finding: LogsFinding | undefined;
+      readonly fault?: WafFault;
+      readonly isUnrecorded?: true;
+    }
   /** The WAF must not be called until the instance changes. */
   | { readonly kind: "Blocked"; readonly finding: LogsFinding }
   | Resting
@@ -99,7 +104,7 @@ export class ForwardRun {
     const pieces = readLogs({ waf, clock, random, stopping }, { days, cursor, mayRead, ...onPage });
     const ended = await this.#takeAll(cursor, pieces);
     if (ended === undefined) cursor.forget(today, today - firstOfLookback(this.#instance.logs, nowMs));
-    if (ended?.kind === "Failed" && ended.finding?.reason === "CursorUnavailable") return ended;
+    if (ended?.kind === "Failed" && ended.isUnrecorded === true) return ended;
     const problem = memory.isUnsaved || this.#hasMoved ? await this.#save() : undefined;
     if (ended !== undefined) return ended;
     if (problem !== undefined) return problem;
@@ -239,7 +244,7 @@ export class ForwardRun {
     const problem = await this.#save();
     if (problem !== undefined || !isLong || !logs.enabled) return problem;
     const message = `Older blocked requests (${formatDay(piece.day)}) are still being read.`;
-    const finding = { status: "True", reason: "CatchingUp", message } as const;
+    const finding = { status: "True", reason: "Forwarded", message } as const;
     await reportLogs(status, meta, memory, finding, clock.nowMs());
     return undefined;
   }
@@ -320,7 +325,7 @@ export class ForwardRun {
 
 function cursorUnavailable(problem: string): ForwardResult {
   const message = `${problem} wafsync retries.`;
-  return { kind: "Failed", finding: { status: "False", reason: "CursorUnavailable", message } };
+  return { kind: "Failed", isUnrecorded: true, finding: { status: "False", reason: "OutputUnavailable", message } };
 }
 
 function makeLogRecord(cursor: LogCursor, memory: ForwardMemory): LogRecord {

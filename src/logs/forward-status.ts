@@ -5,7 +5,7 @@ import type { ReasonOf } from "../api/reasons.ts";
 import type { ResourceMeta } from "../model/resource.ts";
 import { inThousands } from "../model/sentence.ts";
 import { dayMs, formatDay } from "../model/time-text.ts";
-import type { WafFault, WafFaultCode } from "../model/waf-result.ts";
+import type { WafFault } from "../model/waf-result.ts";
 import type { DaySummary } from "./day-reading.ts";
 import type { HourEnd, LogLimits } from "./forward-ports.ts";
 import type { ForwardMemory, LogStatusPort, StatusChange } from "./forward-ports.ts";
@@ -20,23 +20,12 @@ export interface LogsFinding {
 
 type Status = Parameters<StatusChange>[0];
 
-const reasonOfFault: Readonly<Record<WafFaultCode, LogsReason>> = {
-  BadApiKey: "BadApiKey",
-  MissingApiKey: "MissingApiKey",
-  Rejected: "Rejected",
-  NotFound: "NoWaf",
-  RateLimited: "RateLimited",
-  Unavailable: "ApiUnavailable",
-  TimedOut: "ApiUnavailable",
-  OutcomeUnknown: "ApiUnavailable",
-  ContractBroken: "UnexpectedAnswer",
-  TooLarge: "TooLarge",
-  Aborted: "ApiUnavailable",
-  NotPermitted: "ApiUnavailable",
-};
-
 export function faultFinding({ code, message }: WafFault): LogsFinding {
-  return { status: "False", reason: reasonOfFault[code], message: `${message} wafsync retries.` };
+  return {
+    status: "False",
+    reason: code === "TooLarge" ? "TooLarge" : "ApiUnavailable",
+    message: `${message} wafsync retries.`,
+  };
 }
 
 /** Reports the finding: emits an event if a failure begins or ends, and writes the status as soon as it exists. */

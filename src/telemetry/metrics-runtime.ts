@@ -10,13 +10,7 @@ export const eventDropReasons = ["QueueFull", "Spam", "Refused", "Unavailable", 
 export type EventDropReason = (typeof eventDropReasons)[number];
 
 /** Why no reconcile run covers an object, as its condition Ready names it. */
-export const unattachedReasons = [
-  "InstanceNotFound",
-  "InstanceDeleting",
-  "NotAllowed",
-  "NotGranted",
-  "InvalidSpec",
-] as const;
+export const unattachedReasons = ["InstanceNotFound", "NotAllowed", "InvalidSpec"] as const;
 /** The kinds whose attached objects are counted if they are not Ready. Instances and cache clears have their own metrics. */
 export const notReadyKinds = ["WafIpRule", "WafOrigin", "WafAutoBlock", "WafFeed"] as const;
 export type UnattachedKey = `${ResourceKind} ${(typeof unattachedReasons)[number]}`;

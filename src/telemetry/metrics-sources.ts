@@ -4,16 +4,7 @@ import type { Registry } from "prom-client";
 import { InstanceSeries } from "./metrics-instances.ts";
 
 /** The reasons of the condition `Fetched` that a fetch can have. */
-export const fetchResults = [
-  "Fetched",
-  "Unavailable",
-  "RateLimited",
-  "UrlNotAllowed",
-  "NotAList",
-  "ContentOnHold",
-  "MissingSecret",
-  "BadApiKey",
-] as const;
+export const fetchResults = ["Fetched", "Unavailable", "ContentOnHold"] as const;
 export type FetchResult = (typeof fetchResults)[number];
 
 export interface FeedFigures {

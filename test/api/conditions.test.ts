@@ -14,7 +14,7 @@ const laterMs = noonMs + 90_500;
 const syncing: NewCondition = {
   type: "Synced",
   status: "False",
-  reason: "Syncing",
+  reason: "Pending",
   message: "3 of 10 entries are on the WAF.",
   observedGeneration: 1,
 };
@@ -31,7 +31,7 @@ describe("setting a condition", () => {
   });
 
   test.each<[string, Partial<NewCondition>]>([
-    ["reason", { reason: "RateLimited" }],
+    ["reason", { reason: "ApiUnavailable" }],
     ["message", { message: "4 of 10 entries are on the WAF." }],
     ["generation", { observedGeneration: 2 }],
   ])("a different %s keeps the transition time", (_, change) => {
@@ -47,7 +47,7 @@ describe("setting a condition", () => {
   });
 
   test("a condition is replaced in place, and the others stay unchanged", () => {
-    const ready: NewCondition = { ...syncing, type: "Ready", status: "Unknown", reason: "Progressing" };
+    const ready: NewCondition = { ...syncing, type: "Ready", status: "Unknown", reason: "Pending" };
     const both = setCondition(before, ready, noonMs);
     const after = setCondition(both, { ...syncing, status: "True", reason: "Synced" }, laterMs);
     expect(after.map(({ type }) => type)).toStrictEqual(["Synced", "Ready"]);
@@ -91,13 +91,13 @@ describe("the published reasons", () => {
 
   test("a condition that summarizes others repeats their reasons", () => {
     expect(isPublished("Ready", "BadApiKey", "False")).toBe(true);
-    expect(isPublished("Stalled", "DomainChanged", "True")).toBe(true);
-    expect(isPublished("Stalled", "DomainChanged", "False")).toBe(false);
+    expect(isPublished("Stalled", "Blocked", "True")).toBe(true);
+    expect(isPublished("Stalled", "Blocked", "False")).toBe(false);
   });
 
   test("a reason that is not in the list is not published", () => {
     expect(isPublished("Ready", "Fine", "True")).toBe(false);
-    expect(isPublished("Happy", "Ready", "True")).toBe(false);
+    expect(isPublished("Happy", "Synced", "True")).toBe(false);
     expect(isPublished("Ready", "toString", "True")).toBe(false);
     expect(isPublished("Synced", "Synced", "Maybe")).toBe(false);
   });

@@ -191,7 +191,7 @@ describe("the automatic block of a guest", () => {
   test("does nothing without grants for its kind and for Block", () => {
     for (const given of [aGrant({ kinds: ["WafIpRule"] }), aGrant({ kinds: ["WafAutoBlock"], actions: ["Allow"] })]) {
       const { lists, rules } = desiredOf(guest([judged("203.0.113.7")], [], given));
-      expect([lists.blocklist.size, rules[0]?.verdict, rules[0]?.isAttached]).toStrictEqual([0, "NotGranted", false]);
+      expect([lists.blocklist.size, rules[0]?.verdict, rules[0]?.isAttached]).toStrictEqual([0, "NotAllowed", false]);
     }
   });
 
@@ -205,7 +205,7 @@ describe("the automatic block of a guest", () => {
     ];
     const { lists, rules } = desiredOf(guest(entries, [], { ...grant, maxTtlMs: hourMs }));
     expect([...lists.blocklist.keys()]).toStrictEqual(["203.0.113.1", "203.0.113.2"]);
-    expect(rules[0]?.verdict).toBe("QuotaExceeded");
+    expect(rules[0]?.verdict).toBe("InvalidEntries");
   });
 
   test("is not affected by the guest's origins if it belongs to the owner, so a guest can't unblock its visitors", () => {

@@ -93,7 +93,7 @@ describe("judged logs", () => {
     await start();
     world.faults.push({ code: "BadApiKey", message: "The API rejected the API key." });
     await world.look();
-    expect(world.reading).toBe("False BadApiKey");
+    expect(world.reading).toBe("False ApiUnavailable");
   });
 
   test("start from scratch for an object that was deleted and recreated", async () => {

@@ -53,7 +53,7 @@ describe("A WafCacheClear", () => {
     });
     expect(complete(world, clear)).toBe("True Cleared");
     expect(world.status.condition(clear.meta, "Accepted")).toBe("True Accepted");
-    expect(world.status.condition(clear.meta, "Ready")).toBe("True Ready");
+    expect(world.status.condition(clear.meta, "Ready")).toBe("True Cleared");
     expect(world.status.condition(clear.meta, "Reconciling")).toBeUndefined();
     expect(failed(world, clear)).toBeUndefined();
     expect(world.status.eventReasons()).toStrictEqual(["CacheCleared"]);
@@ -77,8 +77,8 @@ describe("A WafCacheClear", () => {
     expect(seen).toStrictEqual([
       // The first status is written while the first list is read.
       ["ReadList", undefined, undefined],
-      ["ReadList", "False Waiting", undefined],
-      ["ClearCache", "False Running", 1],
+      ["ReadList", "False Pending", undefined],
+      ["ClearCache", "False Pending", 1],
     ]);
     expect(statusOf(world, clear)).not.toHaveProperty("lastTrigger");
   });
@@ -104,7 +104,7 @@ describe("Objects that wait together", () => {
     expect(world.waf.cacheClears).toBe(1);
     const states = ten.map((clear) => [complete(world, clear), statusOf(world, clear)["coalescedWith"]]);
     expect(states[0]).toStrictEqual(["True Cleared", undefined]);
-    for (const state of states.slice(1)) expect(state).toStrictEqual(["True Coalesced", "edge/deploy-0"]);
+    for (const state of states.slice(1)) expect(state).toStrictEqual(["True Cleared", "edge/deploy-0"]);
     expect(world.owned().handledTriggers).toHaveLength(10);
     expect(world.status.eventReasons()).toStrictEqual(ten.map(() => "CacheCleared"));
   });
@@ -121,7 +121,7 @@ describe("Objects that wait together", () => {
     expect(ten.map((clear) => complete(world, clear))).toStrictEqual([
       "True Cleared",
       "True Cleared",
-      ...ten.slice(2).map(() => "True Coalesced"),
+      ...ten.slice(2).map(() => "True Cleared"),
     ]);
   });
 
@@ -132,7 +132,7 @@ describe("Objects that wait together", () => {
       if (name === "ClearCache" && world.waf.count("ClearCache") === 1) world.declare({ cacheClears: [first, second] });
     });
     await world.pass();
-    expect(complete(world, second)).not.toBe("True Coalesced");
+    expect(complete(world, second)).not.toBe("True Cleared");
     await passesUntilCleared(world);
     expect(complete(world, second)).toBe("True Cleared");
     expect(world.waf.cacheClears).toBe(2);
@@ -151,7 +151,7 @@ describe("Objects that wait together", () => {
     world.declare({ cacheClears: [first, second] });
     await world.pass();
     expect(world.waf.cacheClears).toBe(1);
-    expect(complete(world, first)).toBe("True Coalesced");
+    expect(complete(world, first)).toBe("True Cleared");
     expect(statusOf(world, first)).toMatchObject({ attempts: 3, coalescedWith: "edge/second" });
     expect(complete(world, second)).toBe("True Cleared");
   });
@@ -198,10 +198,10 @@ describe("A call that fails", () => {
     expect(pendingClears).toBe(0);
     expect(world.waf.count("ClearCache")).toBe(1);
     for (const clear of clears) {
-      expect(failed(world, clear)).toBe("True BadApiKey");
+      expect(failed(world, clear)).toBe("True Failed");
       expect(complete(world, clear)).toBe("False Failed");
-      expect(world.status.condition(clear.meta, "Ready")).toBe("False BadApiKey");
-      expect(world.status.condition(clear.meta, "Stalled")).toBe("True BadApiKey");
+      expect(world.status.condition(clear.meta, "Ready")).toBe("False Failed");
+      expect(world.status.condition(clear.meta, "Stalled")).toBe("True Failed");
       expect(statusOf(world, clear)).toMatchObject({ attempts: 1 });
     }
     expect(world.status.eventReasons().filter((reason) => reason === "CacheClearFailed")).toHaveLength(2);
@@ -216,8 +216,8 @@ describe("A call that fails", () => {
     const first = await world.pass();
     expect(first).toMatchObject({ result: { kind: "Done" }, pendingClears: 1, wakeAtMs: world.clock.nowMs() + 2_000 });
     expect(world.waf.count("AddEntry")).toBe(3);
-    expect(complete(world, clear)).toBe("False Running");
-    expect(world.status.condition(clear.meta, "Reconciling")).toBe("True ProgressingWithRetry");
+    expect(complete(world, clear)).toBe("False Pending");
+    expect(world.status.condition(clear.meta, "Reconciling")).toBe("True Pending");
     expect(statusOf(world, clear)).toMatchObject({ attempts: 1, message: "The WAF answered 500." });
     const outcomes = await passesUntilCleared(world);
     expect(outcomes).toHaveLength(3);
@@ -234,7 +234,7 @@ describe("A call that fails", () => {
     });
     const { result } = await world.pass();
     expect(result).toMatchObject({ kind: "Blocked", blocker: "DomainChanged" });
-    expect(failed(world, clear)).toBe("True DomainChanged");
+    expect(failed(world, clear)).toBe("True Failed");
   });
 });
 
@@ -282,7 +282,7 @@ describe("While the instance can't be reconciled", () => {
     await world.pass();
     await world.clock.advance(60_000);
     await world.pass();
-    expect(failed(world, clear)).toBe("True DeadlineExceeded");
+    expect(failed(world, clear)).toBe("True Failed");
     expect(statusOf(world, clear)).toMatchObject({
       message: "The cache clear took longer than 60 s. The WAF answered 503.",
     });
@@ -303,7 +303,7 @@ describe("While the instance can't be reconciled", () => {
     }
     expect(failedAtMs).toBe(startMs + 20_000);
     expect(world.status.message(hasty.meta, "Failed")).toContain("No connection to the WAF.");
-    expect(failed(world, hasty)).toBe("True DeadlineExceeded");
+    expect(failed(world, hasty)).toBe("True Failed");
     expect(complete(world, patient)).toBe("True Cleared");
     expect(statusOf(world, patient)).toMatchObject({ startTime: "2026-01-01T00:00:00Z", attempts: 1 });
     expect(world.waf.cacheClears).toBe(1);

@@ -110,7 +110,7 @@ stringData: {apiKey: ""}
   "too-wide.yaml": {
     content: rule("too-wide", "10.0.0.0/7"),
     lines: [
-      "  too-wide.yaml:2: WafIpRule shop/too-wide: GuardRejected, 1 entry is not applied",
+      "  too-wide.yaml:2: WafIpRule shop/too-wide: InvalidEntries, 1 entry is not applied",
       "    too-wide.yaml:8: spec.addresses[1]: 10.0.0.0/7 is wider than /8, the limit in spec.guards.minPrefixLength.ipv4 of the instance: write narrower networks.",
     ],
   },

@@ -58,7 +58,7 @@ test("the table shows that a rule is empty or expired, and counts rejected entri
   await folder.files.write("over.yaml", over);
   const applied = await runWafsync(["apply", ...folder.from]);
   expect(applied.code).toBe(1);
-  expect(applied.stdout).toMatch(/WafIpRule +shop +empty +0\/0 +False +NoEntries/);
+  expect(applied.stdout).toMatch(/WafIpRule +shop +empty +0\/0 +False +InvalidEntries/);
   expect(applied.stdout).toMatch(/WafIpRule +shop +mixed +1\/3 +False +InvalidEntries/);
   expect(applied.stdout).toMatch(/WafIpRule +shop +over +expired +True +Expired/);
   expect(applied.stdout).toContain("InvalidEntries, 2 entries are not applied");

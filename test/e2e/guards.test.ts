@@ -27,7 +27,7 @@ describe("Special-purpose networks", () => {
     const planned = await runWafsync(["plan", ...folder.from]);
     expect(planned.code).toBe(2);
     expect(planned.stdout).toContain(
-      "  block.yaml:2: WafIpRule shop/block: GuardRejected, 1 entry is not applied\n    block.yaml:8: spec.addresses[1]: 10.0.0.0/8 overlaps 10.0.0.0/8 (private use, RFC 1918), which never sends requests over the public Internet: write public addresses, or set spec.guards.specialPurpose of the instance to Allow.\n",
+      "  block.yaml:2: WafIpRule shop/block: InvalidEntries, 1 entry is not applied\n    block.yaml:8: spec.addresses[1]: 10.0.0.0/8 overlaps 10.0.0.0/8 (private use, RFC 1918), which never sends requests over the public Internet: write public addresses, or set spec.guards.specialPurpose of the instance to Allow.\n",
     );
     expect(planned.stdout).toContain("fd00:1::/48 overlaps fc00::/7 (unique local, RFC 4193)");
     const applied = await runWafsync(["apply", ...folder.from]);

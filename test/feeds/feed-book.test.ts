@@ -112,7 +112,7 @@ describe("The feed book", () => {
     await round();
     expect(fetches).toBe(1);
     expect(used()).toHaveLength(20);
-    expect(conditionsOf()).toStrictEqual(["Accepted True Accepted", "Fetched True Fetched", "Ready True Ready"]);
+    expect(conditionsOf()).toStrictEqual(["Accepted True Accepted", "Fetched True Fetched", "Ready True Fetched"]);
     const version = book.version();
     expect(book.nextMs()).toBe(clock.nowMs() + hourMs);
     await clock.advance(hourMs);
@@ -132,7 +132,7 @@ describe("The feed book", () => {
       "Accepted True Accepted",
       "Fetched False Unavailable",
       "Ready False Unavailable",
-      "Reconciling True ProgressingWithRetry",
+      "Reconciling True Unavailable",
       "Stale True NotConfirmed",
     ]);
     expect(book.problems()).toStrictEqual([
@@ -141,7 +141,7 @@ describe("The feed book", () => {
     outcomes = [read(20)];
     await clock.advance(60_000);
     await round();
-    expect(conditionsOf()).toStrictEqual(["Accepted True Accepted", "Fetched True Fetched", "Ready True Ready"]);
+    expect(conditionsOf()).toStrictEqual(["Accepted True Accepted", "Fetched True Fetched", "Ready True Fetched"]);
   });
 
   test("reports content on hold, and that only a person can resolve this", async () => {

@@ -101,15 +101,15 @@ describe("A feed that no rule uses", () => {
     expect(fetched).toStrictEqual([]);
     expect(reasonsOf(one.meta)).toStrictEqual({
       Accepted: "True Accepted",
-      Fetched: "Unknown Unused",
-      Ready: "True Ready",
+      Fetched: "Unknown Pending",
+      Ready: "True Pending",
     });
     expect(book.view(one.meta)).toStrictEqual({ feed: one, content: undefined });
     await round([one]);
     expect([fetched, entries("one")]).toStrictEqual([["shop/one"], 20]);
     await round([], [one]);
     expect([reasonsOf(one.meta)["Fetched"], entries("one"), book.nextMs()]).toStrictEqual([
-      "Unknown Unused",
+      "Unknown Pending",
       undefined,
       undefined,
     ]);

@@ -153,9 +153,8 @@ describe("a failure of the WAF", () => {
   });
 
   test.each([
-    ["BadApiKey", "BadApiKey"],
-    ["NotFound", "NoWaf"],
-    ["Rejected", "Rejected"],
+    ["BadApiKey", "ApiUnavailable"],
+    ["TooLarge", "TooLarge"],
   ] as const)("with the fault %s results in the reason %s", async (code, reason) => {
     world.faults.push({ code, message: "The WAF says no." });
     await world.look();
@@ -165,14 +164,14 @@ describe("a failure of the WAF", () => {
   test("a missing key, a forbidden base URL, or an older instance with the same key causes no call", async () => {
     world.declare({}, { key: { state: "Missing", problem: "There is no Secret." } });
     await world.look();
-    expect(world.condition()).toBe("False MissingApiKey");
+    expect(world.condition()).toBe("False ApiUnavailable");
     world.declare({}, { sameKey: [{ ...world.instance, name: "older", createdAtMs: 1 }] });
     await world.look();
-    expect(world.condition()).toBe("False Conflict");
+    expect(world.condition()).toBe("False ApiUnavailable");
     world.declare({});
     world.baseUrlObjection = "This base URL is not allowed.";
     await world.look();
-    expect(world.condition()).toBe("False BaseUrlNotAllowed");
+    expect(world.condition()).toBe("False ApiUnavailable");
     expect(world.queries).toStrictEqual([]);
   });
 });
@@ -182,7 +181,7 @@ describe("a failure of the record", () => {
     const first = world.block("2026-03-10T11:00:00Z", 2);
     world.saveFaults.push("Failed", "Failed");
     await world.look();
-    expect(world.condition()).toBe("False CursorUnavailable");
+    expect(world.condition()).toBe("False OutputUnavailable");
     expect(world.takeForwarded()).toStrictEqual(first);
     const next = world.block("2026-03-10T11:30:00Z", 2);
     await world.wait(300_000);
@@ -204,7 +203,7 @@ describe("a failure of the record", () => {
     world.saveFaults.push("Conflict");
     await world.wait(301_000);
     await world.look();
-    expect(world.condition()).toBe("False CursorUnavailable");
+    expect(world.condition()).toBe("False OutputUnavailable");
     await world.wait(300_000);
     await world.look();
     expect(world.takeForwarded()).toStrictEqual([...next, ...next]);
@@ -452,6 +451,6 @@ test("a long run reports that it is catching up", async () => {
   };
   await world.look();
   const reasons = world.status.writes.map(({ status }) => JSON.stringify(status));
-  expect(reasons.some((text) => text.includes("CatchingUp") && text.includes('"forwarded":2000'))).toBe(true);
+  expect(reasons.some((text) => text.includes("are still being read") && text.includes('"forwarded":2000'))).toBe(true);
   expect(world.condition()).toBe("True Forwarded");
 });

@@ -80,7 +80,7 @@ await describeOperator("automatic blocks", (world) => {
     await world().apply(mine);
     await world().eventually(
       "the missing grant",
-      async () => (await statusOf(guest)).of("Accepted")?.reason === "NotGranted",
+      async () => (await statusOf(guest)).of("Accepted")?.reason === "NotAllowed",
     );
     for (const client of ["198.51.100.7", attacker, "203.0.113.67"]) attack(waf, client, 30);
     await world().apply({
@@ -97,7 +97,7 @@ await describeOperator("automatic blocks", (world) => {
     await world().eventually("one block", () => waf.view.blocklist.length === 1);
     await world().eventually(
       "the quota in the status",
-      async () => (await statusOf(guest)).of("Accepted")?.reason === "QuotaExceeded",
+      async () => (await statusOf(guest)).of("Accepted")?.reason === "InvalidEntries",
     );
     expect(waf.view.blocklist).toStrictEqual([attacker]);
     const { clients = [] } = (await statusOf(guest)).status as {

@@ -49,7 +49,7 @@ await describeOperator("the life of a WAF", (world) => {
     await world().apply(rule(namespace, "early", ["203.0.113.3"]));
     await world().becomes("WafIpRule", namespace, "early", "Accepted", "False InstanceNotFound");
     await world().apply(instance(namespace, world().simulator.baseUrl));
-    await world().becomes("WafInstance", namespace, "waf", "Ready", "False MissingApiKey");
+    await world().becomes("WafInstance", namespace, "waf", "Ready", "False BadApiKey");
     await world().apply(keySecret(namespace, waf.key));
     await world().allReady(namespace);
     expect(waf.view.blocklist).toStrictEqual(["203.0.113.3"]);

@@ -34,7 +34,7 @@ await describeOperator("a WAF with guests", (world) => {
       cacheClear(guest, "again", of),
     ];
     await world().apply(...asked);
-    for (const one of asked) await becomes(one, "Accepted", "False NotGranted");
+    for (const one of asked) await becomes(one, "Accepted", "False NotAllowed");
     await world().allReady(namespace);
     await world().atRest();
     expect([waf.view.origins, waf.view.allowlist]).toStrictEqual([[], []]);
@@ -71,9 +71,9 @@ await describeOperator("a WAF with guests", (world) => {
     const first = rule(guest, "first", addresses(8), { ...of, deletionPolicy: "Retain" });
     const second = rule(guest, "second", addresses(8, 100), of);
     await world().apply(first);
-    await becomes(first, "Accepted", "False NotGranted");
+    await becomes(first, "Accepted", "False NotAllowed");
     await world().apply(second);
-    await becomes(second, "Accepted", "False QuotaExceeded");
+    await becomes(second, "Accepted", "False InvalidEntries");
     await world().eventually("the quota is used", () => waf.view.blocklist.length === 10);
     await world().remove(first);
     await world().eventually("nothing of the deleted rule stays", () => waf.view.blocklist.length === 8);

@@ -87,7 +87,7 @@ await describeOperator("a hostile WAF", (world) => {
       (_, place) => `11.${place >> 16}.${(place >> 8) & 255}.${place & 255}`,
     );
     const namespace = await attack("a-key-of-long-lists-1", { list: text(200, JSON.stringify(list)) });
-    await becomes(namespace, /^False TooLarge: /);
+    await becomes(namespace, /^False ApiUnavailable: /);
     await ownerIsServed();
     expect(await memory()).toBeLessThan(memoryMax);
   });
@@ -128,7 +128,7 @@ await describeOperator("a hostile WAF", (world) => {
     await world().patch(instance(namespace, ""), {
       metadata: { annotations: { "wafsync.dev/requested-at": "again" } },
     });
-    await becomes(namespace, /^False UnexpectedAnswer: /);
+    await becomes(namespace, /^False ApiUnavailable: /);
     expect(await textsOf(namespace)).not.toContain(former);
   });
 

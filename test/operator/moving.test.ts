@@ -57,7 +57,7 @@ await describeOperator("an instance under another name", (world) => {
     await world().apply(continuing(target, `${namespace}/waf`, "front"));
     await world().eventually("the former instance says who continues it", async () => {
       const former = conditionOf(await world().read("WafInstance", namespace, "waf"), "Synced");
-      return former?.reason === "Continued" && former.message.includes(`${target}/front`);
+      return former?.reason === "Blocked" && former.message.includes(`${target}/front`);
     });
     // Its rules still refer to the former instance: their entries are not removed meanwhile.
     await world().eventually("the new instance keeps their entries", async () => {

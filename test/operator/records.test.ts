@@ -118,7 +118,7 @@ await describeOperator("the records of wafsync", (world) => {
       });
       await world().eventually("it is unreadable", async () => {
         const synced = conditionOf(await world().read("WafInstance", namespace, "waf"), "Synced");
-        return synced?.reason === "InventoryUnreadable" && synced.message.includes("waf-inventory");
+        return synced?.reason === "Blocked" && synced.message.includes("waf-inventory");
       });
       const name = { namespace, name: "waf" };
       const ended = await runShell(

@@ -250,7 +250,7 @@ test("a queue is measured as it works", async () => {
 test("objects that no run covers are counted anew each time", async () => {
   const metrics = make();
   const before = await metrics.text();
-  expect(before).toContain('wafsync_unattached_objects{kind="WafOrigin",reason="NotGranted"} 0');
+  expect(before).toContain('wafsync_unattached_objects{kind="WafOrigin",reason="NotAllowed"} 0');
   metrics.unattached(new Map([["WafIpRule InstanceNotFound", 2]]));
   expect(await metrics.text()).toContain('wafsync_unattached_objects{kind="WafIpRule",reason="InstanceNotFound"} 2');
   metrics.unattached(new Map());

@@ -137,8 +137,10 @@ function* rememberInSlices(gathered: Gathered, nowMs: number, record: LastDeclar
 
 /** In a directory, a rule without access may be one whose namespace is mistyped. */
 function refusedIn(admitted: readonly AdmittedRule[]): readonly BrokenReference[] {
-  return admitted.flatMap(({ base: { rule }, refusal }) =>
-    refusal?.verdict === "NotAllowed" ? [{ declared: rule, problem: refusal.message, place: rule.meta.location }] : [],
+  return admitted.flatMap(({ base: { rule }, refusal, isStranger }) =>
+    refusal !== undefined && isStranger
+      ? [{ declared: rule, problem: refusal.message, place: rule.meta.location }]
+      : [],
   );
 }
 

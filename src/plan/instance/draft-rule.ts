@@ -26,6 +26,8 @@ const problemsShownMax = 8;
 /** A rule before its entries are judged: whether it is attached, and what it declares. */
 export interface AdmittedRule {
   readonly given: GatheredRule;
+  /** Its namespace has no access, or its labels are unknown. */
+  readonly isStranger: boolean;
   /** With the limits of its grant. */
   readonly base: Omit<CompiledRule, "verdict" | "message">;
   /** Undefined if it is of the owner. */
@@ -44,11 +46,13 @@ export function admitRule(given: GatheredRule, { instance, namespaceLabels }: Ga
   const grant = attachment.state === "Allowed" ? attachment.grant : undefined;
   const rule = grant === undefined ? given.rule : limitedRule(given.rule, grant);
   const base = withoutEntries(rule, instance, nowMs);
-  const refused = (verdict: RuleVerdict, message: string, broken: readonly BrokenPart[] = []): AdmittedRule => ({
+  const isStranger = attachment.state === "NotAllowed" || attachment.state === "Unknown";
+  const refused = (message: string, broken: readonly BrokenPart[] = []): AdmittedRule => ({
     given,
+    isStranger,
     base: { ...base, isAttached: false, expired: false },
     grant,
-    refusal: { verdict, message },
+    refusal: { verdict: "NotAllowed", message },
     read: undefined,
     broken,
   });
@@ -56,12 +60,12 @@ export function admitRule(given: GatheredRule, { instance, namespaceLabels }: Ga
     const { id, list, expired } = base;
     const isUnknown = attachment.state === "Unknown" && !expired;
     const broken = isUnknown ? [unlabelled(id, list, attachment.message)] : [];
-    return refused(attachment.state === "NotGranted" ? "NotGranted" : "NotAllowed", attachment.message, broken);
+    return refused(attachment.message, broken);
   }
   const ungranted = grant === undefined ? undefined : ungrantedIn(instance, rule, grant);
-  if (ungranted !== undefined) return refused("NotGranted", ungranted);
+  if (ungranted !== undefined) return refused(ungranted);
   const read = readRuleEntries(given, nowMs);
-  return { given, base, grant, refusal: undefined, read, broken: base.expired ? [] : brokenIn(base, read) };
+  return { given, isStranger, base, grant, refusal: undefined, read, broken: base.expired ? [] : brokenIn(base, read) };
 }
 
 export interface Drafting {
@@ -265,19 +269,16 @@ function verdictOf(
   { guarded, tooMany, partial }: Refused,
 ): { readonly verdict: RuleVerdict; readonly message: string } {
   if (missing.length > 0) {
-    const verdict = missing.some(({ isTooLarge }) => isTooLarge === true) ? "TooLarge" : "SourceMissing";
     const problems = [...new Set(missing.map(({ problem }) => problem))];
     const more = problems.length > problemsShownMax ? [`${problems.length - problemsShownMax} more are missing.`] : [];
-    return { verdict, message: [...problems.slice(0, problemsShownMax), ...more].join(" ") };
+    return { verdict: "SourceMissing", message: [...problems.slice(0, problemsShownMax), ...more].join(" ") };
   }
   const faulty = faultsIn(guarded);
-  const message = describeRejected([...invalid, ...faulty, ...tooMany]);
-  if (invalid.length > 0) return { verdict: "InvalidEntries", message };
-  if (faulty.length > 0) return { verdict: "GuardRejected", message };
-  if (tooMany.length > 0) return { verdict: "QuotaExceeded", message };
-  if (partial !== undefined) return { verdict: "NotGranted", message: partial };
+  const rejected = [...invalid, ...faulty, ...tooMany];
+  if (rejected.length > 0) return { verdict: "InvalidEntries", message: describeRejected(rejected) };
+  if (partial !== undefined) return { verdict: "NotAllowed", message: partial };
   // A feed may be empty at times, for example with CrowdSec. Its own guards check that.
   if (entries.size === 0 && gathered.texts.every(({ state }) => state !== "Listed"))
-    return { verdict: "NoEntries", message: describeEmpty(gathered) };
+    return { verdict: "InvalidEntries", message: describeEmpty(gathered) };
   return accepted;
 }

@@ -7,17 +7,12 @@ import { asSentence } from "../../model/sentence.ts";
 
 export type RuleVerdict =
   | "Accepted"
-  /** Its namespace is not a guest of the instance. */
+  /** Its namespace is not a guest of the instance, or is one without this grant. */
   | "NotAllowed"
-  /** Its namespace is a guest without this grant. */
-  | "NotGranted"
-  | "QuotaExceeded"
   | "SourceMissing"
-  | "TooLarge"
+  /** Some entries are rejected, or there are none. */
   | "InvalidEntries"
-  | "GuardRejected"
-  | "Conflict"
-  | "NoEntries";
+  | "Conflict";
 
 /** Something that can't be read, or that is not attached by mistake. */
 export interface Broken {
@@ -70,7 +65,7 @@ export interface CompiledOrigin {
   readonly origin: DeclaredOrigin;
   /** False if the rule is ignored. */
   readonly isAttached: boolean;
-  readonly verdict: "Accepted" | "NotAllowed" | "NotGranted" | "Conflict";
+  readonly verdict: "Accepted" | "NotAllowed" | "Conflict";
   readonly message: string;
 }
 

@@ -123,7 +123,7 @@ export function withoutEntries(rule: CompiledRule, lost: readonly RejectedEntry[
   const entries = new Set([...rule.entries].filter((entry) => !gone.has(entry)));
   const reported = lost.map((one) => (isOfFeed(rule, one) ? ({ ...one, isOfFeed: true } as const) : one));
   const rejected = [...rule.rejected, ...reported];
-  if (rule.verdict === "InvalidEntries" || rule.verdict === "GuardRejected") {
+  if (rule.verdict === "InvalidEntries") {
     return { ...rule, entries, rejected, message: describeRejected(faultsIn(rejected)) };
   }
   const mine = faultsIn(reported);

@@ -45,8 +45,7 @@ export function compileOrigins(
       unknown.set(name, { reason: `WafOrigin ${name}: ${attachment.message}`, letGo: "delete the WafOrigin" });
     }
     if (attachment.state !== "Allowed") {
-      const verdict = attachment.state === "NotGranted" ? "NotGranted" : "NotAllowed";
-      compiled.push({ origin: declared, isAttached: false, verdict, message: attachment.message });
+      compiled.push({ origin: declared, isAttached: false, verdict: "NotAllowed", message: attachment.message });
       continue;
     }
     const { grant } = attachment;
@@ -63,7 +62,7 @@ export function compileOrigins(
     }
     if (older === undefined) wanted.set(origin.host, origin);
     const ungranted = grant === undefined ? undefined : ungrantedPart(gathered.instance, declared, grant);
-    const verdict = ungranted === undefined ? "Accepted" : "NotGranted";
+    const verdict = ungranted === undefined ? "Accepted" : "NotAllowed";
     compiled.push({ origin, isAttached: true, verdict, message: ungranted ?? "" });
   }
   const brokenOf = (owner: EntryOwner): Broken | undefined => objects?.of(owner) ?? unknown.get(owner.name);

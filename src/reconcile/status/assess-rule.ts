@@ -13,7 +13,7 @@ import { paceInWords, troubleOf, waitingInWords } from "./trouble.ts";
 
 /** `progress` is undefined until the WAF has been read. */
 export function assessRule(rule: CompiledRule, progress: RuleProgress | undefined, facts: RunFacts): SyncedFinding {
-  if (rule.verdict === "NotAllowed") {
+  if (!rule.isAttached) {
     return { status: "False", reason: "Pending", message: "The rule is not attached to its instance.", next: "Person" };
   }
   const trouble = troubleOf(facts);
@@ -59,7 +59,7 @@ function assessPending(rule: CompiledRule, { desired, synced }: RuleProgress, fa
   if (facts.phase === "Applying") {
     // The rate is for all rules together, and not meaningful for a rule that waits for others.
     const pace = synced === 0 ? waitingInWords(facts) : paceInWords(facts);
-    return { status: "Unknown", reason: "Syncing", message: `${so}.${pace}`, next: "Working" };
+    return { status: "Unknown", reason: "Pending", message: `${so}.${pace}`, next: "Working" };
   }
   const unwritten = assessUnwritten(so, list, facts);
   if (unwritten !== undefined) return unwritten;
@@ -99,7 +99,7 @@ function assessExpired(rule: CompiledRule, progress: RuleProgress, facts: RunFac
   }
   if (facts.phase === "Applying") {
     const message = `The rule expired${at}; its entries are being removed.`;
-    return { status: "Unknown", reason: "Syncing", message, next: "Working" };
+    return { status: "Unknown", reason: "Pending", message, next: "Working" };
   }
   const still = left.length === 1 ? "1 of its entries is still" : `${left.length} of its entries are still`;
   const so = `The rule expired${at}, and ${still} on the ${list}`;

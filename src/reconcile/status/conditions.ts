@@ -8,8 +8,6 @@ import { findCondition, removeCondition, setCondition } from "../../api/conditio
 import type { AcceptedReason, SyncedReason } from "../../api/reasons.ts";
 
 const idLengthMin = 6;
-/** The reasons of `Synced` that `Ready` shows although it is True. */
-const shownReasons: ReadonlySet<SyncedReason> = new Set(["Observed", "Expired", "AddedUnconfirmed"]);
 
 export interface AcceptedFinding {
   readonly status: "True" | "False";
@@ -71,25 +69,13 @@ function withoutIds(message: string): string {
 }
 
 function readyOf(accepted: AcceptedFinding, synced: SyncedFinding) {
-  if (synced.next === "Working") {
-    return { status: "Unknown", reason: "Progressing", message: synced.message } as const;
-  }
-  if (accepted.status === "False") {
-    return { status: "False", reason: accepted.reason, message: accepted.message } as const;
-  }
-  switch (synced.next) {
-    case "Settled": {
-      const { reason, message } = synced;
-      const shown = shownReasons.has(reason) ? reason : "Ready";
-      return { status: "True", reason: shown, message } as const;
-    }
-    case "Paused":
-      return { status: "Unknown", reason: synced.reason, message: synced.message } as const;
-    case "Retrying":
-    case "Person":
-      return { status: "False", reason: synced.reason, message: synced.message } as const;
-  }
+  const { reason, message, next } = synced;
+  if (next === "Working") return { status: "Unknown", reason, message } as const;
+  if (accepted.status === "False") return accepted;
+  return { status: readyStatuses[next], reason, message } as const;
 }
+
+const readyStatuses = { Settled: "True", Paused: "Unknown", Retrying: "False", Person: "False" } as const;
 
 function withReconciling(
   conditions: readonly Condition[],
@@ -97,11 +83,9 @@ function withReconciling(
   observedGeneration: number,
   nowMs: number,
 ): readonly Condition[] {
-  const { message } = synced;
-  const common = { type: "Reconciling", status: "True", message, observedGeneration } as const;
-  if (synced.next === "Working") return setCondition(conditions, { ...common, reason: "Progressing" }, nowMs);
-  if (synced.next === "Retrying") return setCondition(conditions, { ...common, reason: "ProgressingWithRetry" }, nowMs);
-  return removeCondition(conditions, "Reconciling");
+  const { reason, message, next } = synced;
+  if (next !== "Working" && next !== "Retrying") return removeCondition(conditions, "Reconciling");
+  return setCondition(conditions, { type: "Reconciling", status: "True", reason, message, observedGeneration }, nowMs);
 }
 
 function withStalled(

@@ -77,7 +77,7 @@ function acceptInstance({ result, desired }: RunFacts): AcceptedFinding {
     return { status: "False", reason: "Conflict", message: result.message };
   }
   if (result?.kind === "Blocked" && result.blocker === "BaseUrlNotAllowed") {
-    return { status: "False", reason: "BaseUrlNotAllowed", message: result.message };
+    return { status: "False", reason: "NotAllowed", message: result.message };
   }
   if (desired.instanceFaults.length > 0) {
     return { status: "False", reason: "InvalidSpec", message: desired.instanceFaults.join(" ") };
@@ -96,7 +96,7 @@ function assessInstance(facts: RunFacts, lastSyncMs: number | undefined): Synced
   if (phase === "Applying") {
     const left = facts.pace?.left ?? 0;
     const message = `${left} ${left === 1 ? "change is" : "changes are"} still to be written.${paceInWords(facts)}`;
-    return { status: lastSyncMs === undefined ? "Unknown" : "False", reason: "Syncing", message, next: "Working" };
+    return { status: lastSyncMs === undefined ? "Unknown" : "False", reason: "Pending", message, next: "Working" };
   }
   if (gathered.instance.suspend) {
     const changes = counted(plan.observedOnly.length, "change waits", "changes wait");
@@ -171,12 +171,11 @@ function withRemovalsHeld(conditions: readonly Condition[], facts: RunFacts): re
   if (plan === undefined) return conditions;
   const { held } = plan;
   if (held === undefined) return removeCondition(conditions, "RemovalsHeld");
-  const byGuards = held.mismatch === undefined ? "TooManyRemovals" : "ApprovalMismatch";
-  const reason = held.obstacle === undefined ? byGuards : obstacleReasons[held.obstacle.kind];
+  const reason = held.obstacle === undefined ? "TooManyRemovals" : obstacleReasons[held.obstacle.kind];
   return setCondition(conditions, { ...common, reason, message: heldMessage(facts) }, facts.nowMs);
 }
 
-const obstacleReasons = { Unconfirmed: "Unconfirmed", Restored: "InventoryRestored" } as const;
+const obstacleReasons = { Unconfirmed: "Unconfirmed", Restored: "InventoryUnreadable" } as const;
 
 function withSourceBroken(conditions: readonly Condition[], facts: RunFacts): readonly Condition[] {
   const { plan } = facts;

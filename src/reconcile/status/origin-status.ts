@@ -86,8 +86,8 @@ function assessOrigin(
     case "Primary":
       return {
         status: "True",
-        reason: "PrimaryOrigin",
-        message: `${origin.host} is the WAF's current primary origin.`,
+        reason: "Synced",
+        message: `${origin.host} is the WAF's current primary origin. To remove it, make another host the primary first.`,
         next: "Settled",
       };
     case "Added": {
@@ -101,7 +101,7 @@ function assessOrigin(
       const why = isAdopted ? `${adoptAnnotation} says that it exists` : "an earlier call may have added it";
       const check = `Origins can't be read back: check it and its type in the WAF's own console. If it is missing, delete the WafOrigin and create it again.`;
       const message = `${refusal} It counts as added, because ${why}. ${check}`;
-      return { status: "True", reason: "AddedUnconfirmed", message, next: "Settled" };
+      return { status: "True", reason: "Synced", message, next: "Settled" };
     }
     case "Rejected":
       return {

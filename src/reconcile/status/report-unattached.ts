@@ -11,7 +11,7 @@ const wafState: ReadonlySet<string> = new Set(["entries", "progress", "rejected"
 export interface UnattachedObject {
   readonly meta: ResourceMeta;
   /** A missing instance may be created soon; the other cases need a person. */
-  readonly reason: "InstanceNotFound" | "InstanceDeleting" | "NotAllowed" | "NotGranted" | "InvalidSpec";
+  readonly reason: "InstanceNotFound" | "NotAllowed" | "InvalidSpec";
   readonly message: string;
 }
 
@@ -57,7 +57,6 @@ function unattachedConditions(
   conditions = setCondition(conditions, { type: "Ready", status: "False", ...common }, nowMs);
   // The former state on the WAF is no longer known.
   for (const type of ["Synced", "Reconciling"] as const) conditions = removeCondition(conditions, type);
-  const mayPass = reason === "InstanceNotFound" || reason === "InstanceDeleting";
-  if (mayPass) return removeCondition(conditions, "Stalled");
+  if (reason === "InstanceNotFound") return removeCondition(conditions, "Stalled");
   return setCondition(conditions, { type: "Stalled", status: "True", ...common }, nowMs);
 }

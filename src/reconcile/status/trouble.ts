@@ -17,34 +17,34 @@ export function troubleOf(facts: Pick<RunFacts, "result" | "desired">): SyncedFi
   const fault = facts.desired.instanceFaults[0];
   if (fault !== undefined) {
     const message = `A guard of the instance can't be read, so wafsync writes nothing. ${fault}`;
-    return { status: "False", reason: "Pending", message, next: "Person" };
+    return { status: "False", reason: "Blocked", message, next: "Person" };
   }
   return undefined;
 }
 
 const faultReasons: Readonly<Record<WafFault["code"], SyncedReason>> = {
   BadApiKey: "BadApiKey",
-  MissingApiKey: "MissingApiKey",
-  Rejected: "UnexpectedAnswer",
-  NotFound: "UnexpectedAnswer",
-  RateLimited: "RateLimited",
+  MissingApiKey: "BadApiKey",
+  Rejected: "ApiUnavailable",
+  NotFound: "ApiUnavailable",
+  RateLimited: "ApiUnavailable",
   Unavailable: "ApiUnavailable",
   TimedOut: "ApiUnavailable",
   OutcomeUnknown: "ApiUnavailable",
-  ContractBroken: "UnexpectedAnswer",
-  TooLarge: "TooLarge",
-  Aborted: "Pending",
-  NotPermitted: "Pending",
+  ContractBroken: "ApiUnavailable",
+  TooLarge: "ApiUnavailable",
+  Aborted: "ApiUnavailable",
+  NotPermitted: "ApiUnavailable",
 };
 
 function faultFinding(fault: WafFault): SyncedFinding {
   const reason = faultReasons[fault.code];
-  if (reason === "BadApiKey" || reason === "MissingApiKey") {
+  if (reason === "BadApiKey") {
     const message = `${fault.message} Store the correct key in the Secret that spec.apiKeySecretRef names; wafsync reads it again before each attempt.`;
     return { status: "False", reason, message, quotesApi: true, next: "Person" };
   }
   const message = `${fault.message} wafsync retries.`;
-  if (reason === "TooLarge") return { status: "False", reason, message, next: "Person" };
+  if (fault.code === "TooLarge") return { status: "False", reason, message, next: "Person" };
   return { status: "False", reason, message, cause: fault.message, quotesApi: true, next: "Retrying" };
 }
 
@@ -55,20 +55,20 @@ function blockerFinding(blocker: Blocker, message: string): SyncedFinding {
     case "Unconfirmed":
       return {
         status: "False",
-        reason: "Pending",
+        reason: "Blocked",
         message: `${message} wafsync retries.`,
         cause: message,
         next: "Retrying",
       };
+    case "MissingApiKey":
+      return { status: "False", reason: "BadApiKey", message, next: "Person" };
     case "DuplicateKey":
     case "BaseUrlNotAllowed":
-      return { status: "False", reason: "Pending", message, next: "Person" };
-    case "MissingApiKey":
     case "InventoryUnreadable":
     case "DomainChanged":
     case "Continued":
     case "NotContinued":
-      return { status: "False", reason: blocker, message, next: "Person" };
+      return { status: "False", reason: "Blocked", message, next: "Person" };
   }
 }
 

@@ -29,7 +29,7 @@ import type { ClusterStores } from "./cluster-watches.ts";
 /** An object that no run reports on. */
 export interface Unattached {
   readonly meta: ResourceMeta;
-  readonly reason: "InstanceNotFound" | "InstanceDeleting" | "NotAllowed" | "NotGranted" | "InvalidSpec";
+  readonly reason: "InstanceNotFound" | "NotAllowed" | "InvalidSpec";
   /** Undefined for instances and feeds, and if the reference itself cannot be read. */
   readonly instance: ObjectName | undefined;
   /** The problem, its cause, and what to do. */
@@ -137,7 +137,8 @@ export class UnattachedObjects {
       return { reason: "InstanceNotFound", problem: `WafInstance ${name} is invalid: check its status.` };
     }
     if (object.metadata.deletionTimestamp === undefined) return undefined;
-    return { reason: "InstanceDeleting", problem: `WafInstance ${name} is being deleted.` };
+    const problem = `WafInstance ${name} is being deleted. Wait until it is gone, then create it again if you still need it.`;
+    return { reason: "InstanceNotFound", problem };
   }
 
   #describeMissing(instance: ObjectName, isHome: boolean): string {
@@ -155,7 +156,7 @@ export class UnattachedObjects {
     const declared = parseInstance(this.#stores.byKind.WafInstance.get(nameKey(instance)));
     if (declared === undefined) return undefined;
     const refusal = refusalOf(attachmentsOf(declared, watchedLabels(this.#stores))(kind, namespace));
-    return refusal === undefined ? undefined : { reason: refusal.state, problem: refusal.message };
+    return refusal === undefined ? undefined : { reason: "NotAllowed", problem: refusal.message };
   }
 }
 

@@ -132,7 +132,7 @@ describe("The guards on single entries", () => {
   test.each(["192.0.2.7", "192.0.2.0/24", "192.0.2.0/23", "2001:db8::/32"])("refuse to block %s", (text) => {
     const { rules } = desiredOf({ instance, rules: [blocking("a", [text, "203.0.113.9"])] });
     expect(rules[0]).toMatchObject({
-      verdict: "GuardRejected",
+      verdict: "InvalidEntries",
       rejected: [{ entry: entry(text), source: "spec.addresses[0]" }],
     });
     expect([...(rules[0]?.entries ?? [])]).toStrictEqual(["203.0.113.9"]);
@@ -170,7 +170,7 @@ describe("The guards on single entries", () => {
     ["2600::/31", "Allow", "allowMinPrefixLength.ipv6"],
   ] as const)("refuse %s (%s) for its width by %s", (text, action, field) => {
     const { rules } = desiredOf({ rules: [aRule("wide", { action, addresses: [text] })] });
-    expect(rules[0]?.verdict).toBe("GuardRejected");
+    expect(rules[0]?.verdict).toBe("InvalidEntries");
     const widest = `${text} is wider than /${Number(text.split("/")[1]) + 1}, the limit in spec.guards.${field}`;
     expect(rules[0]?.message).toContain(widest);
   });

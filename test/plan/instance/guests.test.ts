@@ -74,7 +74,7 @@ describe("A grant", () => {
       message: expect.stringContaining("does not grant WafOrigin objects to namespace team-a"),
     });
     expect(ofGuest(allowing("team-a/partners", ["192.0.2.1"]))).toMatchObject({
-      verdict: "NotGranted",
+      verdict: "NotAllowed",
       entries: new Set(),
       message: expect.stringContaining("does not grant the action Allow"),
     });
@@ -112,7 +112,7 @@ describe("A guest's rule", () => {
   test("must have an expiry if its creation time is unknown", () => {
     const inFile = { meta: { createdAtMs: undefined } } as const;
     expect(ofGuest(blocking("team-a/feed", ["192.0.2.1"], inFile), { maxTtlMs: 1_000 })).toMatchObject({
-      verdict: "NotGranted",
+      verdict: "NotAllowed",
       message: expect.stringContaining("set spec.expiresAt"),
     });
   });
@@ -132,7 +132,7 @@ describe("A guest's rule", () => {
     expect(entriesOf("team-b/own")).toHaveLength(2);
     expect(entriesOf("edge/owners")).toHaveLength(20);
     expect(compiled.find(({ id }) => id === "team-a/new")).toMatchObject({
-      verdict: "QuotaExceeded",
+      verdict: "InvalidEntries",
       rejected: [{ entry: "192.0.2.4", message: expect.stringContaining("grants 3 entries to this namespace") }],
     });
   });
@@ -146,13 +146,13 @@ describe("A guest's rule", () => {
       });
     expect(plan({}).adoptions).toStrictEqual([]);
     expect(plan({ adopt: true }).adoptions).toHaveLength(1);
-    expect(ofGuest(adopting)).toMatchObject({ verdict: "NotGranted", message: expect.stringContaining("adoption") });
+    expect(ofGuest(adopting)).toMatchObject({ verdict: "NotAllowed", message: expect.stringContaining("adoption") });
   });
 
   test("retains nothing, because rules could otherwise leave more entries than the quota one after another", () => {
     const rule = ofGuest(blocking("team-a/feed", ["192.0.2.1"], { deletionPolicy: "Retain" }));
     expect(rule.rule.deletionPolicy).toBe("Delete");
-    expect(rule).toMatchObject({ verdict: "NotGranted", message: expect.stringContaining("deletionPolicy: Retain") });
+    expect(rule).toMatchObject({ verdict: "NotAllowed", message: expect.stringContaining("deletionPolicy: Retain") });
     expect([...rule.entries]).toStrictEqual(["192.0.2.1"]);
   });
 

@@ -7,7 +7,7 @@ describe("An entry of a special-purpose network", () => {
     "is rejected from a rule with action %s, whose other entries apply",
     (action) => {
       const [rule] = desiredOf({ rules: [aRule("a", { action, addresses: ["10.0.0.1", "192.0.2.1"] })] }).rules;
-      expect(rule).toMatchObject({ verdict: "GuardRejected" });
+      expect(rule).toMatchObject({ verdict: "InvalidEntries" });
       expect(rule?.rejected).toStrictEqual([
         { entry: "10.0.0.1", source: "spec.addresses[0]", message: expect.stringContaining("10.0.0.0/8 (private use") },
       ]);
@@ -42,7 +42,7 @@ describe("A special-purpose network that a feed lists", () => {
 
   test("is rejected if it is too wide and partly public, or if the rule itself declares it", () => {
     const [rule] = desiredOf({ rules: [feedRule(["0.0.0.0/0", "10.0.0.1", "10.0.0.2"], ["10.0.0.2"])] }).rules;
-    expect(rule?.verdict).toBe("GuardRejected");
+    expect(rule?.verdict).toBe("InvalidEntries");
     expect(rule?.rejected.map((one) => one.entry).sort()).toStrictEqual(["0.0.0.0/0", "10.0.0.2"]);
   });
 
@@ -75,7 +75,10 @@ describe("An entry of a feed that a guard refuses", () => {
 
   test("does not hide a fault of the rule itself", () => {
     const [rule] = desiredOf({ instance, origins, rules: [feedRule(["198.51.100.7"], ["192.0.2.7"])] }).rules;
-    expect(rule).toMatchObject({ verdict: "GuardRejected", message: expect.stringMatching(/^1 entry is not applied/) });
+    expect(rule).toMatchObject({
+      verdict: "InvalidEntries",
+      message: expect.stringMatching(/^1 entry is not applied/),
+    });
     expect(rule?.rejected).toHaveLength(2);
   });
 });
@@ -109,7 +112,7 @@ describe("A Block entry around an address that must stay reachable", () => {
   test("is rejected, and the message says what to add to spec.except", () => {
     const instance = anInstance({ guards: { neverBlock: ["192.0.2.5", "192.0.2.7"] } });
     const [rule] = desiredOf({ instance, rules: [blocking("a", ["192.0.2.0/29"])] }).rules;
-    expect(rule).toMatchObject({ verdict: "GuardRejected" });
+    expect(rule).toMatchObject({ verdict: "InvalidEntries" });
     expect(rule?.rejected[0]?.message).toBe(
       "192.0.2.0/29 overlaps 192.0.2.5, which must stay reachable (spec.guards.neverBlock of the instance, or a declared origin): add 192.0.2.5, 192.0.2.7 to spec.except of the rule.",
     );

@@ -105,7 +105,8 @@ describe("An origin that exists already", () => {
       ),
     ]);
     const { meta } = world.declared().origins[0]!;
-    expect(world.status.condition(meta, "Ready")).toBe("True AddedUnconfirmed");
+    expect(world.status.condition(meta, "Ready")).toBe("True Synced");
+    expect(world.status.read(meta)).toMatchObject({ state: "AddedUnconfirmed" });
     expect(world.status.message(meta, "Ready")).toContain("wafsync.dev/adopt says that it exists");
     world.declare({ origins: [] });
     await world.pass();
@@ -127,8 +128,9 @@ describe("An origin that exists already", () => {
     world.declare({ origins: [anOrigin("a.example", adopt)] });
     await world.pass();
     expect(world.waf.count("AddOrigin")).toBe(2);
-    expect(world.status.condition(meta, "Ready")).toBe("True AddedUnconfirmed");
-    expect(world.status.condition(world.instance, "Ready")).toBe("True Ready");
+    expect(world.status.condition(meta, "Ready")).toBe("True Synced");
+    expect(world.status.read(meta)).toMatchObject({ state: "AddedUnconfirmed" });
+    expect(world.status.condition(world.instance, "Ready")).toBe("True Synced");
   });
 
   test.each(["After", "Before"] as const)(
@@ -144,7 +146,7 @@ describe("An origin that exists already", () => {
       await world.pass();
       const { meta } = world.declared().origins[0]!;
       expect(world.owned().origins.get("a.example")).toMatchObject({ type: "Backup", addedAtMs: expect.any(Number) });
-      expect(world.status.condition(meta, "Ready")).toBe("True AddedUnconfirmed");
+      expect(world.status.condition(meta, "Ready")).toBe("True Synced");
       expect(world.status.read(meta)).toMatchObject({ state: "AddedUnconfirmed" });
       expect(world.status.message(meta, "Ready")).toContain("an earlier call may have added it");
       expect(messages(world, "AddedUnconfirmed")).toStrictEqual([
@@ -166,7 +168,7 @@ describe("An origin that exists already", () => {
     world.declare({ origins: [anOrigin("a.example", adopt)] });
     await world.pass();
     const { meta } = world.declared().origins[0]!;
-    expect(world.status.condition(meta, "Ready")).toBe("True Ready");
+    expect(world.status.condition(meta, "Ready")).toBe("True Synced");
     expect(world.status.read(meta)).toMatchObject({ state: "Added" });
   });
 });

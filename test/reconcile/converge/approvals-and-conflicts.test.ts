@@ -40,7 +40,7 @@ describe("Removals on hold", () => {
     world.declare({ rules: [] });
     await world.pass();
     expect(world.waf.lists.blocklist).toHaveLength(3);
-    expect(world.status.condition(world.instance, "RemovalsHeld")).toBe("True ApprovalMismatch");
+    expect(world.status.condition(world.instance, "RemovalsHeld")).toBe("True TooManyRemovals");
     await world.pass();
     expect(world.status.eventReasons().filter((reason) => reason === "ApprovalMismatch")).toHaveLength(1);
     expect(world.status.message(world.instance, "RemovalsHeld")).toContain(

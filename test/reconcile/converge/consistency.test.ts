@@ -51,7 +51,7 @@ describe("The record of a removed entry", () => {
     const world = await worldAfter();
     const { result, wakeAtMs } = await world.pass();
     expect(result).toStrictEqual({ kind: "Done" });
-    expect(world.status.condition(world.instance, "Ready")).toBe("True Ready");
+    expect(world.status.condition(world.instance, "Ready")).toBe("True Synced");
     expect(wakeAtMs).toBeGreaterThan(world.clock.nowMs());
     expect((wakeAtMs ?? 0) - world.clock.nowMs()).toBeLessThanOrEqual(5_000);
     await world.sleepUntil(wakeAtMs);

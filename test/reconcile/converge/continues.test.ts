@@ -47,7 +47,7 @@ describe("An instance that continues another one", () => {
     expect(world.owned().entries.blocklist.size).toBe(20);
     expect(world.owned().origins.size).toBe(1);
     expect(world.inventory.of(former).entries.blocklist.size).toBe(0);
-    expect(world.status.condition(world.instance, "Ready")).toBe("True Ready");
+    expect(world.status.condition(world.instance, "Ready")).toBe("True Synced");
     expect(world.status.eventReasons()).toContain("RecordContinued");
     expect(world.status.eventReasons()).not.toContain("RecordMissing");
     expect(world.continued).toStrictEqual(["old/shop by edge/shop"]);
@@ -99,7 +99,7 @@ describe("An instance that continues another one", () => {
     expect((await world.pass()).result).toMatchObject({ kind: "Blocked", blocker: "NotContinued" });
     expect(world.waf.writes()).toStrictEqual([]);
     expect(world.inventory.of(former).entries.blocklist.size).toBe(20);
-    expect(world.status.condition(world.instance, "Ready")).toBe("False NotContinued");
+    expect(world.status.condition(world.instance, "Ready")).toBe("False Blocked");
   });
 
   test("takes over nothing if only the domain is the same, because any API can claim a domain", async () => {

@@ -55,7 +55,7 @@ async function expectDeclared(world: ConvergeWorld): Promise<void> {
   expect([...world.owned().origins.keys()]).toStrictEqual(["a.example"]);
   expect(world.owned().origins.get("a.example")?.addedAtMs).toBeDefined();
   expect(world.waf.overlaps).toBe(0);
-  expect(world.status.condition(world.instance, "Ready")).toBe("True Ready");
+  expect(world.status.condition(world.instance, "Ready")).toBe("True Synced");
 }
 
 describe.each(Object.entries(kinds))("After %s", (kind, fault) => {
@@ -132,7 +132,7 @@ describe("A write that the API refuses", () => {
     await world.clock.advance(2_000);
     await world.pass();
     expect(world.waf.lists.blocklist).toStrictEqual(["192.0.2.2", "192.0.2.1"]);
-    expect(world.status.condition(rule, "Ready")).toBe("True Ready");
+    expect(world.status.condition(rule, "Ready")).toBe("True Synced");
   });
 
   test("is retried immediately when its rule changes", async () => {
@@ -181,7 +181,7 @@ describe("A write that the API refuses", () => {
     });
     await world.pass();
     expect([...world.owned().entries.blocklist.keys()]).toStrictEqual(["192.0.2.2"]);
-    expect(world.status.condition(world.instance, "Ready")).toBe("True Ready");
+    expect(world.status.condition(world.instance, "Ready")).toBe("True Synced");
   });
 });
 
@@ -234,7 +234,7 @@ describe("A WAF that limits the rate of requests", () => {
     const { result } = await world.pass();
     expect(result.kind).toBe("Failed");
     expect(world.waf.count("AddEntry")).toBe(11);
-    expect(world.status.condition(world.instance, "Ready")).toBe("False RateLimited");
+    expect(world.status.condition(world.instance, "Ready")).toBe("False ApiUnavailable");
   });
 });
 

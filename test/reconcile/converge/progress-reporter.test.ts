@@ -31,7 +31,7 @@ describe("Progress", () => {
     slowStatus(world, 1_000);
     await world.pass();
     const ready = world.declared().rules.map(({ rule }) => world.status.condition(rule.meta, "Ready"));
-    expect(new Set(ready)).toStrictEqual(new Set(["True Ready"]));
+    expect(new Set(ready)).toStrictEqual(new Set(["True Synced"]));
     const writes = world.status.writes.length;
     await world.clock.advance(60_000);
     expect(world.status.writes).toHaveLength(writes);

@@ -319,7 +319,7 @@ describe("More removals than the guards allow", () => {
     await world.clock.advance(3_600_000);
     await world.pass();
     expect(world.waf.lists.blocklist).toHaveLength(299);
-    expect(world.status.condition(world.instance, "Ready")).toBe("True Ready");
+    expect(world.status.condition(world.instance, "Ready")).toBe("True Synced");
   });
 
   test("that were allowed continue, although a rule expires before they are done", async () => {
@@ -372,7 +372,7 @@ describe("Another domain", () => {
     expect(result).toMatchObject({ kind: "Blocked", blocker: "DomainChanged" });
     expect(wakeAtMs).toBe(world.clock.nowMs() + 300_000);
     expect(world.waf.writes()).toHaveLength(writes);
-    expect(world.status.condition(world.instance, "Ready")).toBe("False DomainChanged");
+    expect(world.status.condition(world.instance, "Ready")).toBe("False Blocked");
     expect(world.status.message(world.instance, "Ready")).toContain("spec.expectedDomain: staging.shop.example");
     world.waf.keys.add("the-key-of-staging");
     world.declare({
@@ -438,11 +438,11 @@ describe("The inventory", () => {
     world.inventory.makeUnreadable("ConfigMap shop-wafsync-inventory-0 is damaged.");
     expect((await world.pass()).result).toMatchObject({ blocker: "InventoryUnreadable" });
     expect(world.waf.calls).toStrictEqual([]);
-    expect(world.status.condition(world.instance, "Ready")).toBe("False InventoryUnreadable");
+    expect(world.status.condition(world.instance, "Ready")).toBe("False Blocked");
     expect(world.status.condition(world.instance, "RemovalsHeld")).toBe("True InventoryUnreadable");
     world.inventory.makeUnreadable(undefined);
     await world.pass();
-    expect(world.status.condition(world.instance, "Ready")).toBe("True Ready");
+    expect(world.status.condition(world.instance, "Ready")).toBe("True Synced");
     expect(world.status.condition(world.instance, "RemovalsHeld")).toBeUndefined();
   });
 });
@@ -452,7 +452,7 @@ describe("The WAF is not called", () => {
     const world = new ConvergeWorld();
     world.baseUrlObjection = "spec.baseUrl is not https.";
     expect((await world.pass()).result).toMatchObject({ blocker: "BaseUrlNotAllowed" });
-    expect(world.status.condition(world.instance, "Ready")).toBe("False BaseUrlNotAllowed");
+    expect(world.status.condition(world.instance, "Ready")).toBe("False NotAllowed");
     expect(world.waf.calls).toStrictEqual([]);
   });
 
@@ -460,7 +460,7 @@ describe("The WAF is not called", () => {
     const world = new ConvergeWorld({ declared: { rules: [blocking("feed", addresses(1))] } });
     world.declare({ key: { state: "Missing", problem: "Secret edge/shop-key does not exist." } });
     expect((await world.pass()).result).toMatchObject({ blocker: "MissingApiKey" });
-    expect(world.status.condition(world.instance, "Ready")).toBe("False MissingApiKey");
+    expect(world.status.condition(world.instance, "Ready")).toBe("False BadApiKey");
     expect(world.waf.calls).toStrictEqual([]);
   });
 
@@ -638,7 +638,7 @@ describe("A dispute over an entry", () => {
     expect(gaps.slice(0, 2)).toStrictEqual([5, 5]);
     expect(gaps.length).toBeLessThan(12);
     expect(gaps.at(-1)).toBeGreaterThan(60);
-    expect([...verdicts]).toStrictEqual(["True Ready", "False Contested"]);
+    expect([...verdicts]).toStrictEqual(["True Synced", "False Contested"]);
     expect(world.status.eventReasons()).toContain("Contested");
     expect(world.waf.lists.blocklist).toContain("192.0.2.2");
   });
@@ -667,7 +667,7 @@ describe("A dispute over an entry", () => {
       await world.pass();
     }
     expect(world.status.eventReasons()).not.toContain("Contested");
-    expect(world.status.condition(world.instance, "Ready")).toBe("True Ready");
+    expect(world.status.condition(world.instance, "Ready")).toBe("True Synced");
   });
 
   test("starts with an event about the corrected drift", async () => {
@@ -833,7 +833,7 @@ describe("An inventory that is older than the status", () => {
     const world = await restored();
     await world.pass();
     expect(world.waf.lists.blocklist).toStrictEqual([...all, "192.0.2.1"]);
-    expect(world.status.condition(world.instance, "RemovalsHeld")).toBe("True InventoryRestored");
+    expect(world.status.condition(world.instance, "RemovalsHeld")).toBe("True InventoryUnreadable");
     const message = world.status.message(world.instance, "RemovalsHeld") ?? "";
     expect(message).toMatch(
       /^The inventory has version \d+, but the status describes version \d+: .* accept this one\./,
@@ -854,12 +854,12 @@ describe("An inventory that is older than the status", () => {
     await world.pass();
     await world.pass();
     expect(world.waf.lists.blocklist).toStrictEqual([...all.slice(2), "192.0.2.1"]);
-    expect(world.status.condition(world.instance, "Ready")).toBe("True Ready");
+    expect(world.status.condition(world.instance, "Ready")).toBe("True Synced");
     // The same hash accepts no other inventory.
     const backup = { ...world.owned(), version: world.owned().version - 1 };
     world.inventory.put(instanceName, backup);
     await world.pass();
-    expect(world.status.condition(world.instance, "RemovalsHeld")).toBe("True InventoryRestored");
+    expect(world.status.condition(world.instance, "RemovalsHeld")).toBe("True InventoryUnreadable");
   });
 
   test("is reported even if there is nothing to remove", async () => {
@@ -883,7 +883,7 @@ describe("An inventory that is older than the status", () => {
     for (let run = 0; run < 2; run += 1) {
       await world.pass();
       expect(world.status.condition(world.instance, "RemovalsHeld")).toBeUndefined();
-      expect(world.status.condition(world.instance, "Ready")).toBe("True Ready");
+      expect(world.status.condition(world.instance, "Ready")).toBe("True Synced");
     }
   });
 

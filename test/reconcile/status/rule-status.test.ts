@@ -23,8 +23,8 @@ function messageOf(world: ConvergeWorld): string {
 describe("A rule without entries", () => {
   test("is not Ready, and says what to write", async () => {
     const world = await converged({ rules: [blocking("empty", [])] });
-    expect(world.status.condition(metaOf(world), "Accepted")).toBe("False NoEntries");
-    expect(readyOf(world)).toBe("False NoEntries");
+    expect(world.status.condition(metaOf(world), "Accepted")).toBe("False InvalidEntries");
+    expect(readyOf(world)).toBe("False InvalidEntries");
     expect(messageOf(world)).toBe(
       "The rule declares no entries: write addresses or networks into spec.addresses, name ConfigMaps in spec.addressesFrom, or delete the rule.",
     );
@@ -35,7 +35,7 @@ describe("A rule without entries", () => {
     [["", "\n", ""], "because ConfigMap edge/list-0, key list and 2 more of spec.addressesFrom are empty: write"],
   ])("names its empty sources %j", async (texts, part) => {
     const world = await converged({ rules: [aRule("empty", { texts })] });
-    expect(readyOf(world)).toBe("False NoEntries");
+    expect(readyOf(world)).toBe("False InvalidEntries");
     expect(messageOf(world)).toContain(part);
   });
 
@@ -43,7 +43,7 @@ describe("A rule without entries", () => {
     const world = await converged({ rules: [blocking("empty", [])] });
     world.declare({ rules: [blocking("empty", ["192.0.2.1"], { meta: { generation: 2 } })] });
     await world.pass();
-    expect(readyOf(world)).toBe("True Ready");
+    expect(readyOf(world)).toBe("True Synced");
   });
 });
 
@@ -140,7 +140,7 @@ describe("A rule whose entries were already on the list", () => {
     const world = new ConvergeWorld({ declared: { rules: [blocking("a", declared)] } });
     world.waf.lists.blocklist.push(...foreign);
     await world.pass();
-    expect(readyOf(world)).toBe("True Ready");
+    expect(readyOf(world)).toBe("True Synced");
     expect(messageOf(world)).toContain(part);
     expect(messageOf(world)).toMatch(/ on the blocklist when the rule expires or is deleted\.$/u);
     expect(world.status.read(metaOf(world))).toMatchObject({ entries: { foreign: foreign.length } });

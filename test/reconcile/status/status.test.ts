@@ -49,8 +49,8 @@ describe("The status of a rule", () => {
     const { isOver } = world.begin();
     await world.clock.advance(100_000);
     expect(world.status.read(metaOf(world))).toMatchObject({ progress: expect.stringMatching(/^19\d\/600$/u) });
-    expect(world.status.condition(metaOf(world), "Ready")).toBe("Unknown Progressing");
-    expect(world.status.condition(metaOf(world), "Synced")).toBe("Unknown Syncing");
+    expect(world.status.condition(metaOf(world), "Ready")).toBe("Unknown Pending");
+    expect(world.status.condition(metaOf(world), "Synced")).toBe("Unknown Pending");
     expect(world.status.message(metaOf(world), "Synced")).toMatch(
       /^19\d of 600 entries are on the blocklist\. (2|1\.9) calls per second, about 3 min 2\d s left\.$/u,
     );
@@ -145,12 +145,12 @@ describe("The status of a rule", () => {
       await world.sleepUntil((await world.pass()).wakeAtMs);
       for (const meta of [world.instance, metaOf(world), world.declared().origins[0]!.meta]) {
         expect(world.status.condition(meta, "Ready")).toBe("False ApiUnavailable");
-        expect(world.status.condition(meta, "Reconciling")).toBe("True ProgressingWithRetry");
+        expect(world.status.condition(meta, "Reconciling")).toBe("True ApiUnavailable");
       }
     }
     expect(world.status.read(metaOf(world))).toMatchObject({ progress: "2/2" });
     await world.pass();
-    expect(world.status.condition(metaOf(world), "Ready")).toBe("True Ready");
+    expect(world.status.condition(metaOf(world), "Ready")).toBe("True Synced");
     expect(world.status.eventReasons().slice(-2)).toStrictEqual(["ApiUnavailable", "Recovered"]);
   });
 
@@ -307,7 +307,7 @@ describe("The status checker", () => {
     conditions: [
       condition("Accepted", "True", "Accepted"),
       condition("Synced", "True", "Synced"),
-      condition("Ready", "True", "Ready"),
+      condition("Ready", "True", "Synced"),
     ],
   };
 
@@ -335,12 +335,12 @@ describe("The status checker", () => {
       "a reason that is not published",
       { ...good, conditions: [...good.conditions.slice(0, 2), condition("Ready", "True", "Fine")] },
     ],
-    ["two of one type", { ...good, conditions: [...good.conditions, condition("Ready", "True", "Ready")] }],
+    ["two of one type", { ...good, conditions: [...good.conditions, condition("Ready", "True", "Synced")] }],
     ["no Ready", { ...good, conditions: good.conditions.slice(0, 2) }],
     ["Stalled while Ready", { ...good, conditions: [...good.conditions, condition("Stalled", "True", "Held")] }],
     [
       "Reconciling that is False",
-      { ...good, conditions: [...good.conditions, condition("Reconciling", "False", "Progressing")] },
+      { ...good, conditions: [...good.conditions, condition("Reconciling", "False", "Pending")] },
     ],
     [
       "a moved transition time",
@@ -348,7 +348,7 @@ describe("The status checker", () => {
     ],
     [
       "a message with a hole",
-      { ...good, conditions: [condition("Ready", "True", "Ready", { message: "undefined entries." })] },
+      { ...good, conditions: [condition("Ready", "True", "Synced", { message: "undefined entries." })] },
     ],
     ["too much", { ...good, domain: "d".repeat(9_000) }],
   ])("rejects %s", (_what, status) => {

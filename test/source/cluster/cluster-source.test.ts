@@ -276,7 +276,7 @@ await describeWithOwnControlPlane("desired state from a cluster", (cluster) => {
     const told = async () => unattached().filter(({ meta }) => meta.namespace === home);
     await waitFor("the deletion", waitMs, async () => ((await told()).length > 0 ? true : undefined));
     expect(await told()).toMatchObject([
-      { meta: { name: "late" }, reason: "InstanceDeleting", problem: `WafInstance ${home}/waf is being deleted.` },
+      { meta: { name: "late" }, reason: "InstanceNotFound", problem: expect.stringContaining("is being deleted") },
     ]);
     await patchObject(cluster, going, { metadata: { finalizers: null } });
   });

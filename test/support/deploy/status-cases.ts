@@ -39,56 +39,36 @@ const held: Verdict = ["Suspended", "Failed"];
 const syncedVerdicts: Readonly<Record<SyncedReason, Partial<Readonly<Record<Next, Verdict>>>>> = {
   Synced: { Settled: healthy },
   Expired: { Settled: healthy },
-  AddedUnconfirmed: { Settled: healthy },
   Observed: { Settled: healthy },
-  PrimaryOrigin: { Settled: healthy },
-  Syncing: { Working: working },
-  Pending: { Working: working, Retrying: working, Person: failed },
-  ApiUnavailable: { Retrying: working },
-  UnexpectedAnswer: { Retrying: working },
-  TooLarge: { Person: failed },
-  RateLimited: { Retrying: working },
+  Pending: { Working: working, Person: failed },
+  ApiUnavailable: { Retrying: working, Person: failed },
   Rejected: { Person: failed },
   CapacityExceeded: { Person: failed },
   BadApiKey: { Person: failed },
-  MissingApiKey: { Person: failed },
-  DomainChanged: { Person: failed },
-  Continued: { Person: failed },
-  NotContinued: { Person: failed },
-  InventoryUnreadable: { Person: failed },
+  Blocked: { Person: failed, Retrying: working },
   Contested: { Person: failed, Retrying: working },
   Held: { Person: held },
   SourceBroken: { Person: failed },
   Suspended: { Paused: paused },
 };
 
-const trueReasons: ReadonlySet<SyncedReason> = new Set(["Synced", "Expired", "PrimaryOrigin", "AddedUnconfirmed"]);
-const unknownReasons: ReadonlySet<SyncedReason> = new Set(["Syncing", "Suspended"]);
+const trueReasons: ReadonlySet<SyncedReason> = new Set(["Synced", "Expired"]);
 
 /** An object that is not accepted counts as failed after the rest has settled. A missing instance may still be created. */
-const acceptedVerdicts: Readonly<Record<Exclude<AcceptedReason, "Accepted" | "Pending">, Verdict>> = {
+const acceptedVerdicts: Readonly<Record<Exclude<AcceptedReason, "Accepted">, Verdict>> = {
   InstanceNotFound: working,
-  InstanceDeleting: working,
   NotAllowed: failed,
-  NotGranted: failed,
-  QuotaExceeded: failed,
   InvalidEntries: failed,
   InvalidSpec: failed,
   Conflict: failed,
-  GuardRejected: failed,
-  NoEntries: failed,
   SourceMissing: failed,
-  TooLarge: failed,
-  BaseUrlNotAllowed: failed,
 };
 
 type HeldCase = readonly [SyncedReason, Next, Verdict];
 const removalsHeldVerdicts: Readonly<Record<ReasonOf<"RemovalsHeld">, HeldCase>> = {
   TooManyRemovals: ["Held", "Person", held],
   Unconfirmed: ["Held", "Person", held],
-  InventoryRestored: ["Held", "Person", held],
-  ApprovalMismatch: ["Held", "Person", held],
-  InventoryUnreadable: ["InventoryUnreadable", "Person", failed],
+  InventoryUnreadable: ["Blocked", "Person", failed],
 };
 
 /** The state of a feed with this reason, created by the code for the conditions of feeds. */
@@ -96,13 +76,7 @@ const fetchedVerdicts: Readonly<Record<ReasonOf<"Fetched">, readonly [Partial<Fe
   Fetched: [{}, healthy],
   Pending: [{ good: undefined }, working],
   Suspended: [{}, paused],
-  Unused: [{}, healthy],
   Unavailable: [{ fault: { code: "TimedOut", message } }, working],
-  RateLimited: [{ fault: { code: "RateLimited", message } }, working],
-  UrlNotAllowed: [{ fault: { code: "UrlNotAllowed", message } }, working],
-  NotAList: [{ fault: { code: "Markup", message } }, working],
-  MissingSecret: [{ fault: { code: "MissingSecret", message } }, working],
-  BadApiKey: [{ fault: { code: "Refused", message } }, working],
   ContentOnHold: [{ held: heldContent() }, held],
 };
 
@@ -110,33 +84,16 @@ function heldContent(): NonNullable<FeedState["held"]> {
   return { reason: "Shrunk", message, hash: "0123456789abcdef", counts: aReading([]).counts, sinceMs: nowMs };
 }
 
-type CompleteCase = readonly [Verdict, readonly Omit<NewCondition, "message" | "observedGeneration">[]];
-const readyCondition = { type: "Ready", status: "True", reason: "Ready" } as const;
-const notYet = { type: "Ready", status: "Unknown", reason: "Progressing" } as const;
-const atWork = { type: "Reconciling", status: "True", reason: "Progressing" } as const;
-const completeVerdicts: Readonly<Record<ReasonOf<"Complete">, CompleteCase>> = {
-  Cleared: [healthy, [readyCondition]],
-  Coalesced: [healthy, [readyCondition]],
-  AlreadyHandled: [healthy, [readyCondition]],
-  Waiting: [working, [notYet, atWork]],
-  Running: [working, [notYet, atWork]],
-  Suspended: [paused, [{ type: "Ready", status: "Unknown", reason: "Suspended" }]],
-  Failed: [
-    failed,
-    [
-      { type: "Ready", status: "False", reason: "BadApiKey" },
-      { type: "Stalled", status: "True", reason: "BadApiKey" },
-    ],
-  ],
-};
+const underway = [
+  { type: "Ready", status: "Unknown", reason: "Pending" },
+  { type: "Reconciling", status: "True", reason: "Pending" },
+] as const;
 
-const failedReasons: Readonly<Record<ReasonOf<"Failed">, true>> = {
-  BackoffLimitExceeded: true,
-  DeadlineExceeded: true,
-  BadApiKey: true,
-  MissingApiKey: true,
-  DomainChanged: true,
-  Rejected: true,
+type CompleteCase = readonly [Verdict, readonly Omit<NewCondition, "message" | "observedGeneration">[]];
+const completeVerdicts: Readonly<Record<Exclude<ReasonOf<"Complete">, "Failed">, CompleteCase>> = {
+  Cleared: [healthy, [{ type: "Ready", status: "True", reason: "Cleared" }]],
+  Pending: [working, underway],
+  Suspended: [paused, [{ type: "Ready", status: "Unknown", reason: "Suspended" }]],
 };
 
 /** All cases, each with the object as the API server would return it. */
@@ -163,16 +120,15 @@ function syncedCases(): StatusCase[] {
 }
 
 function kindFor(reason: SyncedReason): ResourceKind {
-  if (reason === "Expired") return "WafIpRule";
-  return reason === "PrimaryOrigin" ? "WafOrigin" : "WafInstance";
+  return reason === "Expired" ? "WafIpRule" : "WafInstance";
 }
 
 function acceptedCases(): StatusCase[] {
   return entriesOf(acceptedVerdicts).flatMap(([reason, verdict]) => {
     const refused = { status: "False", reason, message } as const;
-    const kind = reason === "BaseUrlNotAllowed" ? "WafInstance" : "WafIpRule";
+    const kind = "WafIpRule";
     const title = `Accepted ${reason}`;
-    if (reason === "InstanceNotFound" || reason === "InstanceDeleting") {
+    if (reason === "InstanceNotFound") {
       const conditions = built([
         { type: "Accepted", status: "False", reason },
         { type: "Ready", status: "False", reason },
@@ -181,7 +137,7 @@ function acceptedCases(): StatusCase[] {
     }
     return [
       made(kind, title, assessed(refused, finding("Synced", "Settled")), verdict),
-      made(kind, `${title}, while the others are written`, assessed(refused, finding("Syncing", "Working")), working),
+      made(kind, `${title}, while the others are written`, assessed(refused, finding("Pending", "Working")), working),
     ];
   });
 }
@@ -235,17 +191,14 @@ function cacheClearCases(): StatusCase[] {
     const complete = { type: "Complete", status, reason } as const;
     return made("WafCacheClear", `Complete ${reason}`, built([acceptedCondition, complete, ...others]), verdict);
   });
-  const givenUp = entriesOf(failedReasons).map(([reason]) => {
-    const conditions = built([
-      acceptedCondition,
-      { type: "Complete", status: "False", reason: "Failed" },
-      { type: "Failed", status: "True", reason },
-      { type: "Ready", status: "False", reason },
-      { type: "Stalled", status: "True", reason },
-    ]);
-    return made("WafCacheClear", `Failed ${reason}`, conditions, failed);
-  });
-  return [...completed, ...givenUp];
+  const givenUp = built([
+    acceptedCondition,
+    { type: "Complete", status: "False", reason: "Failed" },
+    { type: "Failed", status: "True", reason: "Failed" },
+    { type: "Ready", status: "False", reason: "Failed" },
+    { type: "Stalled", status: "True", reason: "Failed" },
+  ]);
+  return [...completed, made("WafCacheClear", "Failed Failed", givenUp, failed)];
 }
 
 function feedCases(): StatusCase[] {
@@ -266,33 +219,18 @@ function feedCases(): StatusCase[] {
     return made("WafFeed", title, ofGeneration, verdict);
   };
   const fetched = entriesOf(fetchedVerdicts).map(([reason, [change, verdict]]) =>
-    caseOf(
-      `Fetched ${reason}`,
-      change,
-      verdict,
-      aFeed({ suspend: reason === "Suspended" }),
-      nowMs,
-      reason !== "Unused",
-    ),
+    caseOf(`Fetched ${reason}`, change, verdict, aFeed({ suspend: reason === "Suspended" })),
   );
+  const unused = caseOf("Fetched Pending, because no rule uses the feed", {}, healthy, aFeed(), nowMs, false);
   // With stale content, the rules still match the declared state.
-  return [...fetched, caseOf("Stale NotConfirmed", {}, healthy, aFeed(), nowMs + 10 * aFeed().staleAfterMs)];
+  return [...fetched, unused, caseOf("Stale NotConfirmed", {}, healthy, aFeed(), nowMs + 10 * aFeed().staleAfterMs)];
 }
 
 function oddCases(): StatusCase[] {
   const synced = assessed(accepted, finding("Synced", "Settled"));
   const settled = made("WafIpRule", "a settled rule", synced, healthy);
   const status = settled.object["status"] as object;
-  const waiting = built([
-    { type: "Accepted", status: "Unknown", reason: "Pending" },
-    { type: "Ready", status: "Unknown", reason: "Progressing" },
-    { type: "Reconciling", status: "True", reason: "Progressing" },
-  ]);
-  const deleting = built([
-    { type: "Accepted", status: "True", reason: "Accepted" },
-    { type: "Ready", status: "Unknown", reason: "Progressing" },
-    { type: "Reconciling", status: "True", reason: "Progressing" },
-  ]);
+  const deleting = built([{ type: "Accepted", status: "True", reason: "Accepted" }, ...underway]);
   const duplicate = built([
     { type: "Accepted", status: "False", reason: "Conflict" },
     { type: "Ready", status: "False", reason: "Conflict" },
@@ -300,7 +238,6 @@ function oddCases(): StatusCase[] {
   ]);
   return [
     settled,
-    made("WafInstance", "Accepted Pending", waiting, working),
     made("WafInstance", "Reconciling Deleting", deleting, working),
     made("WafInstance", "Stalled DuplicateKey", duplicate, failed),
     { ...settled, ...verdictOf(working), title: "a change that was not seen yet", object: seenBefore(settled, 2) },
@@ -328,8 +265,7 @@ function verdictOf([argo, flux]: Verdict): Pick<StatusCase, "argo" | "flux"> {
 }
 
 function finding(reason: SyncedReason, next: Next): SyncedFinding {
-  const isWaiting = next === "Working" && reason === "Pending";
-  const otherwise = unknownReasons.has(reason) || isWaiting ? "Unknown" : "False";
+  const otherwise = next === "Working" || next === "Paused" ? "Unknown" : "False";
   return { status: trueReasons.has(reason) ? "True" : otherwise, reason, message, next };
 }
 

@@ -329,7 +329,7 @@ class Installation {
     }
     const ready = this.#world.status.condition(gathered.instance.meta, "Ready");
     this.#world.feeds.expectCurrent();
-    if (ready !== "True Ready") ledger.violation(`The instance is ${ready ?? "not reported on"} in the end`);
+    if (ready !== "True Synced") ledger.violation(`The instance is ${ready ?? "not reported on"} in the end`);
   }
 
   /** The clock of the process's node determines what has expired. */

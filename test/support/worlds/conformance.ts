@@ -107,12 +107,11 @@ function consistencyFaults(conditions: readonly Condition[]): string[] {
   if (stalled !== undefined && reconciling !== undefined) faults.push("it is both Stalled and Reconciling");
   if (stalled !== undefined && ready.status !== "False") faults.push(`it is Stalled and Ready is ${ready.status}`);
   // The instance will be created, which takes only seconds with GitOps: this is neither work in progress nor a failure.
-  const waits = ready.reason === "InstanceNotFound" || ready.reason === "InstanceDeleting";
+  const waits = ready.reason === "InstanceNotFound";
   if (ready.status === "False" && stalled === undefined && reconciling === undefined && !waits) {
     faults.push("Ready is False, and nobody is said to move next");
   }
-  if (ready.status === "False" && reconciling?.reason === "Progressing")
-    faults.push("Ready is False during plain work");
+  if (ready.status === "False" && ready.reason === "Pending") faults.push("Ready is False during plain work");
   if (ready.status === "Unknown" && reconciling === undefined && ready.reason !== "Suspended") {
     faults.push(`Ready is Unknown for ${ready.reason}, and nobody works on it`);
   }

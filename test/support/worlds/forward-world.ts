@@ -93,7 +93,7 @@ export class ForwardWorld {
     const condition = (type: string, reason: string) => {
       return { type, status: "True", reason, message: "All is well.", lastTransitionTime, observedGeneration: 1 };
     };
-    const conditions = [condition("Ready", "Ready"), condition("Accepted", "Accepted")];
+    const conditions = [condition("Ready", "Synced"), condition("Accepted", "Accepted")];
     await this.status.write(this.instance, { observedGeneration: 1, domain: "shop.example", conditions });
   }
 
