@@ -161,7 +161,7 @@ await describeOperator("a hostile WAF", (world) => {
     await world().remove(keySecret(namespace, key));
     const other = await startHostileWafs();
     await world().patch(instance(namespace, ""), { spec: { baseUrl: other.server.baseUrl } });
-    await becomes(namespace, /^False MissingApiKey/);
+    await becomes(namespace, /^False BadApiKey/);
     await world().remove(instance(namespace, ""));
     const isGone = async () => (await world().read("WafInstance", namespace, "waf")) === undefined;
     await world().eventually("the instance is gone", isGone);
