@@ -13,8 +13,7 @@ const warningsShownMax = 20;
 const marks = { False: ["bad", "Not ready"], Unknown: ["open", ""], True: ["good", "Ready"] } as const;
 /** Reasons that are replaced by plain words. */
 const plainReasons: Readonly<Record<string, string>> = {
-  Ready: "",
-  Progressing: "In progress",
+  Pending: "In progress",
   "": "Not reported yet",
 };
 
@@ -69,7 +68,7 @@ export const copyButton = html`<button type="button" class="copies">Copy</button
 
 export function stateMark({ ready, reason }: Pick<InstanceSummary, "ready" | "reason">): Markup {
   const [kind, words] = marks[ready];
-  const detail = shortened(plainReasons[reason] ?? reason, 60);
+  const detail = ready === "True" ? "" : shortened(plainReasons[reason] ?? reason, 60);
   return html`<span class="mark ${kind}">${[words, detail].filter((part) => part !== "").join(": ")}</span>`;
 }
 

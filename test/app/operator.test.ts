@@ -124,7 +124,7 @@ await describeWithOwnControlPlane("wafsync operator", (cluster) => {
       instance(namespace, simulator.baseUrl, { deletionPolicy: "Delete" }),
     );
     const process = await start();
-    await hasReason(instance(namespace, simulator.baseUrl), "Ready", "Ready");
+    await hasReason(instance(namespace, simulator.baseUrl), "Ready", "Synced");
     simulator.settings.latencyMs = slow(1_000);
     await createAll(cluster, rule(namespace, "list", addresses(50)));
     await waitFor("the first address", waitMs, async () => (view?.blocklist.length === 1 ? true : undefined));
@@ -180,7 +180,7 @@ await describeWithOwnControlPlane("wafsync operator", (cluster) => {
     const declared = instance(namespace, simulator.baseUrl);
     await start();
     await createAll(cluster, keySecret(namespace, key), declared, rule(namespace, "rule", ["198.51.100.3"]));
-    await hasReason(declared, "Ready", "Ready");
+    await hasReason(declared, "Ready", "Synced");
     await waitFor("the new field", waitMs, async () => {
       await patchObject(cluster, declared, { spec: { quantum: 1 } });
       return (await read(declared))?.spec["quantum"] === 1 ? true : undefined;

@@ -76,7 +76,7 @@ describe("An origin that the API does not confirm", () => {
     folder.simulator.addFaults({ match: posts, effect: { kind: "Reset", afterEffect: true } });
     const applied = await run(folder, "apply");
     expect(applied.code).toBe(0);
-    expect(applied.stdout).toMatch(/WafOrigin +shop +standby +AddedUnconfirmed +True +AddedUnconfirmed/);
+    expect(applied.stdout).toMatch(/WafOrigin +shop +standby +AddedUnconfirmed +True +Synced/);
     expect(folder.simulator.waf(testKey).origins.map(({ host }) => host)).toStrictEqual(["standby.shop.example"]);
     const plan = await run(folder, "plan");
     expect([plan.code, plan.stdout]).toStrictEqual([0, expect.stringContaining(nothing)]);

@@ -106,7 +106,7 @@ test("an instance renamed and moved to another namespace keeps 1,413 entries and
   });
   const applied = await runWafsync(["apply", ...folder.from]);
   expect(applied).toMatchObject({ code: 0, stderr: expect.not.stringContaining("no longer declared") });
-  expect(applied.stdout).toMatch(/WafInstance +edge +front +\S+ +True +Ready/);
+  expect(applied.stdout).toMatch(/WafInstance +edge +front +\S+ +True +Synced/);
   expect(writesTo(waf)).toBe(writes);
   const { stdout: history } = await runWafsync(["history", ...folder.from, "--instance", "edge/front", "-o", "json"]);
   const { events } = JSON.parse(history) as { events: { event: string; values: string[]; owners: string[] }[] };
