@@ -29,7 +29,13 @@ import { orderAdds } from "../lists/order.ts";
 import { asksToAdopt } from "../lists/ownership.ts";
 import { refusalsByOperation, withoutEnded } from "../lists/refusals.ts";
 import type { HeldRemoval, HeldRemovals, RemovalDecision } from "../lists/removal-guard.ts";
-import { decideRemovals, hasEnded, isSameApproval, restoredInventory } from "../lists/removal-guard.ts";
+import {
+  decideRemovals,
+  hasEnded,
+  isSameApproval,
+  mayRemoveDespite,
+  restoredInventory,
+} from "../lists/removal-guard.ts";
 import { orderForRoom } from "../lists/room.ts";
 import type { RemoveEntry } from "../lists/urgent-removals.ts";
 import { orderWrites, urgencyAmong } from "../lists/urgent-removals.ts";
@@ -98,7 +104,7 @@ export function* planInSlices(input: PlanInput): Generator<undefined, Plan> {
   const { restored, isAccepted } = checkVersion(input);
   const obstacle = desired.unconfirmed ?? restored;
   const annotation = desired.instance.meta.annotations[approvalAnnotation];
-  const mayRemove = obstacle === undefined || (obstacle.hash !== undefined && obstacle.hash === annotation);
+  const mayRemove = mayRemoveDespite(obstacle, annotation);
   const offOn = whyOff(desired);
   yield;
   const drafting = { ...input, contested, refusals, existingRules, offOn, mayForget: mayRemove };
@@ -118,7 +124,7 @@ export function* planInSlices(input: PlanInput): Generator<undefined, Plan> {
   );
   yield;
   const origins = planOrigins(originRows, originsInput);
-  const split = splitByPolicy(input, drafts, decision, origins, offOn);
+  const split = splitByPolicy(input, drafts, decision, origins, { offOn, mayRemove });
   yield;
   const leftOut = eachList((list) => withoutRoom(split.noRoom, list, drafts[list]));
   const next = nextInventory(input, drafts, { offOn, leftOut, decision, origins, isAccepted });
@@ -218,11 +224,11 @@ function splitByPolicy(
   drafts: Readonly<Record<ListName, ListDraft>>,
   decision: RemovalDecision,
   origins: OriginPlan,
-  offOn: OffOn,
+  { offOn, mayRemove }: { readonly offOn: OffOn; readonly mayRemove: boolean },
 ): Split {
   const { desired, observed, inventory } = input;
   const removals = listNames.flatMap((list) => removalsOf(list, observed, drafts[list], decision));
-  const replaced = decision.mayRemove ? listNames.flatMap((list) => replacedOn(list, observed, drafts[list])) : [];
+  const replaced = mayRemove ? listNames.flatMap((list) => replacedOn(list, observed, drafts[list])) : [];
   const basis = { rules: desired.rules, owned: inventory.entries.blocklist };
   const adds = orderAdds([...drafts.allowlist.adds, ...drafts.blocklist.adds], urgencyAmong(removals, basis));
   const rooms = eachList((list) => ({

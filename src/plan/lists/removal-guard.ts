@@ -72,8 +72,6 @@ export interface HeldRemovals {
 
 export interface RemovalDecision {
   readonly allowed: Readonly<Record<ListName, ReadonlySet<Entry>>>;
-  /** Whether no obstacle prevents all removals. */
-  readonly mayRemove: boolean;
   /** Undefined if nothing is on hold. */
   readonly held: HeldRemovals | undefined;
   /** The approved removals that are not done yet. */
@@ -87,6 +85,11 @@ export interface RemovalDecision {
 }
 
 type ByList<T> = Record<ListName, T>;
+
+/** Whether no obstacle prevents all removals, or a user approved them nevertheless. */
+export function mayRemoveDespite(obstacle: Obstacle | undefined, annotation: string | undefined): boolean {
+  return obstacle === undefined || (obstacle.hash !== undefined && obstacle.hash === annotation);
+}
 
 /**
  * Decides which planned removals are allowed. Previously approved removals are allowed and do not count. Without `guards`, none
@@ -136,12 +139,12 @@ export function decideRemovals(
       }
     }
     const given = { hash, removals: approved };
-    return { ...common, mayRemove: true, held: undefined, approval: given, approvals: approvals + 1 };
+    return { ...common, held: undefined, approval: given, approvals: approvals + 1 };
   }
   const left =
     approval && approved.blocklist.size + approved.allowlist.size > 0 ? { ...approval, removals: approved } : undefined;
   const stillHeld = heldRemovals(held, hash, annotation);
-  return { ...common, mayRemove: obstacle === undefined, held: stillHeld, approval: left, approvals };
+  return { ...common, held: stillHeld, approval: left, approvals };
 }
 
 /** Whether the entry has ended for all of its last owners, which still exist. @param ended as in `DesiredState` */
