@@ -1,6 +1,5 @@
 // What one reconcile run knows: what is declared, the record, what the WAF shows, and the plan for all of these. Whatever a run learns
 // goes through `learn`, which plans again, so the plan always matches the rest. The run itself is in run.ts.
-import type { Clock } from "../../async/clock.ts";
 import { inSlices } from "../../async/time-slices.ts";
 import type { ListName } from "../../model/declared.ts";
 import type { ConfirmOptions, Gathered } from "../../model/gathered.ts";
@@ -24,6 +23,7 @@ import { blocked, resultOfFault, type RunResult } from "../run-result.ts";
 import { emitDomainMove, emitDrift } from "../status/emit-events.ts";
 import { type InstanceMemory, noteRefusal } from "./instance-memory.ts";
 import { Afterwards, emitRecorded, noteDrift, noteRefusals, noteSettled } from "./note-history.ts";
+import { PlanPace } from "./plan-pace.ts";
 import { ProgressReporter } from "./progress-reporter.ts";
 import type { Release } from "./release.ts";
 import { OpeningReport } from "./report.ts";
@@ -501,46 +501,4 @@ export class World {
 function known<T>(value: T | undefined): T {
   if (value === undefined) throw new Error("The run does not know this yet");
   return value;
-}
-
-// Pauses between two plans: while changes never stop, calls continue in between. Otherwise, a guest who changes objects all the
-// time could delay the owner's next call indefinitely.
-
-/** After a plan, no other plan is made for this many times its duration, so that planning takes at most a quarter of the time. */
-const pausePerWork = 3;
-/** The longest that an urgent address waits for the next plan. */
-const pauseMsMax = 250;
-
-/** Limits how often a run plans again. */
-export class PlanPace {
-  readonly #clock: Pick<Clock, "monotonicMs" | "sleep">;
-  #restsUntilMs = Number.NEGATIVE_INFINITY;
-
-  constructor(clock: Pick<Clock, "monotonicMs" | "sleep">) {
-    this.#clock = clock;
-  }
-
-  /** Whether another plan would follow the last one too soon. */
-  get isResting(): boolean {
-    return this.#clock.monotonicMs() < this.#restsUntilMs;
-  }
-
-  /** Plans in slices, and then starts the pause. The time of other work in between does not count. */
-  async inSlices<T>(work: Generator<undefined, T>): Promise<T> {
-    const timed = this.#timed(work);
-    const { result, tookMs } = await inSlices(this.#clock, timed);
-    this.#restsUntilMs = this.#clock.monotonicMs() + Math.min(tookMs * pausePerWork, pauseMsMax);
-    return result;
-  }
-
-  /** Does the same work, and adds up the time of its slices. */
-  *#timed<T>(work: Generator<undefined, T>): Generator<undefined, { readonly result: T; readonly tookMs: number }> {
-    for (let tookMs = 0; ;) {
-      const beganMs = this.#clock.monotonicMs();
-      const slice = work.next();
-      tookMs += this.#clock.monotonicMs() - beganMs;
-      if (slice.done === true) return { result: slice.value, tookMs };
-      yield;
-    }
-  }
 }

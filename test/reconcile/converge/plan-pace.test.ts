@@ -1,5 +1,5 @@
 import { expect, test } from "@jest/globals";
-import { PlanPace } from "../../../src/reconcile/converge/world.ts";
+import { PlanPace } from "../../../src/reconcile/converge/plan-pace.ts";
 
 /** A clock that advances only with work. */
 function aClock() {
