@@ -60,6 +60,13 @@ describe("A client that checks addresses", () => {
       expect(server.connections).toBe(0);
     },
   );
+
+  test("does not connect to a name that resolves to an internal address", async () => {
+    const { server, port } = await aWaf();
+    const waf = clientFor(`http://waf.example:${port}`, isPublicAddress, resolving("127.0.0.1"));
+    expect(faultIn(await waf.readList("blocklist"))).toMatchObject({ code: "Unavailable", cause: "ADDRESS_REFUSED" });
+    expect(server.connections).toBe(0);
+  });
 });
 
 describe("A client that hides causes", () => {

@@ -219,6 +219,15 @@ describe("An approval", () => {
     expect(plan.inventory.approval?.removals.blocklist.size).toBe(150);
   });
 
+  test("works once: the same removals have another hash afterwards", () => {
+    const situation = removing(150, 1);
+    const hash = planOf(situation).held?.hash;
+    const { approvals } = planOf(approving(situation, hash)).inventory;
+    const again = approving({ ...situation, inventory: { ...situation.inventory, approvals } }, hash);
+    expect(removals(again)).toStrictEqual([]);
+    expect(planOf(again).held).toMatchObject({ mismatch: hash });
+  });
+
   test("with another hash, or for a plan that has changed since, allows nothing", () => {
     const { held } = planOf(removing(150, 1));
     expect(removals(approving(removing(150, 1), "000000000000"))).toStrictEqual([]);

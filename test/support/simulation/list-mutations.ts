@@ -7,9 +7,9 @@ export const listMutations: readonly Mutation[] = [
     "`maxRemovals` puts removals on hold": "if (count > guards.maxRemovals) return true; →",
     "`maxRemovalPercent` puts removals on hold":
       "return sizeMax >= shareCountsFrom && count * 100 > guards.maxRemovalPercent * size; → return false;",
-    "an approval works only once": "approvals: approvals + 1 }; → approvals };",
   }),
   ...breaks("src/plan/lists/removal-guard.ts", "test/plan/lists/removal-guard.test.ts", {
+    "an approval works only once": "approvals: approvals + 1 }; → approvals };",
     "`window` adds up the removals of several plans": "const count = former + weigh( → const count = weigh(",
     "a list that gets short within the window is still guarded":
       "sizeMax: request.sizeMax + recent }; → sizeMax: request.sizeMax };",
@@ -143,10 +143,10 @@ export const listMutations: readonly Mutation[] = [
     "a broken reference counts as declaring what its object last declared":
       "if (broken !== undefined) return [{ ...broken, id, source }]; →",
     "an invalid line counts as declaring what its rule last declared": "else push(this.#byRule, rule, part); →",
-    "an entry whose removal has begun is not declared again because a source breaks":
-      "return record.missingSinceMs !== undefined || pending.has(entry); → return record.sinceMs === -1 && pending.has(entry);",
   }),
   ...breaks("src/plan/instance/remembered.ts", "test/plan/instance/remembered.test.ts", {
+    "an entry whose removal has begun is not declared again because a source breaks":
+      "return record.missingSinceMs !== undefined || pending.has(entry); → return record.sinceMs === -1 && pending.has(entry);",
     "a missing source counts as declaring what it last declared":
       "if (source !== undefined && recorded.has(source)) push(this.#bySource, source, part); → if (source !== undefined && recorded.has(source)) void part;",
     "an unknown source counts as declaring what a possibly renamed rule last declared":
@@ -309,7 +309,7 @@ export const listMutations: readonly Mutation[] = [
     "an entry stays managed if the outcome of its addition is unknown":
       'if (operation.kind === "AddEntry") this.#writes[operation.list].added(operation.entry); →',
   }),
-  ...breaks("src/plan/instance/list-draft.ts", "simulation", {
+  ...breaks("src/plan/instance/list-draft.ts", "test/plan/instance/plan.property.test.ts", {
     "declared entries are never removed":
       "declared: rules.length > 0, shown: live.has(entry) → declared: false, shown: live.has(entry)",
   }),
