@@ -8,7 +8,16 @@ import type { AutoBlockOverrides } from "../support/builders/declare-auto-block.
 import { anAutoBlock } from "../support/builders/declare-auto-block.ts";
 import { aGrant, anInstance, anOrigin, aRule } from "../support/builders/declare.ts";
 import type { InventoryOverrides } from "../support/builders/gathered.ts";
-import { anInventory, desiredOf, entry, gathered, nowMs, observed, planOf } from "../support/builders/gathered.ts";
+import {
+  anInventory,
+  desiredOf,
+  entry,
+  gathered,
+  nowMs,
+  observed,
+  ownedBy,
+  planOf,
+} from "../support/builders/gathered.ts";
 import { finished } from "../../src/model/finished.ts";
 import { compileDesired } from "../../src/plan/instance/desired.ts";
 
@@ -170,6 +179,27 @@ describe("exempt from automatic blocks is", () => {
     const managed = anInventory({ ...held, allowlist: ["203.0.113.9"] });
     const { lists } = compileDesired(declared([network]), nowMs, managed, observed({ allowlist: ["203.0.113.9"] }));
     expect([...lists.blocklist.keys()]).toStrictEqual(["203.0.113.0/24"]);
+  });
+
+  test.each([
+    ["a new block", [], [], 0],
+    ["no block that is in the record", held.blocklist ?? [], [], 1],
+    ["a block whose removal has begun", held.blocklist ?? [], [entry("203.0.113.7")], 0],
+  ])("while the rule of an Allow entry can't be read, it lifts %s", (_, blocklist, pending, left) => {
+    const record = anInventory({ blocklist, allowlist: [ownedBy("203.0.113.0/24", ["edge/partner"])] });
+    const { allowed } = record;
+    const leaving = {
+      ...record,
+      allowed: { ...allowed, blocklist: { ...allowed.blocklist, pending: new Set(pending) } },
+    };
+    const state = {
+      ...declared([judged("203.0.113.7")]),
+      invalidObjects: new Map([["WafIpRule edge/partner", "Odd"]]),
+    };
+    expect(compileDesired(state, nowMs, leaving).lists.blocklist.size).toBe(left);
+    const allowing = aRule("other", { action: "Allow", addresses: ["203.0.113.0/24"] });
+    const again = { ...state, rules: [...state.rules, allowing] };
+    expect(compileDesired(again, nowMs, leaving).lists.blocklist.size).toBe(0);
   });
 
   test("nothing that only an expired rule allows", () => {

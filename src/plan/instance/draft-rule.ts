@@ -95,7 +95,7 @@ export function draftRule(
     grant,
   });
   if (expired) return { ...base, ...accepted, parts: read.parts, ...derivation(rule, read), cutFrom: guarded.cutFrom };
-  const basis = { allowing: before, managed, shown };
+  const basis = { allowing: before, managed, leavingBlocks: memory.leavingBlocks, shown };
   const left = rule.yieldsTo === undefined ? guarded.entries : withoutYielded(rule, guarded.entries, basis);
   const wanted = rule.suggests ? new Set<Entry>() : left;
   const kept = remembered && recall(remembered, rule, wanted, grant, drafting);

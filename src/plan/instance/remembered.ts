@@ -56,6 +56,8 @@ export interface Memory {
   readonly rules: ReadonlyMap<string, RememberedRule>;
   /** The IDs of rules that may seem to be deleted, and may only be unreadable. */
   readonly unknown: ReadonlySet<string>;
+  /** The entries of the blocklist whose removal has begun. */
+  readonly leavingBlocks: ReadonlySet<Entry>;
   /** Why an entry that no record assigns to a rule may be declared nevertheless; undefined if everything was read. */
   readonly unread: Readonly<Record<ListName, Broken | undefined>>;
 }
@@ -63,6 +65,7 @@ export interface Memory {
 export const noMemory: Memory = {
   rules: new Map(),
   unknown: new Set(),
+  leavingBlocks: new Set(),
   unread: { blocklist: undefined, allowlist: undefined },
 };
 
@@ -188,6 +191,7 @@ export function remember(
   if (objects.isEmpty && parts.length === 0) return noMemory;
   const rules = new Map<string, WritableRule>();
   const unknown = new Set<string>();
+  const leaving: Record<ListName, Set<Entry>> = { blocklist: new Set(), allowlist: new Set() };
   const recorded = parts.some(({ source }) => source !== undefined) ? sourcesIn(entries) : new Set<string>();
   for (const list of listNames) {
     const ofList = parts.filter((part) => part.list === list);
@@ -195,13 +199,18 @@ export function remember(
     for (const [entry, record] of entries[list]) {
       const found = claims.of(record.owners);
       if (objects.everything !== undefined) for (const id of splitRetainers(record.retainedBy)) unknown.add(id);
-      if (isLeaving(entry, record, allowed[list])) continue;
-      for (const claim of found) note(rules, list, claim, entry, record);
+      if (isLeaving(entry, record, allowed[list])) leaving[list].add(entry);
+      else for (const claim of found) note(rules, list, claim, entry, record);
     }
   }
   const unread = (list: ListName): Broken | undefined =>
     objects.unreadOn(list) ?? parts.find((part) => part.list === list);
-  return { rules, unknown, unread: { blocklist: unread("blocklist"), allowlist: unread("allowlist") } };
+  return {
+    rules,
+    unknown,
+    leavingBlocks: leaving.blocklist,
+    unread: { blocklist: unread("blocklist"), allowlist: unread("allowlist") },
+  };
 }
 
 /** A fresh read showed that nobody declares it: its removal was allowed, and perhaps done. */

@@ -12,6 +12,8 @@ export interface YieldBasis {
   /** The compiled rules that do not yield. */
   readonly allowing: readonly CompiledRule[];
   readonly managed?: Inventory["entries"] | undefined;
+  /** The managed blocks whose removal has begun. */
+  readonly leavingBlocks?: ReadonlySet<Entry>;
   readonly shown?: Shown | undefined;
 }
 
@@ -20,10 +22,21 @@ export function withoutYielded(rule: DeclaredRule, entries: ReadonlySet<Entry>, 
   if (entries.size === 0) return entries;
   const index = new NetworkIndex(entries);
   const near = protectedFrom(rule, basis).filter((entry) => index.overlaps(entry) !== undefined);
+  if (near.length === 0) return entries;
+  // While everything could be read, nothing exempted what the record blocks: a remembered Allow entry lifts no such block.
+  const allowing = basis.allowing.map((draft) => {
+    const { entries: allowed, remembered } = draft;
+    return remembered.size === 0
+      ? draft
+      : { ...draft, entries: new Set([...allowed].filter((entry) => !remembered.has(entry))) };
+  });
+  const lifting = new NetworkIndex(protectedFrom(rule, { ...basis, allowing }));
   const protecting = new NetworkIndex(near);
-  return near.length === 0
-    ? entries
-    : new Set([...entries].filter((entry) => protecting.overlaps(entry) === undefined));
+  const isBlocked = (entry: Entry): boolean =>
+    basis.managed?.blocklist.has(entry) === true && basis.leavingBlocks?.has(entry) !== true;
+  return new Set(
+    [...entries].filter((entry) => (isBlocked(entry) ? lifting : protecting).overlaps(entry) === undefined),
+  );
 }
 
 /**

@@ -387,6 +387,8 @@ export const listMutations: readonly Mutation[] = [
   ...breaks("src/plan/lists/yielding.ts", "test/blocks/block-rules.test.ts", {
     "automatic blocks exempt what the WAF's own allowlist shows": "basis), ...others]; → basis)];",
     "automatic blocks exempt the current primary origin": "[...yieldsTo, ...primary] → [...yieldsTo]",
+    "what only the record allows lifts no automatic block":
+      "(isBlocked(entry) ? lifting : protecting) → (isBlocked(entry) ? protecting : protecting)",
   }),
   ...breaks("src/plan/instance/draft-rule.ts", "test/blocks/block-rules.test.ts", {
     "exempt clients are not blocked automatically":
