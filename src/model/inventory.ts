@@ -81,6 +81,11 @@ export interface AllowedRemovals {
   readonly sinceMs: number;
 }
 
+/** A fresh read showed that nobody declares it: its removal was allowed, and perhaps done. */
+export function isLeaving(entry: Entry, record: OwnedEntry, { pending }: AllowedRemovals): boolean {
+  return record.missingSinceMs !== undefined || pending.has(entry);
+}
+
 /** What is managed on one WAF. */
 export interface Managed {
   readonly entries: Readonly<Record<ListName, ReadonlyMap<Entry, OwnedEntry>>>;

@@ -56,7 +56,7 @@ export interface DesiredState {
 }
 
 /**
- * Computes the desired state from the gathered objects. `nowMs` determines which rules have expired. `managed` and `shown`
+ * Computes the desired state from the gathered objects. `nowMs` determines which rules have expired. `record` and `shown`
  * determine which rule wins a conflict, and which entries yield: they matter only if the result `dependsOnManaged`.
  */
 export function compileDesired(gathered: Gathered, nowMs: number, record?: LastDeclared, shown?: Shown): DesiredState {
@@ -73,13 +73,12 @@ export function* compileInSlices(
   const { instance } = gathered;
   const { admitted, origins, memory, isBroken } = yield* rememberInSlices(gathered, nowMs, record);
   // Each rule by itself.
-  const managed = record?.entries;
   const guards = guardsIn(gathered, origins.compiled);
-  const drafting = { gathered, guards, quota: new EntryQuota(), memory, managed, shown };
+  const drafting = { gathered, guards, quota: new EntryQuota(), memory, record, shown };
   const drafts = yield* draftsInSlices(admitted, drafting);
   yield;
   // All rules together.
-  const now = { managed, shown: shown?.lists };
+  const now = { managed: record?.entries, shown: shown?.lists };
   const settled = settleConflicts(drafts, now);
   yield;
   const guestsAllow = settled.rules.some(({ isOwners, list }) => !isOwners && list === "allowlist");

@@ -3,7 +3,6 @@ import type { DeclaredInstance, DeclaredRule, Grant, ListName, PrefixLengths } f
 import { emptyRule, listOf } from "../../model/declared.ts";
 import type { Entry } from "../../address/entry.ts";
 import type { Gathered, GatheredRule } from "../../model/gathered.ts";
-import type { Inventory } from "../../model/inventory.ts";
 import type { Shown } from "../../model/observed.ts";
 import { nameOfKey, type ResourceMeta } from "../../model/resource.ts";
 import { asSentence } from "../../model/sentence.ts";
@@ -18,7 +17,7 @@ import type { RejectedEntry, RuleEntries, RulePart } from "../lists/rule-entries
 import { readRuleEntries } from "../lists/rule-entries.ts";
 import { withoutYielded } from "../lists/yielding.ts";
 import { expiryOf } from "./expiry.ts";
-import { type BrokenPart, type Memory, type RememberedRule, standInMeta } from "./remembered.ts";
+import { type BrokenPart, type LastDeclared, type Memory, type RememberedRule, standInMeta } from "./remembered.ts";
 
 /** A rule can have 64 sources, and several conditions repeat the message. */
 const problemsShownMax = 8;
@@ -73,7 +72,7 @@ export interface Drafting {
   readonly guards: EntryGuards;
   readonly quota: EntryQuota;
   readonly memory: Memory;
-  readonly managed?: Inventory["entries"] | undefined;
+  readonly record?: LastDeclared | undefined;
   readonly shown?: Shown | undefined;
 }
 
@@ -86,7 +85,7 @@ export function draftRule(
   before: readonly CompiledRule[],
 ): CompiledRule {
   if (refusal !== undefined || read === undefined) return { ...base, ...(refusal ?? accepted) };
-  const { gathered, guards, quota, memory, managed, shown } = drafting;
+  const { gathered, guards, quota, memory, record, shown } = drafting;
   const { id, list, rule, expired } = base;
   const remembered = expired ? undefined : memory.rules.get(`${list} ${id}`);
   const guarded = guardEntries(guards, list, read.entries, {
@@ -95,7 +94,7 @@ export function draftRule(
     grant,
   });
   if (expired) return { ...base, ...accepted, parts: read.parts, ...derivation(rule, read), cutFrom: guarded.cutFrom };
-  const basis = { allowing: before, managed, leavingBlocks: memory.leavingBlocks, shown };
+  const basis = { allowing: before, record, shown };
   const left = rule.yieldsTo === undefined ? guarded.entries : withoutYielded(rule, guarded.entries, basis);
   const wanted = rule.suggests ? new Set<Entry>() : left;
   const kept = remembered && recall(remembered, rule, wanted, grant, drafting);

@@ -19,7 +19,7 @@ import { listNames, listOf } from "../../model/declared.ts";
 import type { EntryOwner, EntryOwners } from "../../model/entry-owners.ts";
 import { readOwners } from "../../model/entry-owners.ts";
 import type { BrokenReference, Gathered } from "../../model/gathered.ts";
-import type { Inventory, OwnedEntry } from "../../model/inventory.ts";
+import { type Inventory, isLeaving, type OwnedEntry } from "../../model/inventory.ts";
 import { nameKey, nameOfKey, resourceKey } from "../../model/resource.ts";
 import type { ResourceRef } from "../../model/resource.ts";
 import { namespaceOfRule, ruleIdOfOwner, splitRetainers } from "../../model/rule-id.ts";
@@ -56,8 +56,6 @@ export interface Memory {
   readonly rules: ReadonlyMap<string, RememberedRule>;
   /** The IDs of rules that may seem to be deleted, and may only be unreadable. */
   readonly unknown: ReadonlySet<string>;
-  /** The entries of the blocklist whose removal has begun. */
-  readonly leavingBlocks: ReadonlySet<Entry>;
   /** Why an entry that no record assigns to a rule may be declared nevertheless; undefined if everything was read. */
   readonly unread: Readonly<Record<ListName, Broken | undefined>>;
 }
@@ -65,7 +63,6 @@ export interface Memory {
 export const noMemory: Memory = {
   rules: new Map(),
   unknown: new Set(),
-  leavingBlocks: new Set(),
   unread: { blocklist: undefined, allowlist: undefined },
 };
 
@@ -191,7 +188,6 @@ export function remember(
   if (objects.isEmpty && parts.length === 0) return noMemory;
   const rules = new Map<string, WritableRule>();
   const unknown = new Set<string>();
-  const leaving: Record<ListName, Set<Entry>> = { blocklist: new Set(), allowlist: new Set() };
   const recorded = parts.some(({ source }) => source !== undefined) ? sourcesIn(entries) : new Set<string>();
   for (const list of listNames) {
     const ofList = parts.filter((part) => part.list === list);
@@ -199,23 +195,13 @@ export function remember(
     for (const [entry, record] of entries[list]) {
       const found = claims.of(record.owners);
       if (objects.everything !== undefined) for (const id of splitRetainers(record.retainedBy)) unknown.add(id);
-      if (isLeaving(entry, record, allowed[list])) leaving[list].add(entry);
-      else for (const claim of found) note(rules, list, claim, entry, record);
+      if (isLeaving(entry, record, allowed[list])) continue;
+      for (const claim of found) note(rules, list, claim, entry, record);
     }
   }
   const unread = (list: ListName): Broken | undefined =>
     objects.unreadOn(list) ?? parts.find((part) => part.list === list);
-  return {
-    rules,
-    unknown,
-    leavingBlocks: leaving.blocklist,
-    unread: { blocklist: unread("blocklist"), allowlist: unread("allowlist") },
-  };
-}
-
-/** A fresh read showed that nobody declares it: its removal was allowed, and perhaps done. */
-function isLeaving(entry: Entry, record: OwnedEntry, { pending }: Inventory["allowed"][ListName]): boolean {
-  return record.missingSinceMs !== undefined || pending.has(entry);
+  return { rules, unknown, unread: { blocklist: unread("blocklist"), allowlist: unread("allowlist") } };
 }
 
 interface WritableRule extends RememberedRule {

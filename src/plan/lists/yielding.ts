@@ -4,16 +4,14 @@ import type { Entry } from "../../address/entry.ts";
 import { parseDeclaredEntry } from "../../address/entry.ts";
 import { NetworkIndex } from "../../address/ranges.ts";
 import type { DeclaredRule } from "../../model/declared.ts";
-import type { Inventory } from "../../model/inventory.ts";
+import { type Inventory, isLeaving } from "../../model/inventory.ts";
 import type { Shown } from "../../model/observed.ts";
 import type { CompiledRule } from "./compiled-rule.ts";
 
 export interface YieldBasis {
   /** The compiled rules that do not yield. */
   readonly allowing: readonly CompiledRule[];
-  readonly managed?: Inventory["entries"] | undefined;
-  /** The managed blocks whose removal has begun. */
-  readonly leavingBlocks?: ReadonlySet<Entry>;
+  readonly record?: Pick<Inventory, "entries" | "allowed"> | undefined;
   readonly shown?: Shown | undefined;
 }
 
@@ -21,22 +19,28 @@ export interface YieldBasis {
 export function withoutYielded(rule: DeclaredRule, entries: ReadonlySet<Entry>, basis: YieldBasis): ReadonlySet<Entry> {
   if (entries.size === 0) return entries;
   const index = new NetworkIndex(entries);
-  const near = protectedFrom(rule, basis).filter((entry) => index.overlaps(entry) !== undefined);
-  if (near.length === 0) return entries;
+  const near = (of: YieldBasis): readonly Entry[] =>
+    protectedFrom(rule, of).filter((entry) => index.overlaps(entry) !== undefined);
+  const all = near(basis);
+  if (all.length === 0) return entries;
+  const { allowing, record } = basis;
+  const protecting = new NetworkIndex(all);
   // While everything could be read, nothing exempted what the record blocks: a remembered Allow entry lifts no such block.
-  const allowing = basis.allowing.map((draft) => {
-    const { entries: allowed, remembered } = draft;
-    return remembered.size === 0
-      ? draft
-      : { ...draft, entries: new Set([...allowed].filter((entry) => !remembered.has(entry))) };
-  });
-  const lifting = new NetworkIndex(protectedFrom(rule, { ...basis, allowing }));
-  const protecting = new NetworkIndex(near);
-  const isBlocked = (entry: Entry): boolean =>
-    basis.managed?.blocklist.has(entry) === true && basis.leavingBlocks?.has(entry) !== true;
+  const isBroken = allowing.some(({ remembered }) => remembered.size > 0);
+  const lifting = isBroken
+    ? new NetworkIndex(near({ ...basis, allowing: allowing.map(withoutRemembered) }))
+    : protecting;
+  const isBlocked = (entry: Entry): boolean => {
+    const owned = record?.entries.blocklist.get(entry);
+    return owned !== undefined && record !== undefined && !isLeaving(entry, owned, record.allowed.blocklist);
+  };
   return new Set(
     [...entries].filter((entry) => (isBlocked(entry) ? lifting : protecting).overlaps(entry) === undefined),
   );
+}
+
+function withoutRemembered(rule: CompiledRule): CompiledRule {
+  return { ...rule, entries: new Set([...rule.entries].filter((entry) => !rule.remembered.has(entry))) };
 }
 
 /**
@@ -44,7 +48,8 @@ export function withoutYielded(rule: DeclaredRule, entries: ReadonlySet<Entry>, 
  * allowlist, and the current primary origin.
  */
 export function protectedFrom({ meta, yieldsTo = [] }: DeclaredRule, basis: YieldBasis): readonly Entry[] {
-  const { managed, shown } = basis;
+  const { record, shown } = basis;
+  const managed = record?.entries;
   const primary = shown?.primaryOrigin === undefined ? [] : [shown.primaryOrigin];
   const named = [...yieldsTo, ...primary].flatMap((text) => {
     const parsed = parseDeclaredEntry(text);
@@ -58,7 +63,8 @@ export function protectedFrom({ meta, yieldsTo = [] }: DeclaredRule, basis: Yiel
  * Always those of the owner and of the same namespace. Those of another guest count only if they would not lift an existing block: if
  * they are already on the allowlist, or if no managed block overlaps them.
  */
-function exemptingAllows(namespace: string, { allowing, managed }: YieldBasis): Entry[] {
+function exemptingAllows(namespace: string, { allowing, record }: YieldBasis): Entry[] {
+  const managed = record?.entries;
   const allows = allowing.filter(({ list, entries }) => list === "allowlist" && entries.size > 0);
   const isTrusted = ({ isOwners, rule }: CompiledRule): boolean => isOwners || rule.meta.namespace === namespace;
   const others = allows.filter((draft) => !isTrusted(draft)).flatMap(({ entries }) => [...entries]);

@@ -144,9 +144,11 @@ export const listMutations: readonly Mutation[] = [
       "if (broken !== undefined) return [{ ...broken, id, source }]; →",
     "an invalid line counts as declaring what its rule last declared": "else push(this.#byRule, rule, part); →",
   }),
-  ...breaks("src/plan/instance/remembered.ts", "test/plan/instance/remembered.test.ts", {
+  ...breaks("src/model/inventory.ts", "test/plan/instance/remembered.test.ts", {
     "an entry whose removal has begun is not declared again because a source breaks":
       "return record.missingSinceMs !== undefined || pending.has(entry); → return record.sinceMs === -1 && pending.has(entry);",
+  }),
+  ...breaks("src/plan/instance/remembered.ts", "test/plan/instance/remembered.test.ts", {
     "a missing source counts as declaring what it last declared":
       "if (source !== undefined && recorded.has(source)) push(this.#bySource, source, part); → if (source !== undefined && recorded.has(source)) void part;",
     "an unknown source counts as declaring what a possibly renamed rule last declared":
