@@ -4,9 +4,9 @@ import { observeSpellings } from "../src/model/observe-spellings.ts";
 import type { GatheredRule } from "../src/model/gathered.ts";
 import type { Inventory } from "../src/model/inventory.ts";
 import type { Observed } from "../src/model/observed.ts";
-import { compileDesired } from "../src/plan/instance/desired.ts";
-import type { Plan } from "../src/plan/instance/plan.ts";
-import { planInstance } from "../src/plan/instance/plan.ts";
+import { compileDesired } from "../src/decide/desired.ts";
+import type { Plan } from "../src/decide/plan.ts";
+import { planInstance } from "../src/decide/plan.ts";
 import { addresses, anInstance, aRule } from "../test/support/builders/declare.ts";
 import { anInventory, gathered, observed } from "../test/support/builders/gathered.ts";
 

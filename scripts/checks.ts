@@ -25,14 +25,14 @@ export const checks: readonly Check[] = [
  */
 export const fastTests: readonly string[] = [
   "test/address/",
-  "test/api/",
+  "test/kinds/",
   "test/async/",
   "test/cli/help.test.ts",
   "test/deploy/generated-files.test.ts",
   "test/docs/",
   "test/model/",
-  "test/plan/",
-  "test/reconcile/converge/release-guards.test.ts",
+  "test/decide/",
+  "test/run/release-guards.test.ts",
   "test/scripts/checks.test.ts",
   "test/simulation/mutations.test.ts",
   "test/telemetry/",

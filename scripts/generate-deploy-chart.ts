@@ -3,7 +3,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { parse, parseAllDocuments, stringify } from "yaml";
-import { generatedFiles } from "../src/api/generated-files.ts";
+import { generatedFiles } from "../src/kinds/generated-files.ts";
 
 export interface GeneratedDeployFile {
   /** Relative to the project's folder, with forward slashes. */

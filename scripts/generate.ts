@@ -2,7 +2,7 @@
 // `--check`, it writes nothing, names outdated files, and exits with 1 if it finds any.
 import { mkdir, readFile, readdir, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { generatedFiles, generatedFolders, isGenerated } from "../src/api/generated-files.ts";
+import { generatedFiles, generatedFolders, isGenerated } from "../src/kinds/generated-files.ts";
 import { generatedDeployFiles } from "./generate-deploy-files.ts";
 
 const root = join(import.meta.dirname, "..");

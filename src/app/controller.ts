@@ -6,12 +6,12 @@ import { earliest } from "../async/earliest.ts";
 import { KeyedQueue, type QueuePriority, type QueueStats } from "../async/keyed-queue.ts";
 import { type NextRun, runWorkers } from "../async/workers.ts";
 import { type ObjectName, nameKey, nameOfKey } from "../model/resource.ts";
-import type { ReconcileOutcome } from "../reconcile/converge/finish.ts";
-import { type InstanceMemory, newInstanceMemory } from "../reconcile/converge/instance-memory.ts";
-import { progressIntervalMsMin } from "../reconcile/converge/progress-reporter.ts";
-import { reconcileInstance } from "../reconcile/converge/run.ts";
-import type { ReconcilePorts } from "../reconcile/ports.ts";
-import type { RunResult } from "../reconcile/run-result.ts";
+import type { ReconcileOutcome } from "../run/finish.ts";
+import { type InstanceMemory, newInstanceMemory } from "../run/instance-memory.ts";
+import { progressIntervalMsMin } from "../run/progress-reporter.ts";
+import { reconcileInstance } from "../run/run.ts";
+import type { ReconcilePorts } from "../run/ports.ts";
+import type { RunResult } from "../run/run-result.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 import type { MeasuredReconciles, ReconcileResult } from "../telemetry/metrics-runtime.ts";
 

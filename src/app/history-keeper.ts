@@ -5,7 +5,7 @@ import type { HistoryEvent } from "../model/history.ts";
 import { joinEvents } from "../model/history.ts";
 import type { ObjectName } from "../model/resource.ts";
 import { nameKey } from "../model/resource.ts";
-import type { HistoryPort } from "../reconcile/ports.ts";
+import type { HistoryPort } from "../run/ports.ts";
 
 /** The delay before the first events after an idle period are stored. */
 const firstDelayMs = 1_000;

@@ -4,7 +4,7 @@ import { LruMap } from "../async/lru-map.ts";
 import { resourceKey, type ResourceMeta, type ResourceRef } from "../model/resource.ts";
 import type { LogStatusPort } from "../logs/forward-ports.ts";
 import { keepLogPart } from "../logs/forward-status.ts";
-import type { StatusPort } from "../reconcile/ports.ts";
+import type { StatusPort } from "../run/ports.ts";
 import type { ClusterStatus } from "../source/cluster/cluster-status.ts";
 import type { LogFields, Logger } from "../telemetry/log.ts";
 import { safeEvent, safeStatus, type SafeText } from "./status-texts.ts";

@@ -1,14 +1,14 @@
 // Records what the operator does as metrics.
-import { findCondition } from "../api/conditions.ts";
+import { findCondition } from "../kinds/conditions.ts";
 import type { Clock } from "../async/clock.ts";
 import { listNames } from "../model/declared.ts";
 import { nameKey, type ObjectName } from "../model/resource.ts";
-import type { ReconcileOutcome } from "../reconcile/converge/finish.ts";
+import type { ReconcileOutcome } from "../run/finish.ts";
 import type { FeedObserver } from "../feeds/feed-book.ts";
 import type { BlockPublisher } from "../logs/forward-ports.ts";
-import type { ReconcileObserver } from "../reconcile/ports.ts";
-import { isCutOff } from "../reconcile/run-result.ts";
-import { instanceStatus } from "../reconcile/status/instance-status.ts";
+import type { ReconcileObserver } from "../run/ports.ts";
+import { isCutOff } from "../run/run-result.ts";
+import { instanceStatus } from "../run/status/instance-status.ts";
 import type { ClusterSource } from "../source/cluster/cluster-source.ts";
 import { type AutoBlockMetrics, type FeedMetrics, fetchResults } from "../telemetry/metrics-sources.ts";
 import type { Metrics } from "../telemetry/metrics.ts";

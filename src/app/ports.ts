@@ -6,7 +6,7 @@ import { CacheClears } from "../clears/clears.ts";
 import type { FeedBook } from "../feeds/feed-book.ts";
 import { withFeeds } from "../feeds/feed-source.ts";
 import type { Redactor } from "../model/redactor.ts";
-import type { ReconcilePorts, SourcePort } from "../reconcile/ports.ts";
+import type { ReconcilePorts, SourcePort } from "../run/ports.ts";
 import { type BaseUrlPolicy, baseUrlObjection } from "./base-url-policy.ts";
 import type { Stopping } from "./stopping.ts";
 

@@ -7,9 +7,9 @@ import { type ListName, listNames } from "../model/declared.ts";
 import type { SeenLists } from "../model/observed.ts";
 import { nameKey, type ObjectName } from "../model/resource.ts";
 import type { RecordKey, RecordStore } from "../records/record-store.ts";
-import type { ReconcileOutcome } from "../reconcile/converge/finish.ts";
-import { type InstanceMemory, newInstanceMemory } from "../reconcile/converge/instance-memory.ts";
-import type { RunFacts } from "../reconcile/facts.ts";
+import type { ReconcileOutcome } from "../run/finish.ts";
+import { type InstanceMemory, newInstanceMemory } from "../run/instance-memory.ts";
+import type { RunFacts } from "../run/facts.ts";
 
 /** Checks only the form of entries. Those that are not declared as well are ignored. */
 const entries = z.array(z.string().regex(/^[\d.:a-f]+(?:\/\d+)?$/u)).transform((texts) => new Set(texts as Entry[]));

@@ -4,7 +4,7 @@ import { nameKey, type ObjectName, resourceKey, type ResourceRef } from "../mode
 import { FileRecordStore } from "../records/file-record-store.ts";
 import { createInventoryRecords } from "../records/inventory-records.ts";
 import type { RecordStore } from "../records/record-store.ts";
-import type { HistoryPort, InventoryPort, StatusPort } from "../reconcile/ports.ts";
+import type { HistoryPort, InventoryPort, StatusPort } from "../run/ports.ts";
 import { openStateDirectory, type StateDirectory, viewStateDirectory } from "../source/directory/state-directory.ts";
 import { StatusFiles } from "../source/directory/status-files.ts";
 import { SeenKeeper } from "./seen-keeper.ts";

@@ -2,7 +2,7 @@
 // invisible characters. Other strings in a status are data, which is compared with the declarations, and stay unchanged.
 import type { Redactor } from "../model/redactor.ts";
 import { visibleText } from "../model/visible-text.ts";
-import type { StatusPort } from "../reconcile/ports.ts";
+import type { StatusPort } from "../run/ports.ts";
 
 type Status = Readonly<Record<string, unknown>>;
 

@@ -1,13 +1,13 @@
 // Reports on objects that no reconcile run covers, after changes and periodically. Anyone can create such objects in any number,
 // so namespaces take turns, writes are rate-limited, and nothing here triggers a run.
-import { type Condition, findCondition } from "../api/conditions.ts";
+import { type Condition, findCondition } from "../kinds/conditions.ts";
 import type { ChangeSignal } from "../async/change-signal.ts";
 import type { Clock } from "../async/clock.ts";
 import { TimeSlices } from "../async/time-slices.ts";
 import type { ResourceRef } from "../model/resource.ts";
 import { resourceKey } from "../model/resource.ts";
-import type { ReconcilePorts, StatusPort } from "../reconcile/ports.ts";
-import { reportUnattached } from "../reconcile/status/report-unattached.ts";
+import type { ReconcilePorts, StatusPort } from "../run/ports.ts";
+import { reportUnattached } from "../run/status/report-unattached.ts";
 import type { ClusterSource } from "../source/cluster/cluster-source.ts";
 import { notReadyKinds, type RuntimeMetrics, type UnattachedKey } from "../telemetry/metrics-runtime.ts";
 

@@ -8,7 +8,7 @@ import { counted, listed } from "../model/sentence.ts";
 import { savedJudgements } from "./judges.ts";
 import type { PublishedJudgements } from "./judges.ts";
 import type { LogRecordPort, BlockPublisher } from "../logs/forward-ports.ts";
-import type { StatusPort } from "../reconcile/ports.ts";
+import type { StatusPort } from "../run/ports.ts";
 
 /** The delay before an unreadable record is read again. */
 const retryMs = 10_000;

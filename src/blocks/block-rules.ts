@@ -9,7 +9,7 @@ import { inThousands } from "../model/sentence.ts";
 import { secondText } from "../model/time-text.ts";
 import { visibleText } from "../model/visible-text.ts";
 import { blockKey } from "./judges.ts";
-import type { SourcePort } from "../reconcile/ports.ts";
+import type { SourcePort } from "../run/ports.ts";
 import type { BlockBook, BlocksView } from "./block-book.ts";
 
 /** The owners of an entry name its source, also in the record. */

@@ -1,23 +1,29 @@
 // The status of a WafAutoBlock, from the facts of a run: whether its clients are on the blocklist, and the evidence.
-import type { Condition } from "../api/conditions.ts";
-import { findCondition, formatTime, removeCondition, setCondition, withTransitionTimesOf } from "../api/conditions.ts";
-import type { ReasonOf } from "../api/reasons.ts";
-import type { WafAutoBlockStatus } from "../api/waf-auto-block.ts";
-import { entriesShownMax } from "../api/waf-auto-block.ts";
+import type { Condition } from "../kinds/conditions.ts";
+import {
+  findCondition,
+  formatTime,
+  removeCondition,
+  setCondition,
+  withTransitionTimesOf,
+} from "../kinds/conditions.ts";
+import type { ReasonOf } from "../kinds/reasons.ts";
+import type { WafAutoBlockStatus } from "../kinds/waf-auto-block.ts";
+import { entriesShownMax } from "../kinds/waf-auto-block.ts";
 import type { DeclaredAutoBlock, JudgedEntry, Judgement, ReadingReport } from "../model/auto-block.ts";
 import { counted, inThousands, shortened } from "../model/sentence.ts";
 import { visibleText } from "../model/visible-text.ts";
 import { autoBlocksMax, judgedBlocks } from "./judges.ts";
 import { blockKey } from "./judges.ts";
-import type { RuleProgress } from "../plan/instance/progress.ts";
-import { ruleProgress } from "../plan/instance/progress.ts";
-import { type CompiledRule, endOf } from "../plan/lists/compiled-rule.ts";
+import type { RuleProgress } from "../decide/progress.ts";
+import { ruleProgress } from "../decide/progress.ts";
+import { type CompiledRule, endOf } from "../decide/compiled-rule.ts";
 import type { BlockBook } from "./block-book.ts";
-import type { RunFacts } from "../reconcile/facts.ts";
-import type { ReconcilePorts } from "../reconcile/ports.ts";
-import { assessRule } from "../reconcile/status/assess-rule.ts";
-import type { AcceptedFinding, SyncedFinding } from "../reconcile/status/conditions.ts";
-import { accepted, conditionsOf } from "../reconcile/status/conditions.ts";
+import type { RunFacts } from "../run/facts.ts";
+import type { ReconcilePorts } from "../run/ports.ts";
+import { assessRule } from "../run/status/assess-rule.ts";
+import type { AcceptedFinding, SyncedFinding } from "../run/status/conditions.ts";
+import { accepted, conditionsOf } from "../run/status/conditions.ts";
 
 const labelLengthMax = 100;
 

@@ -1,7 +1,7 @@
 // Clears the cache for the WafCacheClear objects and the completed rollouts of one instance that are due, between the writes of
 // its runs. One call serves all of them, including those that are waiting. Each attempt of an object is recorded before its call,
 // so a killed process may clear once too often, but never misses a clear.
-import type { WafInstanceStatus } from "../api/waf-instance.ts";
+import type { WafInstanceStatus } from "../kinds/waf-instance.ts";
 import { earliest } from "../async/earliest.ts";
 import type { Attachment } from "../model/attachment.ts";
 import { decideAttachment } from "../model/attachment.ts";
@@ -12,13 +12,13 @@ import { byAge, nameKey } from "../model/resource.ts";
 import { listed } from "../model/sentence.ts";
 import type { WafFault } from "../model/waf-result.ts";
 import { workloadKey } from "../model/workload.ts";
-import type { RunHooks } from "../reconcile/converge/run-hooks.ts";
-import type { World } from "../reconcile/converge/world.ts";
-import type { RunFacts } from "../reconcile/facts.ts";
-import type { ObjectEvent, ReconcilePorts, StatusPort } from "../reconcile/ports.ts";
-import type { RunResult } from "../reconcile/run-result.ts";
-import { troubleOf } from "../reconcile/status/trouble.ts";
-import { writeStatus } from "../reconcile/status/write-status.ts";
+import type { RunHooks } from "../run/run-hooks.ts";
+import type { World } from "../run/world.ts";
+import type { RunFacts } from "../run/facts.ts";
+import type { ObjectEvent, ReconcilePorts, StatusPort } from "../run/ports.ts";
+import type { RunResult } from "../run/run-result.ts";
+import { troubleOf } from "../run/status/trouble.ts";
+import { writeStatus } from "../run/status/write-status.ts";
 import type { ClearDecision, ClearFinish, ClearRecord, ClearTrouble } from "./cache-clear.ts";
 import {
   decideAfterFault,

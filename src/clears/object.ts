@@ -7,9 +7,9 @@
 import { hexDigest } from "../model/hex-digest.ts";
 import { backOffDelayMs } from "../async/back-off.ts";
 import type { Clock } from "../async/clock.ts";
-import type { Condition } from "../api/conditions.ts";
-import { findCondition } from "../api/conditions.ts";
-import { apiVersion } from "../api/kinds.ts";
+import type { Condition } from "../kinds/conditions.ts";
+import { findCondition } from "../kinds/conditions.ts";
+import { apiVersion } from "../kinds/kinds.ts";
 import type { ApiFault, ApiResult } from "../kube/api-result.ts";
 import type { ApiServer } from "../kube/api-server.ts";
 import type { KubeObject } from "../kube/kube-object.ts";

@@ -1,15 +1,15 @@
 // The progress of each WafCacheClear of an instance. As with a Job, the status of the object is its record. This process relies
 // on its own last record, because the status that it reads may be stale.
-import { findCondition } from "../api/conditions.ts";
-import { wafCacheClearStatus } from "../api/waf-cache-clear.ts";
-import type { WafCacheClearStatus } from "../api/waf-cache-clear.ts";
+import { findCondition } from "../kinds/conditions.ts";
+import { wafCacheClearStatus } from "../kinds/waf-cache-clear.ts";
+import type { WafCacheClearStatus } from "../kinds/waf-cache-clear.ts";
 import type { DeclaredCacheClear } from "../model/declared.ts";
 import type { Gathered } from "../model/gathered.ts";
 import type { ResourceMeta } from "../model/resource.ts";
 import { nameKey } from "../model/resource.ts";
 import type { RolloutRecord } from "../model/workload.ts";
 import type { ClearFinish, ClearRecord } from "./cache-clear.ts";
-import type { StatusPort } from "../reconcile/ports.ts";
+import type { StatusPort } from "../run/ports.ts";
 import type { RolloutFault } from "./rollouts.ts";
 
 /** What the process remembers about the cache clears of one instance. */

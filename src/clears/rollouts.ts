@@ -4,9 +4,9 @@
 //
 // A rollout is recorded when it has begun, so that its rollback counts too, and when it was handled. A process that is killed
 // between a call and its record leaves the call to the next one: clearing twice does no harm.
-import { formatTime } from "../api/conditions.ts";
+import { formatTime } from "../kinds/conditions.ts";
 import { type BackOff, exponentialMs } from "../async/back-off.ts";
-import type { WafInstanceStatus } from "../api/waf-instance.ts";
+import type { WafInstanceStatus } from "../kinds/waf-instance.ts";
 import type { Gathered } from "../model/gathered.ts";
 import type { Inventory } from "../model/inventory.ts";
 import { shortened } from "../model/sentence.ts";

@@ -1,6 +1,6 @@
 // Parses times and addresses on the command line: `--since` and `--until` with the same language in every command, and addresses as
 // strictly as those of a rule, so that no command affects an unintended address.
-import { parseDuration } from "../api/durations.ts";
+import { parseDuration } from "../kinds/durations.ts";
 import type { Entry } from "../address/entry.ts";
 import { parseDeclaredEntry } from "../address/entry.ts";
 import { asSentence } from "../model/sentence.ts";

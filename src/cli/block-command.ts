@@ -1,6 +1,6 @@
 // `wafsync block`: blocks addresses now with a rule that can expire, and waits until the WAF lists them.
-import { formatTime } from "../api/conditions.ts";
-import { parseDuration } from "../api/durations.ts";
+import { formatTime } from "../kinds/conditions.ts";
+import { parseDuration } from "../kinds/durations.ts";
 import { realClock } from "../async/clock.ts";
 import { listOf } from "../model/declared.ts";
 import type { EntryOwner } from "../model/entry-owners.ts";

@@ -1,10 +1,10 @@
 // The rules that `block` and `unblock` write: one per address, with a name derived from the address, so that the same command
 // finds the rule again. An annotation marks these rules, and commands change only marked rules.
 import { hexDigest } from "../model/hex-digest.ts";
-import { formatTime } from "../api/conditions.ts";
-import { apiVersion } from "../api/kinds.ts";
-import { parseResource } from "../api/parse-resource.ts";
-import { toDeclared } from "../api/to-declared.ts";
+import { formatTime } from "../kinds/conditions.ts";
+import { apiVersion } from "../kinds/kinds.ts";
+import { parseResource } from "../kinds/parse-resource.ts";
+import { toDeclared } from "../kinds/to-declared.ts";
 import type { DeclaredRule } from "../model/declared.ts";
 import { unblockedAtMs } from "../model/declared.ts";
 import type { Entry } from "../address/entry.ts";

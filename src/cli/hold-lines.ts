@@ -1,5 +1,5 @@
 // Describes removals on hold in short lines, which stay readable on a narrow terminal, and names the command that approves them.
-import type { HeldGroup } from "../api/waf-instance.ts";
+import type { HeldGroup } from "../kinds/waf-instance.ts";
 import type { ObjectName } from "../model/resource.ts";
 import { nameKey } from "../model/resource.ts";
 import { counted } from "../model/sentence.ts";

@@ -1,10 +1,10 @@
 // Builds the objects that declare the current entries of a WAF, marked for adoption: a plan for them contains only adoptions and
 // no calls. Entries that can't be declared without a call are skipped, stay unmanaged, and are reported. Pure.
-import { adoptAnnotation } from "../plan/lists/ownership.ts";
-import { apiVersion } from "../api/kinds.ts";
-import { parseResource } from "../api/parse-resource.ts";
-import { toDeclared } from "../api/to-declared.ts";
-import { addressesMax } from "../api/waf-ip-rule.ts";
+import { adoptAnnotation } from "../decide/ownership.ts";
+import { apiVersion } from "../kinds/kinds.ts";
+import { parseResource } from "../kinds/parse-resource.ts";
+import { toDeclared } from "../kinds/to-declared.ts";
+import { addressesMax } from "../kinds/waf-ip-rule.ts";
 import type { DeclaredOrigin, ListName } from "../model/declared.ts";
 import { listNames } from "../model/declared.ts";
 import { networkOf } from "../address/entry.ts";
@@ -14,8 +14,8 @@ import type { Entry } from "../address/entry.ts";
 import { isOpaque } from "../address/entry.ts";
 import type { Gathered, GatheredRule } from "../model/gathered.ts";
 import type { ObjectName } from "../model/resource.ts";
-import { compileDesired } from "../plan/instance/desired.ts";
-import { specialPurposeObjection } from "../plan/lists/special-purpose.ts";
+import { compileDesired } from "../decide/desired.ts";
+import { specialPurposeObjection } from "../decide/special-purpose.ts";
 
 export interface WafContent {
   readonly domain: string;

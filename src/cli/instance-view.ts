@@ -1,7 +1,7 @@
 // The data that a command shows about one instance, the same for people and for `-o json`: its objects, and the content of its plan,
 // which is writes, adoptions, and all other differences from the declared state.
-import type { Condition } from "../api/conditions.ts";
-import { findCondition, formatTime } from "../api/conditions.ts";
+import type { Condition } from "../kinds/conditions.ts";
+import { findCondition, formatTime } from "../kinds/conditions.ts";
 import type { DeclaredCacheClear } from "../model/declared.ts";
 import { listNames } from "../model/declared.ts";
 import type { EntryOwners } from "../model/entry-owners.ts";
@@ -11,14 +11,14 @@ import type { ResourceMeta } from "../model/resource.ts";
 import { nameKey } from "../model/resource.ts";
 import { ruleIdOf, ruleLabel } from "../model/rule-id.ts";
 import { asSentence } from "../model/sentence.ts";
-import { progressText, ruleProgress } from "../plan/instance/progress.ts";
-import { findUnmanaged } from "../plan/instance/unmanaged.ts";
-import { faultsIn } from "../plan/lists/compiled-rule.ts";
-import type { RunFacts } from "../reconcile/facts.ts";
-import { unrecordedMessage } from "../reconcile/status/emit-events.ts";
-import { keptMessage } from "../reconcile/status/held-message.ts";
-import { adoptHint } from "../reconcile/status/origin-status.ts";
-import { troubleOf } from "../reconcile/status/trouble.ts";
+import { progressText, ruleProgress } from "../decide/progress.ts";
+import { findUnmanaged } from "../decide/unmanaged.ts";
+import { faultsIn } from "../decide/compiled-rule.ts";
+import type { RunFacts } from "../run/facts.ts";
+import { unrecordedMessage } from "../run/status/emit-events.ts";
+import { keptMessage } from "../run/status/held-message.ts";
+import { adoptHint } from "../run/status/origin-status.ts";
+import { troubleOf } from "../run/status/trouble.ts";
 import { keyHint } from "./targets/open-waf.ts";
 
 export interface ObjectView {

@@ -7,7 +7,7 @@ import type { DeclaredInstance, DeclaredRule, ListName } from "../model/declared
 import type { Gathered } from "../model/gathered.ts";
 import { nameKey } from "../model/resource.ts";
 import type { ObjectName } from "../model/resource.ts";
-import { compileDesired } from "../plan/instance/desired.ts";
+import { compileDesired } from "../decide/desired.ts";
 import { parseAddress } from "./arguments.ts";
 import type { CommandRule } from "./command-rule.ts";
 import { declaredRule, entriesOf, isCommandRule } from "./command-rule.ts";

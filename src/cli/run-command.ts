@@ -2,7 +2,7 @@
 import { realClock } from "../async/clock.ts";
 import { nameKey } from "../model/resource.ts";
 import type { ResourceMeta } from "../model/resource.ts";
-import type { ObjectEvent } from "../reconcile/ports.ts";
+import type { ObjectEvent } from "../run/ports.ts";
 import { printFaults } from "./folder-faults.ts";
 import { viewInstance } from "./instance-view.ts";
 import { ChangedLines } from "./print-instance.ts";

@@ -1,8 +1,8 @@
 // `wafsync status`: shows every instance, its pending writes with their remaining time, its removals on hold with the command that
 // approves them, and everything that is not Ready.
 import packageJson from "../../package.json" with { type: "json" };
-import type { InstanceSummary, ObjectSummary, Summary } from "../api/summary.ts";
-import { summaryObjectsMax } from "../api/summary.ts";
+import type { InstanceSummary, ObjectSummary, Summary } from "../kinds/summary.ts";
+import { summaryObjectsMax } from "../kinds/summary.ts";
 import { realClock } from "../async/clock.ts";
 import { inThousands, shortened } from "../model/sentence.ts";
 import { visibleTexts } from "../model/visible-text.ts";

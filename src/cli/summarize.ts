@@ -1,10 +1,10 @@
 // Summarizes the reported state of all WAFs, for `wafsync status` and the page.
-import type { Condition } from "../api/conditions.ts";
-import { findCondition, formatTime } from "../api/conditions.ts";
-import type { FeedSummary, InstanceSummary, ObjectSummary, Summary } from "../api/summary.ts";
-import { summaryObjectsMax } from "../api/summary.ts";
-import type { WafFeedStatus } from "../api/waf-feed.ts";
-import type { WafInstanceStatus } from "../api/waf-instance.ts";
+import type { Condition } from "../kinds/conditions.ts";
+import { findCondition, formatTime } from "../kinds/conditions.ts";
+import type { FeedSummary, InstanceSummary, ObjectSummary, Summary } from "../kinds/summary.ts";
+import { summaryObjectsMax } from "../kinds/summary.ts";
+import type { WafFeedStatus } from "../kinds/waf-feed.ts";
+import type { WafInstanceStatus } from "../kinds/waf-instance.ts";
 import { nameKey } from "../model/resource.ts";
 import { approveCommand } from "./hold-lines.ts";
 import type { Seen, SeenObject } from "./targets/target.ts";

@@ -1,6 +1,6 @@
 // `wafsync unblock`: undoes `wafsync block`. For other rules, it shows their location; a temporary Allow rule (an exception) can help
 // until they are changed.
-import { formatTime } from "../api/conditions.ts";
+import { formatTime } from "../kinds/conditions.ts";
 import { realClock } from "../async/clock.ts";
 import { NetworkIndex } from "../address/ranges.ts";
 import type { DeclaredRule, ListName } from "../model/declared.ts";

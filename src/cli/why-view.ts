@@ -1,6 +1,6 @@
 // The result of `why` for one address on one WAF, as plain data.
-import type { Condition } from "../api/conditions.ts";
-import { findCondition, formatTime } from "../api/conditions.ts";
+import type { Condition } from "../kinds/conditions.ts";
+import { findCondition, formatTime } from "../kinds/conditions.ts";
 import { realClock } from "../async/clock.ts";
 import { inSlices } from "../async/time-slices.ts";
 import { AddressCover } from "../address/ranges.ts";
@@ -9,8 +9,8 @@ import type { ResourceMeta } from "../model/resource.ts";
 import { nameKey, resourceKey } from "../model/resource.ts";
 import type { LogEntry } from "../model/log-entry.ts";
 import { shortened } from "../model/sentence.ts";
-import type { Covering, Examined, Ineffective, Wanting } from "../plan/instance/explain.ts";
-import { examineInSlices, explainAddress } from "../plan/instance/explain.ts";
+import type { Covering, Examined, Ineffective, Wanting } from "../decide/explain.ts";
+import { examineInSlices, explainAddress } from "../decide/explain.ts";
 import type { Reported } from "./targets/rule-changes.ts";
 import { isReportedSynced } from "./targets/rule-changes.ts";
 import type { InstanceSight } from "./targets/target.ts";

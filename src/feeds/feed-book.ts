@@ -1,12 +1,12 @@
 // The state of all declared feeds: loads it, fetches the feeds that are due, stores the results, and provides the content. Only
 // one process at a time may fetch: the leader, or the holder of the state directory.
-import { requestedAtAnnotation } from "../api/kinds.ts";
+import { requestedAtAnnotation } from "../kinds/kinds.ts";
 import { type Clock, wallTimeOf } from "../async/clock.ts";
 import { FairGate } from "../async/fair-gate.ts";
 import { mapConcurrently } from "../async/map-concurrently.ts";
 import { type DeclaredFeed, feedSourceName } from "../model/declared-feed.ts";
 import { nameKey, type ObjectName } from "../model/resource.ts";
-import type { StatusPort } from "../reconcile/ports.ts";
+import type { StatusPort } from "../run/ports.ts";
 import type { FeedContent, FetchOutcome, InTurn } from "./content.ts";
 import type { FeedView } from "./feed-source.ts";
 import {

@@ -3,7 +3,7 @@ import { type DeclaredFeed, feedSourceName, type FeedUser, mayUseFeed } from "..
 import type { DeclaredRule } from "../model/declared.ts";
 import type { AddressText, Gathered, GatheredRule } from "../model/gathered.ts";
 import type { ObjectName } from "../model/resource.ts";
-import type { SourcePort } from "../reconcile/ports.ts";
+import type { SourcePort } from "../run/ports.ts";
 import type { FeedContent } from "./content.ts";
 import type { FeedBook } from "./feed-book.ts";
 

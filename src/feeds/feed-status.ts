@@ -1,13 +1,13 @@
 // Derives the status and the events of a feed from its state.
 import { networkOf } from "../address/entry.ts";
-import { type Condition, formatTime, removeCondition, setCondition } from "../api/conditions.ts";
-import type { ReasonOf } from "../api/reasons.ts";
-import type { WafFeedStatus } from "../api/waf-feed.ts";
+import { type Condition, formatTime, removeCondition, setCondition } from "../kinds/conditions.ts";
+import type { ReasonOf } from "../kinds/reasons.ts";
+import type { WafFeedStatus } from "../kinds/waf-feed.ts";
 import type { DeclaredFeed, FeedGuards } from "../model/declared-feed.ts";
 import { counted } from "../model/sentence.ts";
-import { specialPurposeObjection } from "../plan/lists/special-purpose.ts";
-import type { StatusPort } from "../reconcile/ports.ts";
-import { writeStatus } from "../reconcile/status/write-status.ts";
+import { specialPurposeObjection } from "../decide/special-purpose.ts";
+import type { StatusPort } from "../run/ports.ts";
+import { writeStatus } from "../run/status/write-status.ts";
 import type { FeedContent } from "./content.ts";
 import { acceptAnnotation, type FeedState, type HeldContent, staleAtMs, withoutEnded } from "./feed-state.ts";
 import type { HoldReason } from "./guards.ts";

@@ -5,7 +5,7 @@ import type { AddressFamily } from "../address/network.ts";
 import { narrowestContainers } from "../address/ranges.ts";
 import type { FeedFormat, FeedGuards } from "../model/declared-feed.ts";
 import { counted, inThousands } from "../model/sentence.ts";
-import { specialPurposeObjection } from "../plan/lists/special-purpose.ts";
+import { specialPurposeObjection } from "../decide/special-purpose.ts";
 import type { FeedContent, FeedCounts, FeedReading, TextFacts } from "./content.ts";
 
 /** As for lists: a percentage of only a few entries is not meaningful. */

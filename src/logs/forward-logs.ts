@@ -6,12 +6,12 @@
 // therefore forwards entries again and never misses one. Without a crash, each entry is forwarded once.
 import { upwardBackOffDelayMs } from "../async/back-off.ts";
 import { monotonicTimeOf, wallTimeOf } from "../async/clock.ts";
-import { requestedAtAnnotation } from "../api/kinds.ts";
+import { requestedAtAnnotation } from "../kinds/kinds.ts";
 import type { ReadingReport } from "../model/auto-block.ts";
 import type { Gathered } from "../model/gathered.ts";
 import type { ObjectName } from "../model/resource.ts";
-import { admitInstance, attemptOf } from "../plan/access/admit-instance.ts";
-import type { Admission } from "../plan/access/admit-instance.ts";
+import { admitInstance, attemptOf } from "../decide/admit-instance.ts";
+import type { Admission } from "../decide/admit-instance.ts";
 import type { ForwardLogsPorts, ForwardMemory } from "./forward-ports.ts";
 import type { ForwardResult } from "./forward-run.ts";
 import { ForwardRun } from "./forward-run.ts";

@@ -10,7 +10,7 @@ import type { LogEntry } from "../model/log-entry.ts";
 import type { ObjectName, ResourceMeta } from "../model/resource.ts";
 import { hourMs } from "../model/time-text.ts";
 import type { WafFault } from "../model/waf-result.ts";
-import type { SourcePort, StatusPort } from "../reconcile/ports.ts";
+import type { SourcePort, StatusPort } from "../run/ports.ts";
 import type { LogCursor } from "./cursor.ts";
 import type { LogRecord } from "./log-records.ts";
 import type { LogPort } from "./read-logs.ts";

@@ -1,7 +1,7 @@
 // What the status and the events of an instance say about its logs.
-import { type Condition, findCondition, formatTime, removeCondition, setCondition } from "../api/conditions.ts";
-import { formatDuration } from "../api/durations.ts";
-import type { ReasonOf } from "../api/reasons.ts";
+import { type Condition, findCondition, formatTime, removeCondition, setCondition } from "../kinds/conditions.ts";
+import { formatDuration } from "../kinds/durations.ts";
+import type { ReasonOf } from "../kinds/reasons.ts";
 import type { ResourceMeta } from "../model/resource.ts";
 import { inThousands } from "../model/sentence.ts";
 import { dayMs, formatDay } from "../model/time-text.ts";

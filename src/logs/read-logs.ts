@@ -5,7 +5,7 @@ import type { Clock } from "../async/clock.ts";
 import type { LogEntry, LogPage } from "../model/log-entry.ts";
 import { formatDay } from "../model/time-text.ts";
 import type { WafFault, WafResult } from "../model/waf-result.ts";
-import type { CallOptions } from "../reconcile/ports.ts";
+import type { CallOptions } from "../run/ports.ts";
 import type { DayRange, LogCursor } from "./cursor.ts";
 import { type DaySummary, LogDayReading, type ReadingDefect } from "./day-reading.ts";
 import { createRowIdentity, type IdentitySeed } from "./row-tally.ts";

@@ -1,5 +1,5 @@
 // What users declare, in neutral terms: defaults filled in, durations in milliseconds, independent of Kubernetes.
-// src/api creates these objects from the custom resources; src/plan makes decisions based on them.
+// src/kinds creates these objects from the custom resources; src/decide makes decisions based on them.
 import type { ObjectName, ResourceMeta } from "./resource.ts";
 
 export type ListName = "blocklist" | "allowlist";
@@ -138,7 +138,7 @@ export interface DeclaredRule {
   readonly description?: string;
   /**
    * Set if each entry ends by itself, and yields to everything that allows or protects one of its addresses: these networks, and what
-   * src/plan/lists/yielding.ts names.
+   * src/decide/yielding.ts names.
    */
   readonly yieldsTo?: readonly string[];
   /** Its entries are only reported. */

@@ -1,7 +1,7 @@
 // Handles the paths of the page. Only searches and blocked requests call a WAF, one at a time; all other pages show the reported
 // state.
 import packageJson from "../../package.json" with { type: "json" };
-import type { InstanceSummary, Summary } from "../api/summary.ts";
+import type { InstanceSummary, Summary } from "../kinds/summary.ts";
 import type { Clock } from "../async/clock.ts";
 import { LruMap } from "../async/lru-map.ts";
 import { Turns } from "../async/turns.ts";

@@ -5,8 +5,8 @@ import { NetworkIndex } from "../address/ranges.ts";
 import { observeSpellings } from "../model/observe-spellings.ts";
 import type { Entry } from "../address/entry.ts";
 import { isOpaque, networkOf, parseDeclaredEntry } from "../address/entry.ts";
-import { compileInSlices } from "../plan/instance/desired.ts";
-import { specialPurposeObjection } from "../plan/lists/special-purpose.ts";
+import { compileInSlices } from "../decide/desired.ts";
+import { specialPurposeObjection } from "../decide/special-purpose.ts";
 import type { InstanceSight } from "../cli/targets/target.ts";
 
 /**

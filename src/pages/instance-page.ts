@@ -1,5 +1,5 @@
 // The pages of one WAF: its state, removals on hold, its rules and other objects, and its history.
-import type { InstanceSummary, ObjectSummary, Summary } from "../api/summary.ts";
+import type { InstanceSummary, ObjectSummary, Summary } from "../kinds/summary.ts";
 import type { HistoryRow } from "../cli/history-command.ts";
 import { rowOf, valuesShownMax } from "../cli/history-command.ts";
 import type { AddressCover } from "../address/ranges.ts";

@@ -1,6 +1,6 @@
 // The overview page: totals, every WAF with its state and what it is waiting for, and the feeds. WAFs and feeds that need
 // attention come first.
-import type { FeedSummary, InstanceSummary, ObjectSummary, Summary } from "../api/summary.ts";
+import type { FeedSummary, InstanceSummary, ObjectSummary, Summary } from "../kinds/summary.ts";
 import { heldOf, objectsNotReady, pendingOf } from "../cli/summarize.ts";
 import { counted, inThousands, shortened } from "../model/sentence.ts";
 import { filterForm, framed, liveTitle } from "./frame.ts";

@@ -1,6 +1,6 @@
 // The parts that pages consist of: sections, tiles, warnings, marks, commands to copy, and tables. On narrow screens, the rows of wide tables
 // become cards.
-import type { InstanceSummary } from "../api/summary.ts";
+import type { InstanceSummary } from "../kinds/summary.ts";
 import { inThousands, shortened } from "../model/sentence.ts";
 import { dayMs, hourMs, minuteMs } from "../model/time-text.ts";
 import type { Markup } from "./html.ts";

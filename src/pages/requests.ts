@@ -12,7 +12,7 @@ import { dayMs, dayOf, formatDay, secondText } from "../model/time-text.ts";
 import type { OriginsRead, WafFault, WafResult } from "../model/waf-result.ts";
 import type { DayRange } from "../logs/cursor.ts";
 import { countLogs, type LogPort, type LogReaderPorts, readLogs } from "../logs/read-logs.ts";
-import type { CallOptions } from "../reconcile/ports.ts";
+import type { CallOptions } from "../run/ports.ts";
 import type { DeclaredLists, ListState } from "./client-lists.ts";
 import { addressesToBlock, listStates, networksIn } from "./client-lists.ts";
 import type { Period, Ranked, RequestSummary } from "./statistics.ts";

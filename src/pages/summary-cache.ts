@@ -1,6 +1,6 @@
 // Caches the last summary. It is read again only while users look at the page, and dropped soon afterwards to free the memory.
 import type { Clock } from "../async/clock.ts";
-import type { Summary } from "../api/summary.ts";
+import type { Summary } from "../kinds/summary.ts";
 import type { Seen } from "../cli/targets/target.ts";
 
 /** A summary that is younger than this is served without a new read. */

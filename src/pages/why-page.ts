@@ -1,5 +1,5 @@
 // The page that explains why an address is blocked or allowed, with the same lines as `wafsync why`.
-import type { InstanceSummary } from "../api/summary.ts";
+import type { InstanceSummary } from "../kinds/summary.ts";
 import { adviceLines, whyLines } from "../cli/print-why.ts";
 import type { WhyView } from "../cli/why-view.ts";
 import type { Entry } from "../address/entry.ts";

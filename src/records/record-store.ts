@@ -1,6 +1,6 @@
 // One place for every record: inventories, feeds, positions in logs, histories. A record is a text, which its owner in this folder
 // encodes; a store keeps it as a whole, with a revision as the precondition of the next save.
-import type { WafRecordSpec } from "../api/waf-record.ts";
+import type { WafRecordSpec } from "../kinds/waf-record.ts";
 import { nameKey, type ObjectName } from "../model/resource.ts";
 
 /** What a record is about. The name of each type is part of the names of files and objects. */

@@ -1,7 +1,7 @@
 // Gathers what a reconcile run of one instance needs. The objects come from the watches of the operator, from a fresh read, or from the
 // files of a folder. Operator and commands use this function for all of them, so that they cannot disagree.
-import { nearestName } from "../api/nearest-name.ts";
-import type { DeclaredByKind } from "../api/to-declared.ts";
+import { nearestName } from "../kinds/nearest-name.ts";
+import type { DeclaredByKind } from "../kinds/to-declared.ts";
 import { type DeclaredInstance, type DeclaredRule, type GuestKind, guestKinds } from "../model/declared.ts";
 import type { Gathered } from "../model/gathered.ts";
 import { nameKey, type ObjectName } from "../model/resource.ts";

@@ -3,7 +3,7 @@ import type { JudgedEntry } from "../../src/model/auto-block.ts";
 import type { GatheredRule } from "../../src/model/gathered.ts";
 import type { BlocksView } from "../../src/blocks/block-book.ts";
 import { withBlockRules } from "../../src/blocks/block-rules.ts";
-import { examineInSlices, explainAddress } from "../../src/plan/instance/explain.ts";
+import { examineInSlices, explainAddress } from "../../src/decide/explain.ts";
 import type { AutoBlockOverrides } from "../support/builders/declare-auto-block.ts";
 import { anAutoBlock } from "../support/builders/declare-auto-block.ts";
 import { aGrant, anInstance, anOrigin, aRule } from "../support/builders/declare.ts";
@@ -19,7 +19,7 @@ import {
   planOf,
 } from "../support/builders/gathered.ts";
 import { finished } from "../../src/model/finished.ts";
-import { compileDesired } from "../../src/plan/instance/desired.ts";
+import { compileDesired } from "../../src/decide/desired.ts";
 
 const hourMs = 3_600_000;
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import type { DeclaredCacheClear } from "../../src/model/declared.ts";
 import type { ResourceMeta } from "../../src/model/resource.ts";
-import type { ReconcileOutcome } from "../../src/reconcile/converge/finish.ts";
+import type { ReconcileOutcome } from "../../src/run/finish.ts";
 import { aCacheClear, addresses, blocking } from "../support/builders/declare.ts";
 import { anInventory } from "../support/builders/gathered.ts";
 import { ConvergeWorld } from "../support/worlds/converge-world.ts";

@@ -2,7 +2,7 @@ import { readdir } from "node:fs/promises";
 import { describe, expect, test } from "@jest/globals";
 import * as fc from "fast-check";
 import { stringify } from "yaml";
-import { parseResource } from "../../src/api/parse-resource.ts";
+import { parseResource } from "../../src/kinds/parse-resource.ts";
 import type { CommandRule } from "../../src/cli/command-rule.ts";
 import { commandRule, declaredRule, expiredRule, ruleDocument, ruleName } from "../../src/cli/command-rule.ts";
 import { changesOf } from "../../src/cli/targets/rule-changes.ts";

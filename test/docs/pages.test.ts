@@ -4,7 +4,7 @@ import { existsSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import { clusterTests, fastTests } from "../../scripts/checks.ts";
-import { conditionFacts, type ConditionType, type ReasonFact, reasonFacts } from "../../src/api/reasons.ts";
+import { conditionFacts, type ConditionType, type ReasonFact, reasonFacts } from "../../src/kinds/reasons.ts";
 import { resourceKinds } from "../../src/model/resource.ts";
 import { guardNames } from "../support/builders/guard-schemas.ts";
 import { documentsOf, faultsOf } from "../support/builders/yaml-texts.ts";
@@ -187,7 +187,7 @@ describe("Each published reason", () => {
 
   test("is given somewhere in the source", async () => {
     const files = await readSourceTree(root, "src");
-    const code = files.flatMap(({ path, code: text }) => (path === "src/api/reasons.ts" ? [] : text)).join("\n");
+    const code = files.flatMap(({ path, code: text }) => (path === "src/kinds/reasons.ts" ? [] : text)).join("\n");
     const unused = reasons.filter(([reason]) => !new RegExp(`["'\`]${reason}["'\`]`).test(code));
     expect(unused.map(([reason]) => reason)).toStrictEqual([]);
   });

@@ -4,7 +4,7 @@ import { gzipSync } from "node:zlib";
 import { readdir } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { expect, test } from "@jest/globals";
-import type { Condition } from "../../src/api/conditions.ts";
+import type { Condition } from "../../src/kinds/conditions.ts";
 import { publicBlocklist } from "../support/builders/public-blocklist.ts";
 import { readSharedList } from "../support/builders/shared-lists.ts";
 import { ScriptedServer } from "../support/fakes/scripted-server.ts";

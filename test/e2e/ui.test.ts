@@ -1,6 +1,6 @@
 // `wafsync ui` on a folder, as a process: its page and its JSON show the same as the commands, and it only reads.
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { summarySchema } from "../../src/api/summary.ts";
+import { summarySchema } from "../../src/kinds/summary.ts";
 import { waitFor } from "../support/builders/cluster-objects.ts";
 import { hostileRows } from "../support/builders/hostile-rows.ts";
 import { everythingPrinted, runWafsync } from "../support/processes/wafsync-process.ts";

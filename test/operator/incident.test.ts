@@ -6,7 +6,7 @@ import { addresses, configMap, rule } from "../support/builders/manifests.ts";
 import { waitFor } from "../support/builders/cluster-objects.ts";
 import type { FinishedProcess } from "../support/processes/wafsync-process.ts";
 import { runWafsync } from "../support/processes/wafsync-process.ts";
-import { summarySchema } from "../../src/api/summary.ts";
+import { summarySchema } from "../../src/kinds/summary.ts";
 import { dayMs } from "../../src/model/time-text.ts";
 import { anEntry } from "../support/worlds/forward-world.ts";
 import { describeOperator } from "../support/worlds/operator-suite.ts";

@@ -1,6 +1,6 @@
 // The overview page and the summary of 1,000 WAFs with 100,000 entries, whatever the names and messages of their objects are.
 import { describe, expect, test } from "@jest/globals";
-import { summarySchema } from "../../src/api/summary.ts";
+import { summarySchema } from "../../src/kinds/summary.ts";
 import { overviewPage, readChoice } from "../../src/pages/overview-page.ts";
 import { summarize } from "../../src/cli/summarize.ts";
 import type { Seen, SeenObject } from "../../src/cli/targets/target.ts";

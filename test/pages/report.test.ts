@@ -4,7 +4,7 @@ import { readFile, readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import { parse } from "yaml";
-import { parseResource } from "../../src/api/parse-resource.ts";
+import { parseResource } from "../../src/kinds/parse-resource.ts";
 import type { LogEntry } from "../../src/model/log-entry.ts";
 import type { Simulator } from "../../src/simulator/start-simulator.ts";
 import { attacks, hostileRows } from "../support/builders/hostile-rows.ts";

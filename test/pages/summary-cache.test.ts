@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import type { Summary } from "../../src/api/summary.ts";
+import type { Summary } from "../../src/kinds/summary.ts";
 import { SummaryCache } from "../../src/pages/summary-cache.ts";
 import type { Seen } from "../../src/cli/targets/target.ts";
 import { createVirtualClock } from "../support/fakes/virtual-clock.ts";

@@ -14,7 +14,7 @@ import { createInventoryRecords } from "../../src/records/inventory-records.ts";
 import { LogRecords, logTextLengthMax } from "../../src/logs/log-records.ts";
 import type { RecordStore } from "../../src/records/record-store.ts";
 import { SeenKeeper } from "../../src/app/seen-keeper.ts";
-import type { RunFacts } from "../../src/reconcile/facts.ts";
+import type { RunFacts } from "../../src/run/facts.ts";
 import { aFeed, aReading, someAddresses, textFacts } from "../support/builders/declare-feed.ts";
 import { addresses } from "../support/builders/declare.ts";
 import { MemoryRecords } from "./memory-records.ts";

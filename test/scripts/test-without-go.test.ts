@@ -37,7 +37,7 @@ describe("without Go", () => {
     { ci: "", code: 0, sum: `${checkCount} passed, 0 failed, 1 skipped` },
     { ci: "true", code: 1, sum: `${checkCount} passed, 1 failed` },
   ])("npm test with CI=$ci prints $sum, and exits with $code", async ({ ci, code, sum }) => {
-    const child = spawn(process.execPath, ["scripts/test.ts", "test/api/admission"], {
+    const child = spawn(process.execPath, ["scripts/test.ts", "test/kinds/admission"], {
       cwd: root,
       env: { HOME: folder, PATH: folder, WAFSYNC_CACHE: join(folder, "cache"), CI: ci, [bundleVariable]: "" },
     });

@@ -1,7 +1,7 @@
 // A change of rules by a command, its result, and how far the reported status of rules and instances shows it.
-import type { Condition } from "../../api/conditions.ts";
-import { findCondition } from "../../api/conditions.ts";
-import type { HeldGroup } from "../../api/waf-instance.ts";
+import type { Condition } from "../../kinds/conditions.ts";
+import { findCondition } from "../../kinds/conditions.ts";
+import type { HeldGroup } from "../../kinds/waf-instance.ts";
 import type { DeclaredRule, ListName } from "../../model/declared.ts";
 import { listOf } from "../../model/declared.ts";
 import type { Entry } from "../../address/entry.ts";

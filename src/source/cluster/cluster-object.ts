@@ -1,12 +1,12 @@
 // The objects that the desired state is read from: their resource types, the reduced form in which they are stored, and which
 // changes of them matter. A stored object shares its spec with its former version if the two are equal, so that a spec is
 // parsed only once although status and labels change.
-import type { CustomResource } from "../../api/custom-resource.ts";
-import { apiGroup, apiVersion, apiVersionName, instanceFinalizer, kinds } from "../../api/kinds.ts";
-import { parseMetadata } from "../../api/parse-metadata.ts";
-import { parseResource } from "../../api/parse-resource.ts";
-import type { ResourceFault } from "../../api/resource-fault.ts";
-import { type DeclaredByKind, toDeclared, toResourceMeta } from "../../api/to-declared.ts";
+import type { CustomResource } from "../../kinds/custom-resource.ts";
+import { apiGroup, apiVersion, apiVersionName, instanceFinalizer, kinds } from "../../kinds/kinds.ts";
+import { parseMetadata } from "../../kinds/parse-metadata.ts";
+import { parseResource } from "../../kinds/parse-resource.ts";
+import type { ResourceFault } from "../../kinds/resource-fault.ts";
+import { type DeclaredByKind, toDeclared, toResourceMeta } from "../../kinds/to-declared.ts";
 import { isRecord, type KubeObject, type KubeObjectMeta } from "../../kube/kube-object.ts";
 import type { ObjectChange } from "../../kube/store.ts";
 import type { ResourceType } from "../../kube/resource-path.ts";

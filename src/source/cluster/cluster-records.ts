@@ -1,6 +1,6 @@
 // What wafsync stores in the cluster: inventories, the finalizer of instances, status and events. Every write checks for
 // permission first, so that a process that has lost its Lease no longer writes. Events are fire-and-forget.
-import { apiGroup, instanceFinalizer } from "../../api/kinds.ts";
+import { apiGroup, instanceFinalizer } from "../../kinds/kinds.ts";
 import type { Clock } from "../../async/clock.ts";
 import type { ApiServer } from "../../kube/api-server.ts";
 import { type EventDropReason, type EventNote, EventRecorder } from "../../kube/event-recorder.ts";

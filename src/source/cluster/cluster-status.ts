@@ -1,8 +1,8 @@
 // Status and events of the custom resources in a cluster. `read` returns the status that was written last, even before the watch
 // shows it, so a reconcile run never builds on a status that it has itself replaced. A failed write is a result, not an
 // exception: it never fails a reconcile run.
-import { type Condition, withTransitionTimesOf } from "../../api/conditions.ts";
-import { apiVersion } from "../../api/kinds.ts";
+import { type Condition, withTransitionTimesOf } from "../../kinds/conditions.ts";
+import { apiVersion } from "../../kinds/kinds.ts";
 import type { ApiServer } from "../../kube/api-server.ts";
 import type { EventNote, EventRecorder } from "../../kube/event-recorder.ts";
 import { isRecord, type KubeObject } from "../../kube/kube-object.ts";

@@ -1,5 +1,5 @@
 // All watches and their stores: the kinds that users declare, namespaces for their labels, and the metadata of ConfigMaps. Reports for each kind whether its store may be incomplete.
-import { category } from "../../api/kinds.ts";
+import { category } from "../../kinds/kinds.ts";
 import type { Clock } from "../../async/clock.ts";
 import type { ApiServer } from "../../kube/api-server.ts";
 import type { KubeObject } from "../../kube/kube-object.ts";

@@ -1,6 +1,6 @@
 // Maps changes of objects to the affected instances: increases their versions and calls `onChange`, which triggers reconcile
 // runs. Changes in namespaces without access affect no instance. Reads nothing, so that watch handlers return immediately.
-import { requestedAtAnnotation } from "../../api/kinds.ts";
+import { requestedAtAnnotation } from "../../kinds/kinds.ts";
 import { LruMap } from "../../async/lru-map.ts";
 import type { KubeObject } from "../../kube/kube-object.ts";
 import type { ObjectChange } from "../../kube/store.ts";

@@ -2,7 +2,7 @@
 // CRD that is being deleted can unblock anyone. Objects of namespaces without access are excluded first, so that no Secret or ConfigMap is
 // read for them. Then reads what the instance and its rules refer to: the Secret with the API key, and the ConfigMaps with addresses. The
 // owner's ConfigMaps come first. A run waits only briefly for those of guests, and their grant limits the size of each text.
-import { apiGroup, apiVersionName, kinds } from "../../api/kinds.ts";
+import { apiGroup, apiVersionName, kinds } from "../../kinds/kinds.ts";
 import type { Clock } from "../../async/clock.ts";
 import { withDeadline } from "../../async/deadline.ts";
 import { TimeSlices } from "../../async/time-slices.ts";
@@ -21,7 +21,7 @@ import {
 } from "../../model/declared.ts";
 import type { AddressText, ConfirmedGathering, Gathered } from "../../model/gathered.ts";
 import { nameKey, type ObjectName, type ResourceKind } from "../../model/resource.ts";
-import { parseInSlices } from "../../plan/lists/rule-entries.ts";
+import { parseInSlices } from "../../decide/rule-entries.ts";
 import {
   type AttachedObjects,
   gather,

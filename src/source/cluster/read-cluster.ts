@@ -1,6 +1,6 @@
 // Reads the objects of an instance once, with the permissions of the user, for commands. Inaccessible objects are omitted and
 // listed, so the result shows what is missing.
-import { type Condition, findCondition } from "../../api/conditions.ts";
+import { type Condition, findCondition } from "../../kinds/conditions.ts";
 import type { Clock } from "../../async/clock.ts";
 import type { ApiFault, ApiResult } from "../../kube/api-result.ts";
 import type { ApiServer } from "../../kube/api-server.ts";

@@ -3,7 +3,7 @@
 //   Deployment   the annotation that its controller increases; scaling does not
 //   StatefulSet  `status.updateRevision`, a hash of the pod template; with a partition, each stage has a separate revision
 //   DaemonSet    the generation of its template, an annotation that the API server increases
-import { apiGroup } from "../../api/kinds.ts";
+import { apiGroup } from "../../kinds/kinds.ts";
 import { isRecord, type KubeObject } from "../../kube/kube-object.ts";
 import type { ResourceType } from "../../kube/resource-path.ts";
 import type { WorkloadRef } from "../../model/declared.ts";

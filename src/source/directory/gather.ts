@@ -1,6 +1,6 @@
 // Gathers the objects of one instance of a directory, and finds those that refer to an instance that the directory does not declare,
 // usually because of a typo. The same snapshot gives the same objects, so each list of addresses is parsed only once.
-import { nearestName } from "../../api/nearest-name.ts";
+import { nearestName } from "../../kinds/nearest-name.ts";
 import { type ApiKey, validateApiKey, type ValidatedApiKey } from "../../model/api-key.ts";
 import {
   type DeclaredInstance,

@@ -1,13 +1,13 @@
 // Reads one YAML document: the kinds of wafsync, the Secrets, ConfigMaps and Namespaces that they need, and lists of these.
 // All other Kubernetes objects are ignored. Strict, because a misspelled field would hide an API key or a list of addresses. Messages never
 // quote a value.
-import type { CustomResource } from "../../api/custom-resource.ts";
-import { nearestName } from "../../api/nearest-name.ts";
-import { type ParsedMetadata, parseMetadata } from "../../api/parse-metadata.ts";
-import { isOurs, parseResource } from "../../api/parse-resource.ts";
-import { nameOfValue, type ResourceFault, resourceFault, unknownFieldFault } from "../../api/resource-fault.ts";
-import { type DeclaredByKind, toDeclared } from "../../api/to-declared.ts";
-import { withoutNulls } from "../../api/without-nulls.ts";
+import type { CustomResource } from "../../kinds/custom-resource.ts";
+import { nearestName } from "../../kinds/nearest-name.ts";
+import { type ParsedMetadata, parseMetadata } from "../../kinds/parse-metadata.ts";
+import { isOurs, parseResource } from "../../kinds/parse-resource.ts";
+import { nameOfValue, type ResourceFault, resourceFault, unknownFieldFault } from "../../kinds/resource-fault.ts";
+import { type DeclaredByKind, toDeclared } from "../../kinds/to-declared.ts";
+import { withoutNulls } from "../../kinds/without-nulls.ts";
 import { ApiKey } from "../../model/api-key.ts";
 import { isRecord } from "../../model/record.ts";
 import { namespaceLengthMax, type ObjectName, type ResourceKind, resourceKinds } from "../../model/resource.ts";

@@ -1,6 +1,6 @@
 // One complete and immutable snapshot of a directory, with its faults. Pure: the files have been read before.
 import { createHash } from "node:crypto";
-import type { DeclaredByKind } from "../../api/to-declared.ts";
+import type { DeclaredByKind } from "../../kinds/to-declared.ts";
 import type { ApiKey } from "../../model/api-key.ts";
 import type { DeclaredInstance } from "../../model/declared.ts";
 import { nameKey, type ObjectName, type ResourceKind, resourceKinds, type ResourceMeta } from "../../model/resource.ts";

@@ -4,7 +4,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
 import { parse } from "yaml";
-import { parseResource } from "../../../src/api/parse-resource.ts";
+import { parseResource } from "../../../src/kinds/parse-resource.ts";
 import type { Answer } from "../../support/deploy/judge.ts";
 import { judge } from "../../support/deploy/judge.ts";
 import { describeWithTools } from "../../support/deploy/tools-suite.ts";

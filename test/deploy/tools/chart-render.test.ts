@@ -4,7 +4,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import type { Helm } from "../../support/deploy/chart.ts";
-import { customResourceDefinitionFiles as generatedDefinitions } from "../../../src/api/custom-resource-definition.ts";
+import { customResourceDefinitionFiles as generatedDefinitions } from "../../../src/kinds/custom-resource-definition.ts";
 import { chartFolder, createHelm, objectsIn, valueSets } from "../../support/deploy/chart.ts";
 import { describeWithTools } from "../../support/deploy/tools-suite.ts";
 

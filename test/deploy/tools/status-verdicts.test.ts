@@ -4,7 +4,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
 import { parse, parseAllDocuments } from "yaml";
-import { isPublished, type ReasonFact, reasonFacts } from "../../../src/api/reasons.ts";
+import { isPublished, type ReasonFact, reasonFacts } from "../../../src/kinds/reasons.ts";
 import type { Question } from "../../support/deploy/judge.ts";
 import { judge } from "../../support/deploy/judge.ts";
 import { statusCases } from "../../support/deploy/status-cases.ts";

@@ -2,7 +2,7 @@
 // read shows that the watches do not. This test changes CRDs, so it has its own control plane.
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { realClock } from "../../../src/async/clock.ts";
-import { instanceFinalizer } from "../../../src/api/kinds.ts";
+import { instanceFinalizer } from "../../../src/kinds/kinds.ts";
 import type { ApiServer } from "../../../src/kube/api-server.ts";
 import type { Gathered } from "../../../src/model/gathered.ts";
 import type { ObjectName, ResourceKind, ResourceRef } from "../../../src/model/resource.ts";

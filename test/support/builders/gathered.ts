@@ -9,11 +9,11 @@ import { writeOwners } from "../../../src/model/entry-owners.ts";
 import type { Gathered } from "../../../src/model/gathered.ts";
 import type { Inventory, OwnedOrigin } from "../../../src/model/inventory.ts";
 import { emptyInventory } from "../../../src/model/inventory.ts";
-import type { DesiredState } from "../../../src/plan/instance/desired.ts";
-import { compileDesired } from "../../../src/plan/instance/desired.ts";
+import type { DesiredState } from "../../../src/decide/desired.ts";
+import { compileDesired } from "../../../src/decide/desired.ts";
 import type { Observed } from "../../../src/model/observed.ts";
-import type { Plan } from "../../../src/plan/instance/plan.ts";
-import { planInstance } from "../../../src/plan/instance/plan.ts";
+import type { Plan } from "../../../src/decide/plan.ts";
+import { planInstance } from "../../../src/decide/plan.ts";
 import { anInstance } from "./declare.ts";
 
 export const testKey = "a-key-of-the-tests";

@@ -1,6 +1,6 @@
 // YAML of examples and of the documentation, read as wafsync reads it.
 import { parseAllDocuments } from "yaml";
-import { isOurs, parseResource } from "../../../src/api/parse-resource.ts";
+import { isOurs, parseResource } from "../../../src/kinds/parse-resource.ts";
 
 /** @throws what is wrong with the YAML itself */
 export function documentsOf(text: string): { readonly kind?: string }[] {

@@ -1,11 +1,11 @@
 // A status for every published reason, created by the operator's own code, and the health that Argo CD and Flux
 // must derive from it. The types make the tables complete: a new reason does not compile without an expected health.
-import type { Condition, NewCondition } from "../../../src/api/conditions.ts";
-import { setCondition } from "../../../src/api/conditions.ts";
-import type { AcceptedReason, ConditionType, ReasonFact, ReasonOf, SyncedReason } from "../../../src/api/reasons.ts";
-import { reasonFacts } from "../../../src/api/reasons.ts";
-import { accepted, conditionsOf } from "../../../src/reconcile/status/conditions.ts";
-import type { AcceptedFinding, SyncedFinding } from "../../../src/reconcile/status/conditions.ts";
+import type { Condition, NewCondition } from "../../../src/kinds/conditions.ts";
+import { setCondition } from "../../../src/kinds/conditions.ts";
+import type { AcceptedReason, ConditionType, ReasonFact, ReasonOf, SyncedReason } from "../../../src/kinds/reasons.ts";
+import { reasonFacts } from "../../../src/kinds/reasons.ts";
+import { accepted, conditionsOf } from "../../../src/run/status/conditions.ts";
+import type { AcceptedFinding, SyncedFinding } from "../../../src/run/status/conditions.ts";
 import type { ResourceKind } from "../../../src/model/resource.ts";
 import { afterFetch, type FeedState, initialFeedState } from "../../../src/feeds/feed-state.ts";
 import { feedStatus } from "../../../src/feeds/feed-status.ts";

@@ -6,7 +6,7 @@ import type { ListName, OriginType } from "../../../src/model/declared.ts";
 import { isOpaque, readObservedEntry } from "../../../src/address/entry.ts";
 import type { ApiKey } from "../../../src/model/api-key.ts";
 import type { OriginsRead, WafFault, WafResult, WriteAccepted } from "../../../src/model/waf-result.ts";
-import type { CallOptions, WafPort } from "../../../src/reconcile/ports.ts";
+import type { CallOptions, WafPort } from "../../../src/run/ports.ts";
 import { testKey } from "../builders/gathered.ts";
 import { crash } from "./crash.ts";
 

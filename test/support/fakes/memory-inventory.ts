@@ -3,7 +3,7 @@ import type { Inventory, LoadedInventory, SavedInventory } from "../../../src/mo
 import { emptyInventory } from "../../../src/model/inventory.ts";
 import type { ObjectName } from "../../../src/model/resource.ts";
 import { nameKey } from "../../../src/model/resource.ts";
-import type { InventoryPort } from "../../../src/reconcile/ports.ts";
+import type { InventoryPort } from "../../../src/run/ports.ts";
 import { crash } from "./crash.ts";
 
 interface Stored {

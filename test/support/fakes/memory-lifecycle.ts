@@ -1,7 +1,7 @@
 // Keeps instances in memory, as a finalizer does in a cluster.
 import type { ObjectName, ResourceMeta } from "../../../src/model/resource.ts";
 import { nameKey } from "../../../src/model/resource.ts";
-import type { LifecyclePort } from "../../../src/reconcile/ports.ts";
+import type { LifecyclePort } from "../../../src/run/ports.ts";
 
 export class MemoryLifecycle implements LifecyclePort {
   readonly #held = new Set<string>();

@@ -2,7 +2,7 @@
 import type { ConfirmedGathering, ConfirmOptions, Gathered } from "../../../src/model/gathered.ts";
 import type { ObjectName } from "../../../src/model/resource.ts";
 import { nameKey } from "../../../src/model/resource.ts";
-import type { SourcePort } from "../../../src/reconcile/ports.ts";
+import type { SourcePort } from "../../../src/run/ports.ts";
 
 export class ScriptedSource implements SourcePort {
   readonly #declared = new Map<string, Gathered>();

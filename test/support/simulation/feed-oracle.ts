@@ -1,5 +1,5 @@
 // Judges the response to a fetch of a feed as the documentation describes it. This is a separate implementation, without code from
-// src/plan, so that the same bug can't be in both.
+// src/decide, so that the same bug can't be in both.
 import type { FeedGuards } from "../../../src/model/declared-feed.ts";
 import { parseDeclaredEntry } from "../../../src/address/entry.ts";
 

@@ -9,7 +9,7 @@ import type { Gathered } from "../../../src/model/gathered.ts";
 import type { Inventory, OwnedEntry } from "../../../src/model/inventory.ts";
 import type { ObjectName } from "../../../src/model/resource.ts";
 import { nameKey } from "../../../src/model/resource.ts";
-import type { RunFacts } from "../../../src/reconcile/facts.ts";
+import type { RunFacts } from "../../../src/run/facts.ts";
 import type { Memory, Recorded } from "./oracle.ts";
 import {
   aggregates,

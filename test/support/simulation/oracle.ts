@@ -1,5 +1,5 @@
 // Determines which entries should be on the lists, according to the declared state and the documentation. This is a separate
-// implementation without code from src/plan, so that the same bug can't be in both.
+// implementation without code from src/decide, so that the same bug can't be in both.
 import type { ListName } from "../../../src/model/declared.ts";
 import type { EntryOwner } from "../../../src/model/entry-owners.ts";
 import type { Entry } from "../../../src/address/entry.ts";

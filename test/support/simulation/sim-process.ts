@@ -14,7 +14,7 @@ import { withAutoBlocks } from "../../../src/blocks/block-rules.ts";
 import { blockStatusFrom } from "../../../src/blocks/block-status.ts";
 import { FeedBook } from "../../../src/feeds/feed-book.ts";
 import { withFeeds } from "../../../src/feeds/feed-source.ts";
-import type { ReconcileObserver, ReconcilePorts, SourcePort, StatusPort } from "../../../src/reconcile/ports.ts";
+import type { ReconcileObserver, ReconcilePorts, SourcePort, StatusPort } from "../../../src/run/ports.ts";
 import type { Permission, WafClient } from "../../../src/waf/client.ts";
 import { createWafClient } from "../../../src/waf/client.ts";
 import type { HeldLane } from "../../../src/waf/lane-registry.ts";

@@ -7,7 +7,7 @@ import type { Inventory, LoadedInventory, SavedInventory } from "../../../src/mo
 import { emptyInventory } from "../../../src/model/inventory.ts";
 import type { ObjectName, ResourceMeta } from "../../../src/model/resource.ts";
 import { nameKey, resourceKey } from "../../../src/model/resource.ts";
-import type { ObjectEvent } from "../../../src/reconcile/ports.ts";
+import type { ObjectEvent } from "../../../src/run/ports.ts";
 import { seededRandom } from "../builders/seeded-random.ts";
 import { RecordedStatus } from "../fakes/recorded-status.ts";
 import { callMsMax, Ledger } from "./ledger.ts";

@@ -4,7 +4,7 @@ import { join, posix, relative, sep } from "node:path";
 import { transform } from "esbuild";
 
 export interface SourceFile {
-  /** From the root, with slashes: `src/plan/instance/plan.ts`. */
+  /** From the root, with slashes: `src/decide/plan.ts`. */
   readonly path: string;
   /** As written. */
   readonly text: string;

@@ -1,14 +1,14 @@
 // The rules for every status: it matches the schema, its reasons are published, observed generations are not in the
 // future, transition times change only with the status, kubectl, Flux and Argo CD agree, and its size is limited.
 import type { z } from "zod";
-import type { Condition } from "../../../src/api/conditions.ts";
-import { type ConditionFact, conditionFacts, isPublished } from "../../../src/api/reasons.ts";
-import { wafCacheClearDefinition } from "../../../src/api/waf-cache-clear.ts";
-import { wafAutoBlockDefinition } from "../../../src/api/waf-auto-block.ts";
-import { wafFeedDefinition } from "../../../src/api/waf-feed.ts";
-import { wafInstanceDefinition } from "../../../src/api/waf-instance.ts";
-import { wafIpRuleDefinition } from "../../../src/api/waf-ip-rule.ts";
-import { wafOriginDefinition } from "../../../src/api/waf-origin.ts";
+import type { Condition } from "../../../src/kinds/conditions.ts";
+import { type ConditionFact, conditionFacts, isPublished } from "../../../src/kinds/reasons.ts";
+import { wafCacheClearDefinition } from "../../../src/kinds/waf-cache-clear.ts";
+import { wafAutoBlockDefinition } from "../../../src/kinds/waf-auto-block.ts";
+import { wafFeedDefinition } from "../../../src/kinds/waf-feed.ts";
+import { wafInstanceDefinition } from "../../../src/kinds/waf-instance.ts";
+import { wafIpRuleDefinition } from "../../../src/kinds/waf-ip-rule.ts";
+import { wafOriginDefinition } from "../../../src/kinds/waf-origin.ts";
 import type { ResourceKind, ResourceMeta } from "../../../src/model/resource.ts";
 
 const bytesMax = 8 * 1024;

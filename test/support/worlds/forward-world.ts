@@ -7,7 +7,7 @@ import type { LogEntry, LogPage } from "../../../src/model/log-entry.ts";
 import type { WafFault, WafResult } from "../../../src/model/waf-result.ts";
 import { dayMs, parseDay } from "../../../src/model/time-text.ts";
 import type { PublishedJudgements } from "../../../src/blocks/judges.ts";
-import { formatTime } from "../../../src/api/conditions.ts";
+import { formatTime } from "../../../src/kinds/conditions.ts";
 import { forwardLogs } from "../../../src/logs/forward-logs.ts";
 import type { ForwardOutcome } from "../../../src/logs/forward-logs.ts";
 import type { ForwardLogsPorts, ForwardMemory } from "../../../src/logs/forward-ports.ts";

@@ -1,0 +1,151 @@
+// Resolves conflicts of the same canonical entry in Block and Allow. In this order:
+//
+// 1. a rule in the instance's own namespace takes precedence over a guest's;
+// 2. Block, if the blocklist shows the entry or the record has it, so that no Allow rule lifts an existing block;
+// 3. Allow, if the allowlist shows the entry or the record has it;
+// 4. the older rule, then the first by name.
+//
+// The others report the conflict. Within a namespace, a narrower network inside a wider one on the other list is not a conflict:
+// this is how exceptions are written. For other namespaces, see `protectOthers`.
+import { networksAround } from "../address/ranges.ts";
+import { type ListName, listNames } from "../model/declared.ts";
+import type { Entry } from "../address/entry.ts";
+import { ruleLabel } from "../model/rule-id.ts";
+import { type ListsNow, SentAs } from "./aggregation.ts";
+import type { CompiledRule } from "./compiled-rule.ts";
+import { describeRejected, faultsIn, placeOf } from "./compiled-rule.ts";
+import type { RejectedEntry } from "./rule-entries.ts";
+
+export interface SettledConflicts {
+  readonly rules: readonly CompiledRule[];
+  /** True if an entry is declared for both lists: then the result depends on which entries are managed. */
+  readonly hasConflicts: boolean;
+}
+
+interface Winner {
+  readonly rule: CompiledRule;
+  /** Why it takes precedence over a rule of the other list. */
+  readonly why: "Owner" | "Holder" | "First";
+}
+
+/** Removes the losing entries from their rules. `rules` and the result are ordered oldest first. */
+export function settleConflicts(rules: readonly CompiledRule[], now: ListsNow): SettledConflicts {
+  const actions = new Set(rules.map((rule) => rule.list));
+  if (actions.size < 2) return { rules, hasConflicts: false };
+  const disputed = onBothLists(rules);
+  const winners = new Map<Entry, Winner>();
+  const sent = new SentEntries(rules, now);
+  let hasConflicts = false;
+  for (const rule of disputed.size === 0 ? [] : rules) {
+    const first: Winner = { rule, why: "First" };
+    for (const entry of rule.entries) {
+      if (!disputed.has(entry)) continue;
+      const other = winners.get(entry);
+      if (other === undefined) winners.set(entry, first);
+      // The owner's rule represents both: a guest's rule would not count against another rule of the owner.
+      else if (rule.isOwners && !other.rule.isOwners && other.rule.list === rule.list) winners.set(entry, first);
+      if (other === undefined || other.rule.list === rule.list) continue;
+      hasConflicts = true;
+      if (rule.isOwners !== other.rule.isOwners) {
+        winners.set(entry, { rule: rule.isOwners ? rule : other.rule, why: "Owner" });
+        continue;
+      }
+      const holding = sent.holderOf(entry);
+      if (holding === undefined) continue;
+      winners.set(entry, { rule: holding === rule.list ? rule : other.rule, why: "Holder" });
+    }
+  }
+  if (!hasConflicts) return { rules, hasConflicts };
+  return { rules: rules.map((rule) => withoutLost(rule, winners)), hasConflicts };
+}
+
+/** The entries that are declared for both lists. */
+function onBothLists(rules: readonly CompiledRule[]): ReadonlySet<Entry> {
+  const allowed = new Set<Entry>();
+  for (const { list, entries } of rules) {
+    if (list === "allowlist") for (const entry of entries) allowed.add(entry);
+  }
+  const both = new Set<Entry>();
+  if (allowed.size === 0) return both;
+  for (const { list, entries } of rules) {
+    if (list !== "blocklist") continue;
+    const [fewer, others] = entries.size < allowed.size ? [entries, allowed] : [allowed, entries];
+    for (const entry of fewer) if (others.has(entry)) both.add(entry);
+  }
+  return both;
+}
+
+/** Finds the entries of rules on the lists, where they may be merged into wider networks. */
+class SentEntries {
+  readonly #now: ListsNow;
+  readonly #recorded: Readonly<Record<ListName, SentAs>> | undefined;
+  readonly #aggregated: readonly CompiledRule[];
+
+  constructor(rules: readonly CompiledRule[], now: ListsNow) {
+    const { managed } = now;
+    this.#now = now;
+    this.#recorded = managed && { blocklist: new SentAs(managed.blocklist), allowlist: new SentAs(managed.allowlist) };
+    this.#aggregated = rules.filter(({ widest }) => widest !== undefined);
+  }
+
+  /**
+   * The list that holds a declared entry. It does not matter whether the entry on the list is managed: the record may be lost, or a
+   * deleted rule may have retained the entry. A recorded entry need not be on the list: the read may be stale, or it was evicted.
+   */
+  holderOf(entry: Entry): ListName | undefined {
+    const recorded = this.#recorded;
+    if (recorded === undefined) return undefined;
+    return listNames.find((list) => this.#isShown(list, entry) || recorded[list].of(entry).length > 0);
+  }
+
+  #isShown(list: ListName, entry: Entry): boolean {
+    const shown = this.#now.shown?.[list];
+    if (shown === undefined || shown.has(entry)) return shown !== undefined;
+    const isMerged = this.#aggregated.some((rule) => rule.list === list && rule.entries.has(entry));
+    return isMerged && networksAround(entry).some((network) => shown.has(network));
+  }
+}
+
+function withoutLost(rule: CompiledRule, winners: ReadonlyMap<Entry, Winner>): CompiledRule {
+  const lost: RejectedEntry[] = [];
+  for (const entry of rule.entries) {
+    const winner = winners.get(entry);
+    if (winner === undefined || winner.rule.list === rule.list) continue;
+    lost.push({ entry, source: placeOf(rule, entry), message: lostTo(entry, winner, rule) });
+  }
+  return withoutEntries(rule, lost);
+}
+
+/** The rule without the losing entries, which it reports as rejected. */
+export function withoutEntries(rule: CompiledRule, lost: readonly RejectedEntry[]): CompiledRule {
+  if (lost.length === 0) return rule;
+  const gone = new Set<string>(lost.map(({ entry }) => entry));
+  const entries = new Set([...rule.entries].filter((entry) => !gone.has(entry)));
+  const reported = lost.map((one) => (isOfFeed(rule, one) ? ({ ...one, isOfFeed: true } as const) : one));
+  const rejected = [...rule.rejected, ...reported];
+  if (rule.verdict === "InvalidEntries") {
+    return { ...rule, entries, rejected, message: describeRejected(faultsIn(rejected)) };
+  }
+  const mine = faultsIn(reported);
+  if (rule.verdict !== "Accepted" || mine.length === 0) return { ...rule, entries, rejected };
+  return { ...rule, entries, rejected, verdict: "Conflict", message: describeRejected(mine) };
+}
+
+function isOfFeed({ parts }: CompiledRule, { source }: RejectedEntry): boolean {
+  return parts.some((part) => part.isOfFeed === true && part.source === source);
+}
+
+function lostTo(entry: Entry, { rule: winner, why }: Winner, loser: CompiledRule): string {
+  const mayName = loser.isOwners || winner.rule.meta.namespace === loser.rule.meta.namespace;
+  if (!mayName) {
+    const { action } = winner.rule;
+    return `A rule of another namespace with action ${action} also declares ${entry} and takes precedence: remove it from this rule, or ask the owner of the instance.`;
+  }
+  const isOlder = (winner.rule.meta.createdAtMs ?? 0) < (loser.rule.meta.createdAtMs ?? 0);
+  const name = `${ruleLabel(winner.id)} with action ${winner.rule.action}`;
+  const remedy = "remove it from one of the two rules.";
+  if (why === "Owner")
+    return `${entry} is also in ${name} of the instance's own namespace, which takes precedence: ${remedy}`;
+  if (why === "Holder") return `${name} already has ${entry} on the ${winner.list}: ${remedy}`;
+  return `${entry} is also in ${isOlder ? "the older " : ""}${name}${isOlder ? "" : ", whose name sorts first"}: ${remedy}`;
+}

@@ -1,0 +1,247 @@
+// The desired state of one instance: the entries of each list, the rules that declare each entry, and the result of each rule.
+//
+//   gathered rules ──▶ attached? ──▶ parsed ──▶ except ──▶ guards ──▶ expired? ──▶ conflicts ──▶ aggregate ──▶ lists
+//
+// An entry that is rejected at any of these steps is reported on its rule and affects nothing else.
+import type { DeclaredInstance, DeclaredOrigin, DeclaredRule, Guards, ListName } from "../model/declared.ts";
+import type { Entry } from "../address/entry.ts";
+import type { BrokenReference, Gathered } from "../model/gathered.ts";
+import type { Shown } from "../model/observed.ts";
+import { byAge } from "../model/resource.ts";
+import { finished } from "../model/finished.ts";
+import { ruleIdOf } from "../model/rule-id.ts";
+import { EntryQuota } from "./guest-limits.ts";
+import { protectOthers } from "./protect-others.ts";
+import { Aggregation } from "./aggregation.ts";
+import { settleConflicts } from "./conflicts.ts";
+import { asksToAdopt } from "./ownership.ts";
+import type { Broken, CompiledOrigin, CompiledRule } from "./compiled-rule.ts";
+import { type AdmittedRule, admitRule, type Drafting, draftRule, draftStandIn, isOwnersOf } from "./draft-rule.ts";
+import { compileOrigins } from "./desired-origins.ts";
+import type { EntryGuards } from "./guards.ts";
+import { compileGuards } from "./guards.ts";
+import type { Obstacle } from "./removal-guard.ts";
+import type { WantedEntries } from "./wanted-entries.ts";
+import { WantedLists } from "./wanted-entries.ts";
+import { BrokenObjects, type LastDeclared, type Memory, noMemory, remember } from "./remembered.ts";
+
+export interface DesiredState {
+  readonly instance: DeclaredInstance;
+  /** The union of the rules' entries, with the rules that need each of them: never an empty array. */
+  readonly lists: Readonly<Record<ListName, WantedEntries>>;
+  /** By host. */
+  readonly origins: ReadonlyMap<string, DeclaredOrigin>;
+  readonly rules: readonly CompiledRule[];
+  /** The former entries of feeds that have expired, by the ID of the rule and the source, with a space between them. */
+  readonly ended: ReadonlyMap<string, Pick<ReadonlyMap<Entry, number>, "has">>;
+  readonly compiledOrigins: readonly CompiledOrigin[];
+  /** Rules that stand in for objects that can't be read. */
+  readonly standIns: readonly CompiledRule[];
+  /** Origins that only the record says are declared, by host, each with what can't be read. */
+  readonly rememberedOrigins: ReadonlyMap<string, Broken>;
+  /** Rules that may seem to be deleted, and may only be unreadable. */
+  readonly unknownRules: ReadonlySet<string>;
+  /** Why an entry that no record assigns to a rule may be declared nevertheless. */
+  readonly unread: Memory["unread"];
+  /** Why nothing may be removed: the declared state could not be read again. */
+  readonly unconfirmed: Obstacle | undefined;
+  /** True if the result depends on which entries are managed. */
+  readonly dependsOnManaged: boolean;
+  /** How many removals a plan may have; undefined if the owner requested all of them. */
+  readonly removalGuards: Guards | undefined;
+  /** The errors of the instance itself. While there are any, nothing is written. */
+  readonly instanceFaults: readonly string[];
+  /** When the next rule expires. */
+  readonly nextExpiryMs: number | undefined;
+}
+
+/**
+ * Computes the desired state from the gathered objects. `nowMs` determines which rules have expired. `record` and `shown`
+ * determine which rule wins a conflict, and which entries yield: they matter only if the result `dependsOnManaged`.
+ */
+export function compileDesired(gathered: Gathered, nowMs: number, record?: LastDeclared, shown?: Shown): DesiredState {
+  return finished(compileInSlices(gathered, nowMs, record, shown));
+}
+
+/** The same in slices, because thousands of rules would block the event loop. */
+export function* compileInSlices(
+  gathered: Gathered,
+  nowMs: number,
+  record?: LastDeclared,
+  shown?: Shown,
+): Generator<undefined, DesiredState> {
+  const { instance } = gathered;
+  const { admitted, origins, memory, isBroken } = yield* rememberInSlices(gathered, nowMs, record);
+  // Each rule by itself.
+  const guards = guardsIn(gathered, origins.compiled);
+  const drafting = { gathered, guards, quota: new EntryQuota(), memory, record, shown };
+  const drafts = yield* draftsInSlices(admitted, drafting);
+  yield;
+  // All rules together.
+  const now = { managed: record?.entries, shown: shown?.lists };
+  const settled = settleConflicts(drafts, now);
+  yield;
+  const guestsAllow = settled.rules.some(({ isOwners, list }) => !isOwners && list === "allowlist");
+  const protectedRules = protectOthers(settled.rules, { home: instance.meta.namespace, ...now });
+  yield;
+  const { aggregation, wanted } = formerly(instance);
+  const all = aggregation.apply(protectedRules, now);
+  yield;
+  const lists = { blocklist: wanted.on("blocklist", all), allowlist: wanted.on("allowlist", all) };
+  yield;
+  return {
+    instance,
+    lists,
+    origins: origins.wanted,
+    rules: all.filter(({ isStandIn }) => isStandIn !== true),
+    standIns: all.filter(({ isStandIn }) => isStandIn === true),
+    ended: endedIn(gathered, nowMs),
+    compiledOrigins: origins.compiled,
+    rememberedOrigins: origins.remembered,
+    unknownRules: memory.unknown,
+    unread: memory.unread,
+    unconfirmed:
+      gathered.unconfirmed === undefined
+        ? undefined
+        : { kind: "Unconfirmed", reason: gathered.unconfirmed, hash: undefined },
+    dependsOnManaged:
+      settled.hasConflicts ||
+      guestsAllow ||
+      all.some(({ widest, rule }) => widest !== undefined && asksToAdopt(rule.meta)) ||
+      isBroken ||
+      all.some(({ rule, parts: some }) => rule.yieldsTo !== undefined && some.length > 0),
+    removalGuards: instance.guards,
+    instanceFaults: guards.faults,
+    nextExpiryMs: nextExpiry(all, nowMs),
+  };
+}
+
+/** What can be read, and what the record remembers of the rest. */
+function* rememberInSlices(gathered: Gathered, nowMs: number, record: LastDeclared | undefined) {
+  const oldestFirst = gathered.rules.toSorted((a, b) => byAge(a.rule.meta, b.rule.meta));
+  yield;
+  const admitted: AdmittedRule[] = [];
+  for (const given of oldestFirst) {
+    admitted.push(admitRule(given, gathered, nowMs));
+    yield;
+  }
+  const objects = new BrokenObjects(gathered, refusedIn(admitted), nowMs);
+  const origins = compileOrigins(gathered, objects, record?.origins);
+  const parts = admitted.flatMap(({ broken }) => broken);
+  const existing = existingRulesOf(gathered.rules.map(({ rule }) => rule));
+  const memory = record === undefined ? noMemory : remember(record, objects, parts, existing);
+  yield;
+  return { admitted, origins, memory, isBroken: parts.length > 0 || !objects.isEmpty || origins.isUnknown };
+}
+
+/** In a directory, a rule without access may be one whose namespace is mistyped. */
+function refusedIn(admitted: readonly AdmittedRule[]): readonly BrokenReference[] {
+  return admitted.flatMap(({ base: { rule }, refusal, isStranger }) =>
+    refusal !== undefined && isStranger
+      ? [{ declared: rule, problem: refusal.message, place: rule.meta.location }]
+      : [],
+  );
+}
+
+/**
+ * Evaluates each rule separately: first those that stand in for objects that can't be read, then the others, oldest first. Rules that
+ * yield come last, because they depend on the Allow entries of the others.
+ */
+function* draftsInSlices(admitted: readonly AdmittedRule[], drafting: Drafting): Generator<undefined, CompiledRule[]> {
+  const live = admitted.filter(({ base, read }) => read !== undefined && !base.expired);
+  const joined = new Set(live.map(({ base: { list, id } }) => `${list} ${id}`));
+  const drafts: CompiledRule[] = [];
+  for (const [key, remembered] of drafting.memory.rules) {
+    if (!joined.has(key)) drafts.push(draftStandIn(remembered, drafting));
+  }
+  yield;
+  const yields = ({ base }: AdmittedRule): boolean => base.rule.yieldsTo !== undefined;
+  for (const rule of admitted) {
+    if (yields(rule)) continue;
+    drafts.push(draftRule(rule, drafting, []));
+    yield;
+  }
+  return [...drafts, ...admitted.filter(yields).map((rule) => draftRule(rule, drafting, drafts))];
+}
+
+/** The guards on the entries of an instance. */
+export function guardsIn({ instance }: Gathered, origins: readonly CompiledOrigin[]): EntryGuards {
+  return compileGuards(
+    instance,
+    // Origins of guests are not protected: otherwise a guest's origin could remove a block.
+    origins
+      .filter(({ origin, verdict }) => verdict === "Accepted" && isOwnersOf(instance, origin))
+      .map(({ origin }) => origin),
+  );
+}
+
+/**
+ * The desired state of an instance that is being deleted: nothing. Its owner requested the deletion, so no guard applies. Entries
+ * of other writers stay, whatever the policy was.
+ */
+export function nothingDesired(instance: DeclaredInstance): DesiredState {
+  const { blocklist, allowlist, origins } = instance.policies;
+  const policies = { blocklist: withoutExclusive(blocklist), allowlist: withoutExclusive(allowlist), origins };
+  return {
+    instance: { ...instance, policies },
+    lists: { blocklist: new Map(), allowlist: new Map() },
+    origins: new Map(),
+    rules: [],
+    ended: new Map(),
+    compiledOrigins: [],
+    standIns: [],
+    rememberedOrigins: new Map(),
+    unknownRules: new Set(),
+    unread: noMemory.unread,
+    unconfirmed: undefined,
+    dependsOnManaged: false,
+    removalGuards: undefined,
+    instanceFaults: [],
+    nextExpiryMs: undefined,
+  };
+}
+
+function withoutExclusive(
+  policy: DeclaredInstance["policies"]["blocklist"],
+): DeclaredInstance["policies"]["blocklist"] {
+  return policy === "Exclusive" ? "Additive" : policy;
+}
+
+function endedIn({ rules }: Gathered, nowMs: number): DesiredState["ended"] {
+  const ended = new Map<string, Pick<ReadonlyMap<Entry, number>, "has">>();
+  for (const { rule, texts } of rules) {
+    for (const text of texts) {
+      if (text.state !== "Listed" || (text.ended ?? text.ending) === undefined) continue;
+      const hasEnded = (entry: Entry): boolean => (text.ending?.get(entry) ?? Number.POSITIVE_INFINITY) <= nowMs;
+      const has = (entry: Entry): boolean => text.ended?.has(entry) === true || hasEnded(entry);
+      ended.set(`${ruleIdOf(rule.meta)} ${text.source}`, { has });
+    }
+  }
+  return ended;
+}
+
+/** The IDs of the rules that exist and are not being deleted. */
+export function existingRulesOf(rules: readonly DeclaredRule[]): ReadonlySet<string> {
+  return new Set(rules.flatMap(({ meta }) => (meta.deleting ? [] : [ruleIdOf(meta)])));
+}
+
+// The lists of an instance are compiled repeatedly from nearly the same rules. A new status of the instance creates another
+// object with the same guards.
+const latest = new WeakMap<Guards, { readonly aggregation: Aggregation; readonly wanted: WantedLists }>();
+
+function formerly({ guards }: DeclaredInstance) {
+  const known = latest.get(guards) ?? { aggregation: new Aggregation(), wanted: new WantedLists() };
+  latest.set(guards, known);
+  return known;
+}
+
+function nextExpiry(rules: readonly CompiledRule[], nowMs: number): number | undefined {
+  let next: number | undefined;
+  for (const { expiresAtMs, isAttached, parts } of rules) {
+    for (const endMs of [expiresAtMs, ...parts.map(({ firstEndMs }) => firstEndMs)]) {
+      // A time in the past would requeue the instance forever; a rule that is not attached has nothing to expire.
+      if (endMs !== undefined && endMs > nowMs && isAttached) next = Math.min(next ?? endMs, endMs);
+    }
+  }
+  return next;
+}

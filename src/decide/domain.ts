@@ -1,0 +1,94 @@
+// Determines which WAF the key belongs to. wafsync writes only to the WAF of the first sync, unless the user sets
+// `expectedDomain` to a different one: if the keys of staging and production are swapped, the lists must not move. Each domain
+// has a separate record. A WAF whose domain changed keeps its record: it is recognized by its API key.
+import type { ApiKey } from "../model/api-key.ts";
+import type { DeclaredInstance } from "../model/declared.ts";
+import type { Inventory, Managed } from "../model/inventory.ts";
+import { countManaged, emptyInventory } from "../model/inventory.ts";
+import { counted } from "../model/sentence.ts";
+
+/** The maximum number of other domains in the record. */
+export const otherDomainsMax = 20;
+
+export type DomainDecision =
+  /** `inventory` is the record for this domain; `told` describes what happened to the former record. */
+  | { readonly state: "Known"; readonly inventory: Inventory; readonly told: string | undefined }
+  | { readonly state: "Changed"; readonly message: string };
+
+/** @param domain the domain that the API reports for `key` */
+export function decideDomain(
+  instance: DeclaredInstance,
+  inventory: Inventory,
+  domain: string,
+  key: ApiKey,
+): DomainDecision {
+  const expected = instance.expectedDomain;
+  if (expected !== undefined && !sameDomain(expected, domain)) {
+    return {
+      state: "Changed",
+      message: `The API key belongs to ${domain}, but spec.expectedDomain is ${expected}: put the key of ${expected} into the Secret, or set spec.expectedDomain: ${domain}. wafsync writes nothing until then.`,
+    };
+  }
+  const former = inventory.domain;
+  if (former === undefined || sameDomain(former, domain)) {
+    return { state: "Known", inventory: identified(inventory, former ?? domain, instance, key), told: undefined };
+  }
+  if (expected === undefined) {
+    return {
+      state: "Changed",
+      message: `The API key used to belong to ${former} and now belongs to ${domain}: restore the former key, or set spec.expectedDomain: ${domain} to continue with the new WAF. wafsync writes nothing until then.`,
+    };
+  }
+  if (inventory.waf?.keyMark === key.markFor(former)) {
+    const told = `The domain of the WAF changed from ${former} to ${domain}, and the API key is the same: wafsync continues to manage its ${described(inventory)}.`;
+    return { state: "Known", inventory: identified(inventory, domain, instance, key), told };
+  }
+  return switchDomain(inventory, { instance, former, domain, key });
+}
+
+/** The WAF is a different one: entries on the former WAF stay recorded under its domain. */
+function switchDomain(
+  inventory: Inventory,
+  {
+    instance,
+    former,
+    domain,
+    key,
+  }: { readonly instance: DeclaredInstance; readonly former: string; readonly domain: string; readonly key: ApiKey },
+): DomainDecision {
+  const others = new Map(inventory.otherDomains);
+  const found: Managed = others.get(domain.toLowerCase()) ?? emptyInventory;
+  others.delete(domain.toLowerCase());
+  if (countManaged(inventory) > 0) {
+    others.set(former.toLowerCase(), { entries: inventory.entries, origins: inventory.origins });
+  }
+  if (others.size > otherDomainsMax) {
+    const message = `The record of this instance already contains the entries of ${otherDomainsMax} other domains: declare another WafInstance for ${domain}. wafsync writes nothing until then.`;
+    return { state: "Changed", message };
+  }
+  const { handledTriggers, rollouts, approvals, allowed, continued } = inventory;
+  const { entries, origins } = found;
+  const next = { ...emptyInventory, handledTriggers, rollouts, approvals, allowed, continued, entries, origins };
+  const told = `The instance now manages the WAF of ${domain}, with a record of ${described(found)}. The ${described(inventory)} on the WAF of ${former} stay there, and wafsync keeps their record in case the instance returns to ${former}.`;
+  return {
+    state: "Known",
+    inventory: identified({ ...next, otherDomains: others }, domain, instance, key),
+    told,
+  };
+}
+
+/** The same object if nothing changes. */
+function identified(inventory: Inventory, domain: string, { baseUrl }: DeclaredInstance, key: ApiKey): Inventory {
+  const keyMark = key.markFor(domain);
+  const { waf } = inventory;
+  const isSame = inventory.domain === domain && waf?.keyMark === keyMark && waf.baseUrl === baseUrl;
+  return isSame ? inventory : { ...inventory, domain, waf: { baseUrl, keyMark } };
+}
+
+function described(managed: Managed): string {
+  return counted(countManaged(managed), "managed entry or origin", "managed entries and origins");
+}
+
+function sameDomain(a: string, b: string): boolean {
+  return a.toLowerCase() === b.toLowerCase();
+}

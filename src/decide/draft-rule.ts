@@ -1,0 +1,283 @@
+// Evaluates a single rule: whether it is attached, its entries, and the rejected ones. Conflicts with other rules are resolved later.
+import type { DeclaredInstance, DeclaredRule, Grant, ListName, PrefixLengths } from "../model/declared.ts";
+import { emptyRule, listOf } from "../model/declared.ts";
+import type { Entry } from "../address/entry.ts";
+import type { Gathered, GatheredRule } from "../model/gathered.ts";
+import type { Shown } from "../model/observed.ts";
+import { nameOfKey, type ResourceMeta } from "../model/resource.ts";
+import { asSentence } from "../model/sentence.ts";
+import { ownerOfRule, ruleIdOf, ruleLabel } from "../model/rule-id.ts";
+import { decideAttachment } from "../model/attachment.ts";
+import { type EntryQuota, limitedRule, ungrantedIn, ungrantedPart } from "./guest-limits.ts";
+import type { Broken, CompiledRule, RuleVerdict } from "./compiled-rule.ts";
+import { describeEmpty, describeRejected, faultsIn, placeOf } from "./compiled-rule.ts";
+import type { EntryGuards } from "./guards.ts";
+import { guardEntries } from "./guards.ts";
+import type { RejectedEntry, RuleEntries, RulePart } from "./rule-entries.ts";
+import { readRuleEntries } from "./rule-entries.ts";
+import { withoutYielded } from "./yielding.ts";
+import { expiryOf } from "./expiry.ts";
+import { type BrokenPart, type LastDeclared, type Memory, type RememberedRule, standInMeta } from "./remembered.ts";
+
+/** A rule can have 64 sources, and several conditions repeat the message. */
+const problemsShownMax = 8;
+
+/** A rule before its entries are judged: whether it is attached, and what it declares. */
+export interface AdmittedRule {
+  readonly given: GatheredRule;
+  /** Its namespace has no access, or its labels are unknown. */
+  readonly isStranger: boolean;
+  /** With the limits of its grant. */
+  readonly base: Omit<CompiledRule, "verdict" | "message">;
+  /** Undefined if it is of the owner. */
+  readonly grant: Grant | undefined;
+  /** Why it is ignored; undefined if it is attached. */
+  readonly refusal: Pick<CompiledRule, "verdict" | "message"> | undefined;
+  /** Its entries; undefined if it is ignored. */
+  readonly read: RuleEntries | undefined;
+  /** What of it can't be read. */
+  readonly broken: readonly BrokenPart[];
+}
+
+export function admitRule(given: GatheredRule, { instance, namespaceLabels }: Gathered, nowMs: number): AdmittedRule {
+  const { meta } = given.rule;
+  const attachment = decideAttachment(instance, meta.kind, meta.namespace, namespaceLabels.get(meta.namespace));
+  const grant = attachment.state === "Allowed" ? attachment.grant : undefined;
+  const rule = grant === undefined ? given.rule : limitedRule(given.rule, grant);
+  const base = withoutEntries(rule, instance, nowMs);
+  const isStranger = attachment.state === "NotAllowed" || attachment.state === "Unknown";
+  const refused = (message: string, broken: readonly BrokenPart[] = []): AdmittedRule => ({
+    given,
+    isStranger,
+    base: { ...base, isAttached: false, expired: false },
+    grant,
+    refusal: { verdict: "NotAllowed", message },
+    read: undefined,
+    broken,
+  });
+  if (attachment.state !== "Allowed") {
+    const { id, list, expired } = base;
+    const isUnknown = attachment.state === "Unknown" && !expired;
+    const broken = isUnknown ? [unlabelled(id, list, attachment.message)] : [];
+    return refused(attachment.message, broken);
+  }
+  const ungranted = grant === undefined ? undefined : ungrantedIn(instance, rule, grant);
+  if (ungranted !== undefined) return refused(ungranted);
+  const read = readRuleEntries(given, nowMs);
+  return { given, isStranger, base, grant, refusal: undefined, read, broken: base.expired ? [] : brokenIn(base, read) };
+}
+
+export interface Drafting {
+  readonly gathered: Gathered;
+  readonly guards: EntryGuards;
+  readonly quota: EntryQuota;
+  readonly memory: Memory;
+  readonly record?: LastDeclared | undefined;
+  readonly shown?: Shown | undefined;
+}
+
+/**
+ * Adds its usage of the namespace's quota to `quota`. @param before the results for the rules that do not yield, if this one yields
+ */
+export function draftRule(
+  { given, base, grant, refusal, read }: AdmittedRule,
+  drafting: Drafting,
+  before: readonly CompiledRule[],
+): CompiledRule {
+  if (refusal !== undefined || read === undefined) return { ...base, ...(refusal ?? accepted) };
+  const { gathered, guards, quota, memory, record, shown } = drafting;
+  const { id, list, rule, expired } = base;
+  const remembered = expired ? undefined : memory.rules.get(`${list} ${id}`);
+  const guarded = guardEntries(guards, list, read.entries, {
+    except: rule.except,
+    fromFeeds: feedsOf(given),
+    grant,
+  });
+  if (expired) return { ...base, ...accepted, parts: read.parts, ...derivation(rule, read), cutFrom: guarded.cutFrom };
+  const basis = { allowing: before, record, shown };
+  const left = rule.yieldsTo === undefined ? guarded.entries : withoutYielded(rule, guarded.entries, basis);
+  const wanted = rule.suggests ? new Set<Entry>() : left;
+  const kept = remembered && recall(remembered, rule, wanted, grant, drafting);
+  const parts = kept === undefined ? read.parts : [...read.parts, ...kept.parts];
+  const cutFrom = kept === undefined ? guarded.cutFrom : new Map([...kept.cutFrom, ...guarded.cutFrom]);
+  const sourceOf = (entry: Entry): string => placeOf({ parts, cutFrom }, entry);
+  const fitting =
+    grant === undefined
+      ? { entries: wanted, rejected: [] }
+      : quota.take(rule.meta.namespace, list, wanted, grant, sourceOf);
+  const partial = grant === undefined ? undefined : ungrantedPart(gathered.instance, given.rule, grant);
+  return {
+    ...base,
+    ...verdictOf(given, read, { guarded: guarded.rejected, tooMany: fitting.rejected, partial }),
+    parts,
+    entries: kept === undefined ? fitting.entries : new Set([...kept.remembered.keys(), ...fitting.entries]),
+    ...(rule.suggests && { suggested: left }),
+    rejected: [...read.invalid, ...guarded.rejected, ...fitting.rejected],
+    cutFrom,
+    ...derivation(rule, read, widestMerged(guards, list, grant)),
+    ...(kept && { remembered: kept.remembered, lines: kept.lines }),
+  };
+}
+
+/** The rule that stands in for an object that can't be read: it declares what the record says that the object last declared. */
+export function draftStandIn(remembered: RememberedRule, drafting: Drafting): CompiledRule {
+  const { instance, namespaceLabels } = drafting.gathered;
+  const { id, list, retains, expiresAtMs } = remembered;
+  const { kind, name: key } = ownerOfRule(id, undefined);
+  const { namespace, name } = nameOfKey(key);
+  const rule: DeclaredRule = {
+    meta: { ...standInMeta, kind, namespace, name },
+    instance: instance.meta,
+    action: list === "blocklist" ? "Block" : "Allow",
+    ...emptyRule,
+    expiresAtMs,
+    deletionPolicy: retains ? "Retain" : "Delete",
+  };
+  const attachment = decideAttachment(instance, rule.meta.kind, namespace, namespaceLabels.get(namespace));
+  const grant = attachment.state === "Allowed" ? attachment.grant : undefined;
+  const { parts, remembered: kept, lines, cutFrom } = recall(remembered, rule, new Set(), grant, drafting);
+  const base = { ...withoutEntries(rule, instance, 0), ...accepted, parts, lines, cutFrom };
+  return { ...base, entries: new Set(kept.keys()), remembered: kept, isStandIn: true };
+}
+
+/**
+ * The remembered entries that the guards and the grant still accept, apart from those that the rule declares anyway. The width of a
+ * merged network is not judged again: it has exactly the addresses of narrower entries.
+ */
+function recall(
+  { list, parts: recorded, lines }: RememberedRule,
+  { meta, except }: DeclaredRule,
+  declared: ReadonlySet<Entry>,
+  grant: Grant | undefined,
+  { guards, quota }: Pick<Drafting, "guards" | "quota">,
+): Pick<CompiledRule, "parts" | "remembered" | "lines" | "cutFrom"> {
+  const broken = new Map<Entry, Broken>();
+  const parts = [...recorded].map(([source, entries]): RulePart => {
+    for (const [entry, one] of entries) broken.set(entry, one);
+    const place = `the record${source === undefined ? "" : ` of ${source}`}`;
+    return { source, entries: new Map([...entries.keys()].map((entry) => [entry, place])) };
+  });
+  const inOrder = [...broken.keys()].toSorted();
+  const places = new Map(inOrder.map((entry) => [entry, ""]));
+  const { entries, cutFrom } = guardEntries(guards, list, places, { except, grant, merged: lines });
+  const left = new Set([...entries].filter((entry) => !declared.has(entry)));
+  const fitting = grant === undefined ? left : quota.take(meta.namespace, list, left, grant, () => "").entries;
+  const remembered = new Map(
+    [...fitting].flatMap((entry) => {
+      const one = broken.get(cutFrom.get(entry) ?? entry);
+      return one === undefined ? [] : [[entry, one] as const];
+    }),
+  );
+  return { parts, remembered, lines: new Map([...lines].filter(([entry]) => remembered.has(entry))), cutFrom };
+}
+
+function withoutEntries(
+  rule: DeclaredRule,
+  instance: DeclaredInstance,
+  nowMs: number,
+): Omit<CompiledRule, "verdict" | "message"> {
+  const expiresAtMs = expiryOf(rule);
+  return {
+    rule,
+    id: ruleIdOf(rule.meta),
+    list: listOf(rule),
+    isOwners: isOwnersOf(instance, rule),
+    isAttached: true,
+    parts: [],
+    rejected: [],
+    ...notDerived,
+    expired: rule.meta.deleting || (expiresAtMs !== undefined && expiresAtMs <= nowMs),
+    entries: new Set(),
+    expiresAtMs,
+  };
+}
+
+function derivation(
+  { aggregate, except }: DeclaredRule,
+  { entries }: RuleEntries,
+  widest?: PrefixLengths,
+): Pick<CompiledRule, "declared" | "widest"> {
+  const declared = aggregate || except.length > 0 ? entries.size : undefined;
+  return { declared, widest: aggregate ? widest : undefined };
+}
+
+/** No merged network is wider than one that the rule could declare itself. */
+function widestMerged({ declared }: EntryGuards, list: ListName, grant: Grant | undefined): PrefixLengths {
+  const { ipv4, ipv6 } = list === "blocklist" ? declared.minPrefixLength : declared.allowMinPrefixLength;
+  const { minPrefixLength = { ipv4: 0, ipv6: 0 } } = grant ?? {};
+  return { ipv4: Math.max(ipv4, minPrefixLength.ipv4), ipv6: Math.max(ipv6, minPrefixLength.ipv6) };
+}
+
+/** The entries of a rule without `except` and `aggregate` belong on its list as they are written, and those of most can be read. */
+const notDerived = {
+  declared: undefined,
+  cutFrom: new Map<Entry, Entry>(),
+  widest: undefined,
+  lines: new Map<Entry, number>(),
+  remembered: new Map<Entry, Broken>(),
+} as const;
+
+function feedsOf({ texts }: GatheredRule): ReadonlySet<string> {
+  return new Set(texts.flatMap(({ state, source }) => (state === "Listed" ? [source] : [])));
+}
+
+const accepted = { verdict: "Accepted", message: "" } as const;
+
+/** Whether the object is in the instance's own namespace. */
+export function isOwnersOf(instance: DeclaredInstance, { meta }: { readonly meta: ResourceMeta }): boolean {
+  return meta.namespace === instance.meta.namespace;
+}
+
+/** The unreadable parts of the rule: each missing source, and the first invalid line. */
+function brokenIn(
+  { id: rule, list }: Pick<CompiledRule, "id" | "list">,
+  { missing, invalid }: Pick<RuleEntries, "missing" | "invalid">,
+): BrokenPart[] {
+  const parts = missing.map(({ source, problem }): BrokenPart => ({
+    list,
+    rule,
+    source,
+    reason: asSentence(`${ruleLabel(rule)}: ${problem}`),
+    letGo: rule.startsWith("WafAutoBlock ")
+      ? "delete the WafAutoBlock"
+      : `remove ${source} from spec.addressesFrom of the rule, or delete the rule`,
+  }));
+  const first = invalid[0];
+  if (first === undefined) return parts;
+  const more = invalid.length === 1 ? "" : ` (and ${invalid.length - 1} more)`;
+  const reason = `${ruleLabel(rule)} has an invalid entry, ${first.source}${more}.`;
+  return [...parts, { list, rule, source: undefined, reason, letGo: "correct or remove it" }];
+}
+
+/** A rule of a namespace whose labels could not be read. */
+function unlabelled(rule: string, list: ListName, message: string): BrokenPart {
+  const reason = `${ruleLabel(rule)}: ${message}`;
+  return { list, rule, source: undefined, reason, letGo: "delete the rule" };
+}
+
+interface Refused {
+  readonly guarded: readonly RejectedEntry[];
+  readonly tooMany: readonly RejectedEntry[];
+  /** Describes a part that was not granted, although the rest of the rule applies. */
+  readonly partial: string | undefined;
+}
+
+function verdictOf(
+  gathered: GatheredRule,
+  { entries, missing, invalid }: RuleEntries,
+  { guarded, tooMany, partial }: Refused,
+): { readonly verdict: RuleVerdict; readonly message: string } {
+  if (missing.length > 0) {
+    const problems = [...new Set(missing.map(({ problem }) => problem))];
+    const more = problems.length > problemsShownMax ? [`${problems.length - problemsShownMax} more are missing.`] : [];
+    return { verdict: "SourceMissing", message: [...problems.slice(0, problemsShownMax), ...more].join(" ") };
+  }
+  const faulty = faultsIn(guarded);
+  const rejected = [...invalid, ...faulty, ...tooMany];
+  if (rejected.length > 0) return { verdict: "InvalidEntries", message: describeRejected(rejected) };
+  if (partial !== undefined) return { verdict: "NotAllowed", message: partial };
+  // A feed may be empty at times, for example with CrowdSec. Its own guards check that.
+  if (entries.size === 0 && gathered.texts.every(({ state }) => state !== "Listed"))
+    return { verdict: "InvalidEntries", message: describeEmpty(gathered) };
+  return accepted;
+}

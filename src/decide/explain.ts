@@ -1,0 +1,174 @@
+// Explains why an address is blocked, allowed, or neither: all entries of both lists that cover it, and all rules that declare it.
+import { AddressCover } from "../address/ranges.ts";
+import type { DeclaredRule, ListName } from "../model/declared.ts";
+import { listNames } from "../model/declared.ts";
+import { readOwners } from "../model/entry-owners.ts";
+import type { EntryOwner } from "../model/entry-owners.ts";
+import type { Entry } from "../address/entry.ts";
+import { prefixLengthOf } from "../address/entry.ts";
+import type { Gathered } from "../model/gathered.ts";
+import type { Inventory, Manner } from "../model/inventory.ts";
+import { observeSpellings } from "../model/observe-spellings.ts";
+import type { ObservedEntries } from "../model/observed.ts";
+import { ruleIdOf } from "../model/rule-id.ts";
+import { type CompiledRule, endOf, evidenceOf } from "./compiled-rule.ts";
+import { readRuleEntries } from "./rule-entries.ts";
+import type { DesiredState } from "./desired.ts";
+import { compileInSlices } from "./desired.ts";
+
+export interface ExaminedInput {
+  readonly gathered: Gathered;
+  /** The lists of the WAF; undefined if they could not be read. */
+  readonly live: Readonly<Record<ListName, readonly string[]>> | undefined;
+  /** Undefined if it could not be read. */
+  readonly inventory: Pick<Inventory, "entries" | "origins" | "allowed" | "refusals"> | undefined;
+  readonly nowMs: number;
+}
+
+/** What a run would start from: all addresses are looked up in it. */
+export interface Examined extends Pick<ExaminedInput, "gathered" | "inventory"> {
+  readonly desired: DesiredState;
+  /** Undefined if the lists could not be read. */
+  readonly lists: Readonly<Record<ListName, ObservedEntries>> | undefined;
+}
+
+/** A rule that declares an entry that covers the address. */
+export interface Wanting {
+  readonly rule: DeclaredRule;
+  /** The positions in the rule: `spec.addresses[3]`, or a line of a ConfigMap. */
+  readonly sources: readonly string[];
+  /** Why a source lists the entry. */
+  readonly evidence: string | undefined;
+  readonly expiresAtMs: number | undefined;
+}
+
+/** An entry that covers the address, on a list or declared for it. */
+export interface Covering {
+  readonly list: ListName;
+  readonly entry: Entry;
+  /** Undefined if the list could not be read. */
+  readonly isLive: boolean | undefined;
+  /** As the list shows it. */
+  readonly spellings: readonly string[];
+  /** Undefined if unknown. A declared entry that is not on the list is not managed yet. */
+  readonly isManaged: boolean | undefined;
+  readonly manner: Manner | undefined;
+  readonly sinceMs: number | undefined;
+  /** Empty if no rule declares it. */
+  readonly wantedBy: readonly Wanting[];
+  /** How many declared entries a merged network stands for. */
+  readonly lines: number | undefined;
+  /** The last owners, if no rule declares it. */
+  readonly formerOwners: readonly EntryOwner[];
+  /** The API's error if it refused to add it; otherwise undefined. */
+  readonly refusal: string | undefined;
+}
+
+/** A rule that declares the address without effect. */
+export interface Ineffective {
+  readonly rule: DeclaredRule;
+  /** Empty if the whole rule has no effect, or its source can't be read. */
+  readonly sources: readonly string[];
+  readonly message: string;
+  /** Set for an expired rule. */
+  readonly expiredAtMs?: number | undefined;
+}
+
+/** `Allowed` if the allowlist covers the address, whether or not the blocklist does. */
+export type Verdict = "Blocked" | "Allowed" | "NotBlocked";
+
+export interface Explanation {
+  readonly verdict: Verdict;
+  /** Blocklist first, and the narrowest network of each list first. */
+  readonly coverings: readonly Covering[];
+  readonly ineffective: readonly Ineffective[];
+}
+
+/** Compiles the desired state as a run does, which can take a while: once for all addresses. */
+export function* examineInSlices(input: ExaminedInput): Generator<undefined, Examined> {
+  const { gathered, live, inventory, nowMs } = input;
+  const lists =
+    live === undefined
+      ? undefined
+      : { blocklist: observeSpellings(live.blocklist), allowlist: observeSpellings(live.allowlist) };
+  yield;
+  const desired = yield* compileInSlices(gathered, nowMs, inventory, lists && { lists });
+  return { gathered, inventory, desired, lists };
+}
+
+/** Looks the address up in the desired state, on the lists and in the inventory. */
+export function explainAddress(address: Entry, examined: Examined): Explanation {
+  const { gathered, desired, lists } = examined;
+  const cover = new AddressCover(address);
+  const coverings = listNames.flatMap((list) => {
+    const entries = [lists?.[list], desired.lists[list]].flatMap((known) =>
+      [...(known?.keys() ?? [])].filter((entry) => cover.has(entry)),
+    );
+    return [...new Set(entries)]
+      .toSorted((a, b) => prefixLengthOf(b) - prefixLengthOf(a))
+      .map((entry) => coveringOf(list, entry, cover, examined));
+  });
+  const isOn = (list: ListName): boolean =>
+    coverings.some((covering) => covering.list === list && (covering.isLive ?? covering.refusal === undefined));
+  const unlisted = isOn("blocklist") ? "Blocked" : "NotBlocked";
+  const verdict = isOn("allowlist") ? "Allowed" : unlisted;
+  return { verdict, coverings, ineffective: desired.rules.flatMap((rule) => ineffectiveIn(rule, gathered, cover)) };
+}
+
+function coveringOf(list: ListName, entry: Entry, cover: AddressCover, examined: Examined): Covering {
+  const { desired, lists, inventory } = examined;
+  const record = inventory?.entries[list].get(entry);
+  const rules = desired.lists[list].get(entry) ?? [];
+  const spellings = lists?.[list].get(entry);
+  return {
+    list,
+    entry,
+    isLive: lists === undefined ? undefined : spellings !== undefined,
+    spellings: spellings ?? [],
+    isManaged: inventory === undefined ? undefined : record !== undefined,
+    manner: record?.manner,
+    sinceMs: record?.sinceMs,
+    wantedBy: rules.map((rule) => wantingOf(rule, entry, cover)),
+    lines: record?.lines ?? rules.map(({ lines }) => lines.get(entry)).find((lines) => lines !== undefined),
+    formerOwners: rules.length > 0 || record === undefined ? [] : readOwners(record.owners),
+    refusal: inventory?.refusals.find(({ operation }) => operation === `${list} +${entry}`)?.message,
+  };
+}
+
+function wantingOf(rule: CompiledRule, entry: Entry, cover: AddressCover): Wanting {
+  const sources = rule.parts.flatMap(({ entries }) => entries.get(rule.cutFrom.get(entry) ?? entry) ?? []);
+  return {
+    rule: rule.rule,
+    // A merged network has the addresses of entries in several places.
+    sources: sources.length === 0 ? sourcesIn(rule.parts, cover) : sources,
+    evidence: evidenceOf(rule, entry),
+    expiresAtMs: rule.expiresAtMs ?? endOf(rule, entry),
+  };
+}
+
+function ineffectiveIn(compiled: CompiledRule, gathered: Gathered, cover: AddressCover): Ineffective[] {
+  const { rule, id, isAttached, message } = compiled;
+  const gatheredRule = gathered.rules.find((item) => ruleIdOf(item.rule.meta) === id);
+  const named = (rejected: CompiledRule["rejected"]) => rejected.filter(({ entry }) => cover.find(entry) !== undefined);
+  if (!isAttached) {
+    const read = gatheredRule === undefined ? undefined : readRuleEntries(gatheredRule);
+    const isNamed = read !== undefined && sourcesIn(read.parts, cover).length + named(read.invalid).length > 0;
+    return isNamed ? [{ rule, sources: [], message }] : [];
+  }
+  const sources = sourcesIn(compiled.parts, cover);
+  if (compiled.expired) {
+    const expiredAtMs = rule.meta.deleting ? undefined : compiled.expiresAtMs;
+    const expired = rule.meta.deleting ? "The rule is being deleted." : "The rule has expired.";
+    return sources.length > 0 ? [{ rule, sources, message: expired, expiredAtMs }] : [];
+  }
+  const rejected = named(compiled.rejected).map((item) => ({ rule, sources: [item.source], message: item.message }));
+  const excepted = rule.except.find((text) => cover.find(text) !== undefined);
+  const leavesOut = `spec.except of the rule leaves out ${excepted ?? ""}.`;
+  const left = excepted === undefined || sources.length === 0 ? [] : [{ rule, sources, message: leavesOut }];
+  const unread = gatheredRule?.texts.flatMap((text) => (text.state === "Missing" ? [text.problem] : [])) ?? [];
+  return [...rejected, ...left, ...unread.map((problem) => ({ rule, sources: [], message: problem }))];
+}
+
+function sourcesIn(parts: CompiledRule["parts"], cover: AddressCover): readonly string[] {
+  return parts.flatMap(({ entries }) => [...entries].flatMap(([entry, source]) => (cover.has(entry) ? [source] : [])));
+}

@@ -1,0 +1,204 @@
+// The guards on single entries: they reject entries that no rule may put on a list.
+import { without } from "../address/ranges.ts";
+import type { DeclaredOrigin, DeclaredInstance, Grant, Guards, ListName } from "../model/declared.ts";
+import type { Entry } from "../address/entry.ts";
+import { parseDeclaredEntry, readObservedEntry } from "../address/entry.ts";
+import type { Network } from "../address/network.ts";
+import { networkOf } from "../address/entry.ts";
+import { NetworkIndex } from "../address/ranges.ts";
+import { asSentence, listed } from "../model/sentence.ts";
+import { tooWide } from "./guest-limits.ts";
+import type { RejectedEntry } from "./rule-entries.ts";
+import { isSpecialPurposeOnly, specialPurposeObjection } from "./special-purpose.ts";
+
+/** The maximum number of networks that may be left of an entry after `spec.except`: each takes one API call. */
+const piecesMax = 256;
+
+/** The number of protected networks that a message names. */
+const keptShownMax = 5;
+
+export interface EntryGuards {
+  readonly declared: Guards;
+  /** Networks that no Block entry may overlap. */
+  readonly neverBlock: NetworkIndex;
+  /** Invalid items of `guards.neverBlock`: an unreadable guard must be reported, not skipped. */
+  readonly faults: readonly string[];
+}
+
+/**
+ * The guards of an instance. The addresses of declared origins count as listed in `neverBlock`: a WAF that blocks its own
+ * origin serves no requests.
+ */
+export function compileGuards(instance: DeclaredInstance, origins: readonly DeclaredOrigin[]): EntryGuards {
+  const hosts = origins.map(({ host }) => host).join("\n");
+  const known = compiled.get(instance.guards);
+  if (known?.hosts === hosts) return known.guards;
+  const guards = compileAnew(instance, origins);
+  compiled.set(instance.guards, { hosts, guards });
+  return guards;
+}
+
+// The same object while nothing changes, because the results of guards are cached by it. A new status of the instance creates
+// another object with the same guards.
+const compiled = new WeakMap<Guards, { readonly hosts: string; readonly guards: EntryGuards }>();
+
+function compileAnew(instance: DeclaredInstance, origins: readonly DeclaredOrigin[]): EntryGuards {
+  const networks: Entry[] = [];
+  const faults: string[] = [];
+  for (const [index, text] of instance.guards.neverBlock.entries()) {
+    const parsed = parseDeclaredEntry(text);
+    if (parsed.ok) networks.push(parsed.entry);
+    else faults.push(asSentence(`spec.guards.neverBlock[${index}]: ${parsed.fault.message}`));
+  }
+  for (const origin of origins) {
+    const parsed = parseDeclaredEntry(origin.host);
+    if (parsed.ok) networks.push(parsed.entry);
+  }
+  return { declared: instance.guards, neverBlock: new NetworkIndex(networks), faults };
+}
+
+export interface GuardedEntries {
+  readonly entries: ReadonlySet<Entry>;
+  readonly rejected: readonly RejectedEntry[];
+  /** As in `CompiledRule`. */
+  readonly cutFrom: ReadonlyMap<Entry, Entry>;
+}
+
+/** The networks that a rule leaves out, its external sources, and the grant of a guest's rule. */
+export interface EntryOrigins {
+  readonly except?: readonly string[];
+  readonly fromFeeds?: ReadonlySet<string>;
+  readonly grant?: Grant | undefined;
+  /** Networks that were merged from narrower entries, whose width was judged: see `recall`. */
+  readonly merged?: ReadonlyMap<Entry, number>;
+}
+
+interface Answered {
+  readonly guards: EntryGuards;
+  readonly list: ListName;
+  readonly grant: Grant | undefined;
+  /** `spec.except`, and the sources that are feeds. */
+  readonly names: string;
+  readonly answer: GuardedEntries;
+}
+
+/** The last result for each declared entry, so that a change of one rule does not check the entries of the others. */
+const answered = new WeakMap<ReadonlyMap<Entry, string>, Answered>();
+
+/** Takes `spec.except` out of all entries of one rule, each with its source, and applies the guards to what is left. */
+export function guardEntries(
+  guards: EntryGuards,
+  list: ListName,
+  declared: ReadonlyMap<Entry, string>,
+  origins: EntryOrigins = {},
+): GuardedEntries {
+  const { except = [], fromFeeds = [], grant } = origins;
+  const names = [...except, "", ...fromFeeds].join("\n");
+  const known = answered.get(declared);
+  const isSame = known?.guards === guards && known.list === list && known.grant === grant && known.names === names;
+  if (isSame) return known.answer;
+  const answer = guardAnew(guards, list, declared, origins);
+  answered.set(declared, { guards, list, grant, names, answer });
+  return answer;
+}
+
+function guardAnew(
+  guards: EntryGuards,
+  list: ListName,
+  declared: ReadonlyMap<Entry, string>,
+  { except = [], fromFeeds = new Set(), grant, merged }: EntryOrigins,
+): GuardedEntries {
+  const entries = new Set<Entry>();
+  const rejected: RejectedEntry[] = [];
+  const cutFrom = new Map<Entry, Entry>();
+  const reject = (entry: Entry, { objection, remedy }: Objection, written = entry): void => {
+    const source = declared.get(written) ?? "";
+    if (!fromFeeds.has(source)) {
+      rejected.push({ entry, source, message: remedy === undefined ? objection : `${objection}: ${remedy}.` });
+    } else if (!isNoiseOfFeed(guards, list, entry)) {
+      // A user of the feed can't follow the advice.
+      rejected.push({ entry, source, message: asSentence(objection), isOfFeed: true });
+    }
+  };
+  const check = (entry: Entry, written = entry): void => {
+    const isMerged = merged?.has(written) === true;
+    const wide = grant === undefined || isMerged ? undefined : tooWide(entry, grant);
+    const objection =
+      wide === undefined ? objectionTo(guards, list, entry, isMerged) : { objection: wide, remedy: narrower };
+    if (objection !== undefined) reject(entry, objection, written);
+    else entries.add(entry);
+    if (entry !== written) cutFrom.set(entry, written);
+  };
+  const excepted = new NetworkIndex(except.map(readObservedEntry));
+  for (const entry of declared.keys()) {
+    if (except.length === 0 || excepted.overlaps(entry) === undefined) check(entry);
+    else if (excepted.containing(entry) === undefined) {
+      const pieces = without(entry, excepted.inside(entry), piecesMax);
+      if (pieces === undefined) reject(entry, tooManyPieces(entry));
+      else for (const piece of pieces) check(piece, entry);
+    }
+  }
+  return { entries, rejected, cutFrom };
+}
+
+function tooManyPieces(entry: Entry): Objection {
+  const objection = `${entry} would become more than ${piecesMax} networks without the networks in spec.except`;
+  return { objection, remedy: narrower };
+}
+
+/**
+ * Threat lists often contain private and reserved networks. The feed's status counts them, and no rule reports them. An entry that
+ * is also too wide is reported, unless it contains no public address.
+ */
+function isNoiseOfFeed({ declared }: EntryGuards, list: ListName, entry: Entry): boolean {
+  const network = networkOf(entry);
+  if (purposeObjection(declared, entry, network) === undefined) return false;
+  return widthObjection(declared, list, entry, network) === undefined || isSpecialPurposeOnly(entry);
+}
+
+/** Objection and remedy together form a sentence; without a remedy, the objection contains it. */
+interface Objection {
+  readonly objection: string;
+  readonly remedy?: string;
+}
+
+const narrower = "write narrower networks";
+
+function objectionTo(
+  { declared, neverBlock }: EntryGuards,
+  list: ListName,
+  entry: Entry,
+  isMerged: boolean,
+): Objection | undefined {
+  const network = networkOf(entry);
+  const width = isMerged ? undefined : widthObjection(declared, list, entry, network);
+  if (width !== undefined) return { objection: width, remedy: narrower };
+  const purpose = purposeObjection(declared, entry, network);
+  if (purpose !== undefined) return { objection: purpose };
+  const kept = list === "allowlist" ? undefined : neverBlock.overlaps(network);
+  return kept === undefined ? undefined : reachableObjection(neverBlock, entry, kept);
+}
+
+function widthObjection(
+  guards: Guards,
+  list: ListName,
+  entry: Entry,
+  { family, prefixLength }: Network,
+): string | undefined {
+  const field = list === "blocklist" ? "minPrefixLength" : "allowMinPrefixLength";
+  const shortest = guards[field][family];
+  if (prefixLength >= shortest) return undefined;
+  return `${entry} is wider than /${shortest}, the limit in spec.guards.${field}.${family} of the instance`;
+}
+
+function purposeObjection(guards: Guards, entry: Entry, network: Network): string | undefined {
+  return guards.specialPurpose === "Allow" ? undefined : specialPurposeObjection(entry, network);
+}
+
+/** Networks that must stay reachable: an entry that contains one needs `except`, and one inside it can't be blocked at all. */
+function reachableObjection(neverBlock: NetworkIndex, entry: Entry, kept: Entry): Objection {
+  const objection = `${entry} overlaps ${kept}, which must stay reachable (spec.guards.neverBlock of the instance, or a declared origin)`;
+  if (neverBlock.containing(entry) !== undefined) return { objection, remedy: "remove it from the rule" };
+  const inside = listed(neverBlock.inside(entry), keptShownMax);
+  return { objection: `${objection}: add ${inside} to spec.except of the rule.` };
+}

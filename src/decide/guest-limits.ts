@@ -1,0 +1,145 @@
+// Applies a grant to a guest's rule: sets limits, and rejects individual entries that exceed them.
+import type { DeclaredInstance, DeclaredOrigin, DeclaredRule, Grant, ListName } from "../model/declared.ts";
+import { networkOf } from "../address/entry.ts";
+import type { Entry } from "../address/entry.ts";
+import { nameKey, type ResourceMeta } from "../model/resource.ts";
+import { inThousands } from "../model/sentence.ts";
+import { adoptAnnotation, asksToAdopt } from "./ownership.ts";
+import type { RejectedEntry } from "./rule-entries.ts";
+
+/**
+ * The effective rule: with the granted priority and the required expiry, without an adoption that is not granted, and without
+ * `Retain`. Otherwise, a guest could exceed its quota by retaining the entries of one rule after another.
+ */
+export function limitedRule(rule: DeclaredRule, grant: Grant): DeclaredRule {
+  const priority = Math.min(rule.priority, grant.maxPriority);
+  const { maxTtlMs } = rule.yieldsTo === undefined ? grant : {};
+  const ttlMs = maxTtlMs === undefined ? rule.ttlMs : Math.min(rule.ttlMs ?? maxTtlMs, maxTtlMs);
+  return { ...rule, priority, ttlMs, deletionPolicy: "Delete", meta: withoutAdoption(rule.meta, grant) };
+}
+
+/** The effective origin. */
+export function limitedOrigin(origin: DeclaredOrigin, grant: Grant): DeclaredOrigin {
+  return { ...origin, deletionPolicy: "Delete", meta: withoutAdoption(origin.meta, grant) };
+}
+
+function withoutAdoption(meta: ResourceMeta, grant: Grant): ResourceMeta {
+  if (grant.adopt || !asksToAdopt(meta)) return meta;
+  const { [adoptAnnotation]: _, ...annotations } = meta.annotations;
+  return { ...meta, annotations };
+}
+
+/** The same for the action only. */
+export function ungrantedAction(instance: DeclaredInstance, rule: DeclaredRule, grant: Grant): string | undefined {
+  if (grant.actions.includes(rule.action)) return undefined;
+  return `WafInstance ${nameKey(instance.meta)} does not grant the action ${rule.action} to namespace ${rule.meta.namespace}: ask its owner to add it to spec.access.`;
+}
+
+/** A message about the missing grant that says what to do; undefined if there is none. */
+export function ungrantedIn(instance: DeclaredInstance, rule: DeclaredRule, grant: Grant): string | undefined {
+  const owner = `WafInstance ${nameKey(instance.meta)} does not grant`;
+  const { namespace } = rule.meta;
+  const action = ungrantedAction(instance, rule, grant);
+  if (action !== undefined) return action;
+  if (rule.yieldsTo !== undefined) return undefined;
+  if (grant.maxTtlMs !== undefined && rule.meta.createdAtMs === undefined && rule.expiresAtMs === undefined) {
+    return `${owner} namespace ${namespace} entries without an expiry: set spec.expiresAt.`;
+  }
+  return undefined;
+}
+
+/** The same for a missing grant that does not affect the rest of the object. */
+export function ungrantedPart(
+  instance: DeclaredInstance,
+  object: Pick<DeclaredRule, "meta" | "deletionPolicy">,
+  grant: Grant,
+): string | undefined {
+  const owner = `WafInstance ${nameKey(instance.meta)} does not grant`;
+  const { namespace } = object.meta;
+  if (object.deletionPolicy === "Retain") {
+    return `${owner} deletionPolicy: Retain to namespace ${namespace}, so wafsync removes the entries of this object together with it: set deletionPolicy: Delete.`;
+  }
+  if (grant.adopt || !asksToAdopt(object.meta)) return undefined;
+  return `${owner} adoption to namespace ${namespace}, so entries that another writer added stay unmanaged: remove the annotation ${adoptAnnotation}, or ask the owner to set adopt in spec.access.`;
+}
+
+/** The beginning of a sentence about an entry that is wider than the grant allows; undefined for other entries. */
+export function tooWide(entry: Entry, grant: Grant): string | undefined {
+  const { family, prefixLength } = networkOf(entry);
+  const shortest = grant.minPrefixLength[family];
+  if (prefixLength >= shortest) return undefined;
+  return `${entry} is wider than /${shortest}, the limit that the instance grants to this namespace`;
+}
+
+/** Counts the entries of each guest namespace across all its rules, oldest rule first. */
+export class EntryQuota {
+  readonly #used = new Map<string, UsedEntries>();
+
+  /** Accepts the entries that still fit, in order, and returns the others as rejected. */
+  take(
+    namespace: string,
+    list: ListName,
+    entries: ReadonlySet<Entry>,
+    grant: Grant,
+    sourceOf: (entry: Entry) => string,
+  ): { readonly entries: ReadonlySet<Entry>; readonly rejected: readonly RejectedEntry[] } {
+    const used = this.#used.get(namespace) ?? new UsedEntries();
+    this.#used.set(namespace, used);
+    if (used.countMax + entries.size <= grant.maxEntries) {
+      used.addAll(list, entries);
+      return { entries, rejected: [] };
+    }
+    const fitting = new Set<Entry>();
+    const rejected: RejectedEntry[] = [];
+    const message = `The instance grants ${inThousands(grant.maxEntries)} entries to this namespace, across all its rules: remove other entries, or ask the owner to raise maxEntries in spec.access.`;
+    for (const entry of entries) {
+      if (!used.has(list, entry) && used.count >= grant.maxEntries) {
+        rejected.push({ entry, source: sourceOf(entry), message });
+        continue;
+      }
+      used.add(list, entry);
+      fitting.add(entry);
+    }
+    return rejected.length === 0 ? { entries, rejected } : { entries: fitting, rejected };
+  }
+}
+
+/** The distinct entries of one namespace. They are only compared with each other if the limit is near. */
+class UsedEntries {
+  readonly #counted: Readonly<Record<ListName, Set<Entry>>> = { blocklist: new Set(), allowlist: new Set() };
+  #uncounted: (readonly [ListName, ReadonlySet<Entry>])[] = [];
+  #countMax = 0;
+
+  /** Counts an entry once for each rule that declares it. */
+  get countMax(): number {
+    return this.#countMax;
+  }
+
+  get count(): number {
+    this.#countAll();
+    return this.#counted.blocklist.size + this.#counted.allowlist.size;
+  }
+
+  addAll(list: ListName, entries: ReadonlySet<Entry>): void {
+    this.#uncounted.push([list, entries]);
+    this.#countMax += entries.size;
+  }
+
+  add(list: ListName, entry: Entry): void {
+    this.#countAll();
+    this.#counted[list].add(entry);
+    this.#countMax = this.#counted.blocklist.size + this.#counted.allowlist.size;
+  }
+
+  has(list: ListName, entry: Entry): boolean {
+    this.#countAll();
+    return this.#counted[list].has(entry);
+  }
+
+  #countAll(): void {
+    if (this.#uncounted.length === 0) return;
+    for (const [list, entries] of this.#uncounted) for (const entry of entries) this.#counted[list].add(entry);
+    this.#uncounted = [];
+    this.#countMax = this.#counted.blocklist.size + this.#counted.allowlist.size;
+  }
+}

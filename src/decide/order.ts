@@ -1,0 +1,182 @@
+// The order of the writes of a plan.
+//
+// 1. Origins: few, and all urgent.
+// 2. Additions, by rule: higher priority first, then the rule with fewer entries left, so that one urgent address never waits for
+// ten thousand. Within a priority, namespaces take turns, one entry each, so that no guest of a shared WAF delays the others.
+// Among equal rules, Allow goes before Block. A Block entry that overlaps an Allow entry still to be added waits for it: the
+// exception must be in place before the block.
+// 3. Removals from the blocklist, then from the allowlist, after everything that replaces them was added. Urgent ones go earlier:
+//    see urgent-removals.ts.
+//
+// So no address that is blocked (or allowed) both before and after is briefly unblocked in between.
+import type { Entry } from "../address/entry.ts";
+import { inThousands } from "../model/sentence.ts";
+import { narrowestContainers } from "../address/ranges.ts";
+import type { Operation } from "../model/operation.ts";
+import { ruleLabel } from "../model/rule-id.ts";
+import type { CompiledRule } from "./compiled-rule.ts";
+import { evidenceOf } from "./compiled-rule.ts";
+
+export type AddEntry = Extract<Operation, { kind: "AddEntry" }>;
+
+/** One entry to be added, with all rules that declare it: never an empty array. */
+export interface WantedAdd {
+  readonly list: "blocklist" | "allowlist";
+  readonly entry: Entry;
+  readonly rules: readonly CompiledRule[];
+}
+
+/**
+ * Orders additions as described above. Deterministic: equal input in any order gives equal output.
+ * @param urgencyOf the highest priority of the writes that wait for an addition, if it exceeds its own
+ */
+export function orderAdds(adds: readonly WantedAdd[], urgencyOf: (add: WantedAdd) => number = () => 0): AddEntry[] {
+  const combinations = byRules(adds);
+  const left = new Map<CompiledRule, number>();
+  for (const [rules, { length }] of combinations) {
+    for (const rule of rules) left.set(rule, (left.get(rule) ?? 0) + length);
+  }
+  const rank = rankRules(left);
+  const groups = new Map<CompiledRule, (readonly WantedAdd[])[]>();
+  for (const [rules, some] of combinations) {
+    const first = leading(rules, rank);
+    groups.set(first, [...(groups.get(first) ?? []), some]);
+  }
+  const byPriority = new Map<number, Map<string, AddEntry[]>>();
+  const turnsOf = (priority: number, namespace: string): AddEntry[] => {
+    const namespaces = byPriority.get(priority) ?? new Map<string, AddEntry[]>();
+    byPriority.set(priority, namespaces);
+    const turns = namespaces.get(namespace) ?? [];
+    namespaces.set(namespace, turns);
+    return turns;
+  };
+  for (const rule of rank.keys()) {
+    const { priority, meta } = rule.rule;
+    const group = (groups.get(rule) ?? []).flat();
+    const toOperation = operationsFor(rule, left.get(rule) ?? 0);
+    if (group.length === 0) continue;
+    const own = turnsOf(priority, meta.namespace);
+    // As text, which no setting of the machine changes: any order that is always the same will do.
+    for (const add of group.toSorted((a, b) => (a.entry < b.entry ? -1 : 1))) {
+      const urgency = urgencyOf(add);
+      (urgency > priority ? turnsOf(urgency, meta.namespace) : own).push(toOperation(add));
+    }
+  }
+  const inOrder = [...byPriority].toSorted(([a], [b]) => b - a);
+  return exceptionsFirst(inOrder.flatMap(([, namespaces]) => takingTurns([...namespaces.values()])));
+}
+
+/** Few combinations of rules declare many entries, and entries of the same rules are nearly always adjacent. */
+function byRules(adds: readonly WantedAdd[]): ReadonlyMap<readonly CompiledRule[], readonly WantedAdd[]> {
+  const combinations = new Map<readonly CompiledRule[], WantedAdd[]>();
+  let last: WantedAdd[] | undefined;
+  for (const add of adds) {
+    if (last?.[0]?.rules !== add.rules) {
+      last = combinations.get(add.rules) ?? [];
+      combinations.set(add.rules, last);
+    }
+    last.push(add);
+  }
+  return combinations;
+}
+
+/** Takes one item of each queue in turn, until all are empty. */
+function takingTurns<T>(queues: readonly (readonly T[])[]): readonly T[] {
+  const [only] = queues;
+  if (queues.length === 1 && only !== undefined) return only;
+  const taken: T[] = [];
+  let waiting = queues;
+  for (let turn = 0; waiting.length > 0; turn += 1) {
+    waiting = waiting.filter(({ length }) => length > turn);
+    for (const queue of waiting) taken.push(queue[turn] as T);
+  }
+  return taken;
+}
+
+function rankRules(left: ReadonlyMap<CompiledRule, number>): ReadonlyMap<CompiledRule, number> {
+  const sorted = [...left.keys()].toSorted(
+    (a, b) =>
+      b.rule.priority - a.rule.priority ||
+      (left.get(a) ?? 0) - (left.get(b) ?? 0) ||
+      (a.list === b.list ? 0 : a.list === "allowlist" ? -1 : 1) ||
+      (a.id < b.id ? -1 : 1),
+  );
+  return new Map(sorted.map((rule, index) => [rule, index]));
+}
+
+function leading(rules: readonly CompiledRule[], rank: ReadonlyMap<CompiledRule, number>): CompiledRule {
+  return rules.reduce((best, rule) => ((rank.get(rule) ?? 0) < (rank.get(best) ?? 0) ? rule : best));
+}
+
+/** The reasons for a rule's additions, by the number of other rules that declare an entry: one shared string for all such entries. */
+function reasons({ id, rule }: CompiledRule, left: number): (others: number) => string {
+  const priority = rule.priority === 0 ? "" : `, priority ${rule.priority}`;
+  const counts = `(${inThousands(left)} to add${priority})`;
+  const known = new Map<number, string>();
+  return (others) => {
+    const also = others === 0 ? "" : ` and ${others} more`;
+    const reason = known.get(others) ?? `declared by ${ruleLabel(id)}${also} ${counts}`;
+    known.set(others, reason);
+    return reason;
+  };
+}
+
+/** Creates the operations for additions of the same first rule. Entries of the same rules share the array of names. */
+function operationsFor(first: CompiledRule, left: number): (add: WantedAdd) => AddEntry {
+  const reasonFor = reasons(first, left);
+  const named = new Map<readonly CompiledRule[], Pick<AddEntry, "rules" | "reason">>();
+  return ({ list, entry, rules }) => {
+    let names = named.get(rules);
+    if (names === undefined) {
+      const others = rules.filter((rule) => rule !== first);
+      names = { rules: [first.id, ...others.map(({ id }) => id)], reason: reasonFor(others.length) };
+      named.set(rules, names);
+    }
+    const evidence = evidenceOf(first, entry);
+    const reason = evidence === undefined ? names.reason : `listed by ${ruleLabel(first.id)}: ${evidence}`;
+    return { kind: "AddEntry", list, entry, rules: names.rules, reason };
+  };
+}
+
+/** Moves each Allow entry in front of the first Block entry that shares an address with it, and keeps all others in place. */
+function exceptionsFirst(ordered: readonly AddEntry[]): AddEntry[] {
+  const allows = byEntryOn("allowlist", ordered);
+  if (allows.size === 0 || allows.size === ordered.length) return [...ordered];
+  const exceptions = exceptionsByBlock(ordered, allows);
+  const placed = new Set<AddEntry>();
+  for (const operation of ordered) {
+    for (const exception of exceptions.get(operation) ?? []) placed.add(exception);
+    placed.add(operation);
+  }
+  return [...placed];
+}
+
+/** Networks are nested or disjoint, so two of them overlap if one contains the other. */
+function exceptionsByBlock(
+  ordered: readonly AddEntry[],
+  allows: ReadonlyMap<Entry, AddEntry>,
+): ReadonlyMap<AddEntry, ReadonlySet<AddEntry>> {
+  const containers = narrowestContainers(ordered.map(({ entry }) => entry));
+  const blocks = byEntryOn("blocklist", ordered);
+  const exceptions = new Map<AddEntry, Set<AddEntry>>();
+  const note = (block: AddEntry | undefined, allow: AddEntry | undefined): void => {
+    if (block === undefined || allow === undefined) return;
+    const others = exceptions.get(block);
+    if (others === undefined) exceptions.set(block, new Set([allow]));
+    else others.add(allow);
+  };
+  for (const operation of ordered) {
+    let container = containers.get(operation.entry);
+    for (; container !== undefined; container = containers.get(container)) {
+      if (operation.list === "allowlist") note(blocks.get(container), operation);
+      else note(operation, allows.get(container));
+    }
+  }
+  return exceptions;
+}
+
+function byEntryOn(list: AddEntry["list"], operations: readonly AddEntry[]): ReadonlyMap<Entry, AddEntry> {
+  const found = new Map<Entry, AddEntry>();
+  for (const operation of operations) if (operation.list === list) found.set(operation.entry, operation);
+  return found;
+}

@@ -1,0 +1,200 @@
+// The plan of origins, by the same table of decisions as lists. Except for the primary, origins can't be read back: only the inventory
+// records what wafsync added. So one that the API accepted counts as shown while it is declared, and any recorded one when it is not.
+//
+// - A change of type is a removal, and then an addition: both are recorded before the calls.
+// - An origin whose outcome is unknown is added again: if the API refuses that, it counts as added, unconfirmed.
+// - A removal is recorded as unknown before the call.
+// - The primary is never removed or added.
+import type { DeclaredOrigin } from "../model/declared.ts";
+import { unknownOwners, writeOwners } from "../model/entry-owners.ts";
+import type { OwnedOrigin, Refusal } from "../model/inventory.ts";
+import type { Operation } from "../model/operation.ts";
+import { operationKey } from "../model/operation.ts";
+import { nameKey } from "../model/resource.ts";
+import type { Observed } from "../model/observed.ts";
+import { type Context, decide, intends, type Line, type Outcome } from "./decisions.ts";
+import { asksToAdopt } from "./ownership.ts";
+import { standingRefusal, versionOf } from "./refusals.ts";
+import type { OriginRemoval } from "./removal-guard.ts";
+
+type OriginOperation = Extract<Operation, { kind: "AddOrigin" | "RemoveOrigin" }>;
+
+export interface OriginPlan {
+  readonly operations: readonly OriginOperation[];
+  /** The content of the inventory before the first operation of this plan. */
+  readonly owned: ReadonlyMap<string, OwnedOrigin>;
+  /** `Owners`: the same origins are managed, but their owners have changed. */
+  readonly change: "None" | "Owners" | "Entries";
+  /** Hosts whose removal, or change of type, waits until another host is the primary. */
+  readonly waitingForPrimary: readonly string[];
+  /** Refused writes that are not retried yet, by host. */
+  readonly refused: ReadonlyMap<string, Refusal>;
+}
+
+interface OriginsInput {
+  readonly wanted: ReadonlyMap<string, DeclaredOrigin>;
+  readonly owned: ReadonlyMap<string, OwnedOrigin>;
+  readonly observed: Observed;
+  readonly refusals: ReadonlyMap<string, Refusal>;
+  /** `namespace/name` of every WafOrigin that exists. */
+  readonly existing: ReadonlySet<string>;
+  readonly off: string | undefined;
+  /** Whether no obstacle prevents all removals. */
+  readonly mayRemove: boolean;
+  readonly nowMs: number;
+}
+
+/** One origin of one type. */
+interface OriginLine extends Line {
+  readonly host: string;
+  readonly recorded: OwnedOrigin | undefined;
+  /** What is declared for the host, perhaps with another type. */
+  readonly origin: DeclaredOrigin | undefined;
+}
+
+export interface OriginRows {
+  /** Undeclared origins. */
+  readonly leaving: readonly (readonly [OriginLine, Outcome])[];
+  readonly declared: readonly (readonly [OriginLine, Outcome])[];
+  /** The origins to remove. */
+  readonly removals: readonly OriginRemoval[];
+}
+
+export function decideOrigins({ wanted, owned, ...input }: OriginsInput): OriginRows {
+  const context = contextOf(input);
+  const leaving = [...owned]
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+    .flatMap(([host, recorded]) => {
+      const origin = wanted.get(host);
+      if (origin?.type === recorded.type) return [];
+      const line = { host, recorded, origin, declared: false, shown: true };
+      return [[line, decide(line, context)] as const];
+    });
+  const changing = new Set(leaving.map(([{ host }]) => host));
+  const declared = [...wanted].flatMap(([host, origin]) => {
+    // A change of type removes first: the addition is planned once the inventory no longer contains the old type.
+    if (changing.has(host)) return [];
+    const recorded = owned.get(host);
+    const line = { host, recorded, origin, declared: true, shown: recorded?.addedAtMs !== undefined };
+    return [[line, decide(line, context)] as const];
+  });
+  const removals = leaving.flatMap(([{ host, recorded }, outcome]) =>
+    recorded !== undefined && intends(outcome, "Remove") ? [{ host, owners: recorded.owners }] : [],
+  );
+  return { leaving, declared, removals };
+}
+
+function contextOf(input: Omit<OriginsInput, "wanted" | "owned">): Context<OriginLine> {
+  const { observed, refusals, existing, off, mayRemove, nowMs } = input;
+  return {
+    off,
+    exclusive: false,
+    mayForget: mayRemove,
+    isUnread: false,
+    readAtMs: 0,
+    windowMs: 0,
+    // Its WafOrigin was deleted and retains it, and no other one declares the host.
+    isRetained: ({ recorded, origin }) =>
+      origin === undefined && recorded?.retainedBy !== undefined && !existing.has(recorded.retainedBy),
+    isAdopted: () => false,
+    hasRoom: () => true,
+    isPrimary: ({ host }) => sameHost(host, observed.primaryOrigin),
+    refusalsOf: (line, call) => {
+      const { origin } = line;
+      // A former refusal does not prevent an adoption.
+      if (call === "Add" && origin !== undefined && asksToAdopt(origin.meta)) return [];
+      const version = origin === undefined ? "" : versionOf(origin);
+      const operation = call === "Add" ? addOrigin(line) : removeOrigin(line);
+      const refusal = operation && standingRefusal(refusals, operationKey(operation), () => version, nowMs);
+      return refusal === undefined ? [] : [refusal];
+    },
+    contestedUntil: () => undefined,
+  };
+}
+
+/** What happens to the origins. While removals are on hold, those to remove stay as they are. */
+export function planOrigins({ leaving, declared }: OriginRows, { owned: before, mayRemove }: OriginsInput): OriginPlan {
+  const removals: OriginOperation[] = [];
+  const adds: OriginOperation[] = [];
+  const owned = new Map<string, OwnedOrigin>();
+  const waiting: string[] = [];
+  for (const [line, outcome] of leaving) {
+    const { host, recorded } = line;
+    const removal = mayRemove && intends(outcome, "Remove") ? removeOrigin(line) : undefined;
+    if (recorded === undefined || (outcome.kind === "Release" && mayRemove)) continue;
+    // Unknown from now on: if the process ends after the call, a host that is declared again must be added again.
+    owned.set(host, removal === undefined ? recorded : { ...recorded, addedAtMs: undefined });
+    if (removal !== undefined) removals.push(removal);
+    if (outcome.kind === "Primary" && mayRemove) waiting.push(host);
+  }
+  for (const [line, outcome] of declared) {
+    const { host, recorded, origin } = line;
+    const add = intends(outcome, "Add") ? addOrigin(line) : undefined;
+    if (origin === undefined) continue;
+    if (add !== undefined) {
+      owned.set(host, firstRecord(origin));
+      adds.push(add);
+    } else if (recorded !== undefined) {
+      owned.set(host, outcome.kind === "Refused" ? recorded : wantedBy(recorded, origin));
+    }
+  }
+  const refused = [...leaving, ...declared].flatMap(([{ host }, { refusals = [] }]) =>
+    refusals.map((refusal) => [host, refusal] as const),
+  );
+  return {
+    operations: [...adds, ...removals],
+    owned,
+    change: changeOf(before, owned),
+    waitingForPrimary: waiting,
+    refused: new Map(refused),
+  };
+}
+
+/** Compares host names like DNS: ignores case and a trailing dot. */
+export function sameHost(a: string, b: string): boolean {
+  const plain = (host: string): string => host.trim().toLowerCase().replace(/\.$/, "");
+  return plain(a) === plain(b);
+}
+
+function addOrigin({ origin }: OriginLine): OriginOperation | undefined {
+  if (origin === undefined) return undefined;
+  const ifThere = asksToAdopt(origin.meta) ? ", and adopted if it already exists" : "";
+  const reason = `declared by WafOrigin ${nameKey(origin.meta)}${ifThere}`;
+  return { kind: "AddOrigin", host: origin.host, type: origin.type, reason };
+}
+
+function removeOrigin({ host, recorded, origin }: OriginLine): OriginOperation | undefined {
+  if (recorded === undefined) return undefined;
+  const reason =
+    origin === undefined
+      ? "added by wafsync, and no WafOrigin declares it any longer"
+      : `to be added again as ${origin.type}, as declared by WafOrigin ${nameKey(origin.meta)}`;
+  return { kind: "RemoveOrigin", host, type: recorded.type, reason };
+}
+
+function firstRecord(origin: DeclaredOrigin): OwnedOrigin {
+  const { type } = origin;
+  const unknown = { addedAtMs: undefined, unconfirmed: undefined, retainedBy: undefined, owners: unknownOwners };
+  return wantedBy({ type, ...unknown, manner: "Added" }, origin);
+}
+
+/** The same object if the origin's WafOrigin is unchanged. */
+function wantedBy(record: OwnedOrigin, { meta, deletionPolicy }: DeclaredOrigin): OwnedOrigin {
+  const owners = writeOwners([{ kind: "WafOrigin", name: nameKey(meta), source: undefined }]);
+  const retainedBy = deletionPolicy === "Retain" ? nameKey(meta) : undefined;
+  return record.owners === owners && record.retainedBy === retainedBy ? record : { ...record, owners, retainedBy };
+}
+
+function changeOf(
+  before: ReadonlyMap<string, OwnedOrigin>,
+  after: ReadonlyMap<string, OwnedOrigin>,
+): OriginPlan["change"] {
+  if (before.size !== after.size) return "Entries";
+  let change: OriginPlan["change"] = "None";
+  for (const [host, record] of after) {
+    const other = before.get(host);
+    if (other?.type !== record.type || other.addedAtMs !== record.addedAtMs) return "Entries";
+    if (other.retainedBy !== record.retainedBy || other.owners !== record.owners) change = "Owners";
+  }
+  return change;
+}

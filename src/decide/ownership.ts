@@ -1,0 +1,118 @@
+// What the record says of each entry once its outcome is decided. An entry is managed as soon as it is recorded, before the call that
+// adds it. One that was on the list before any rule declared it stays unmanaged, unless a rule adopts it.
+import type { Entry } from "../address/entry.ts";
+import type { Manner, OwnedEntry } from "../model/inventory.ts";
+import type { ResourceMeta } from "../model/resource.ts";
+import { splitRetainers } from "../model/rule-id.ts";
+import { type Context, isReleased, type Line, type Outcome } from "./decisions.ts";
+import type { CompiledRule } from "./compiled-rule.ts";
+import type { WantedAdd } from "./order.ts";
+import { isOf } from "./outdated-records.ts";
+import { joinRetainers, OwnerLookup, type WantedBy } from "./owner-lookup.ts";
+
+/** The annotation with which a rule or an origin adopts existing entries. */
+export const adoptAnnotation = "wafsync.dev/adopt";
+
+/** Whether a rule or an origin adopts existing entries. */
+export function asksToAdopt(meta: ResourceMeta): boolean {
+  return meta.annotations[adoptAnnotation] === "true";
+}
+
+/** One entry of a list, with the rules that declare it. */
+export interface EntryLine extends Line, WantedAdd {
+  readonly recorded: OwnedEntry | undefined;
+}
+
+/** Whether one of the rules that retain the entry was deleted. One that can't be read may still exist. */
+export function isRetained(
+  { retainedBy }: Pick<OwnedEntry, "retainedBy">,
+  existingRules: ReadonlySet<string>,
+  unknownRules: ReadonlySet<string>,
+): boolean {
+  return splitRetainers(retainedBy).some((id) => !existingRules.has(id) && !unknownRules.has(id));
+}
+
+/** Creates the records of entries: one shared object for all entries with the same record. */
+export class Records {
+  readonly owners = new OwnerLookup();
+  readonly #context: Context<EntryLine>;
+  readonly #existingRules: ReadonlySet<string>;
+  readonly #nowMs: number;
+  readonly #missedAtMs: number;
+  readonly #fresh: Readonly<Record<Manner, Map<WantedBy, OwnedEntry>>> = { Added: new Map(), Adopted: new Map() };
+  /** The latest successor of a record: nearly every change applies to all entries that share it. */
+  readonly #successors = new Map<OwnedEntry, OwnedEntry>();
+  /** The same for undeclared entries, by whether they are missing. */
+  readonly #missing = new Map<OwnedEntry, OwnedEntry>();
+  readonly #found = new Map<OwnedEntry, OwnedEntry>();
+
+  constructor(context: Context<EntryLine>, existingRules: ReadonlySet<string>, nowMs: number) {
+    this.#context = context;
+    this.#existingRules = existingRules;
+    this.#nowMs = nowMs;
+    // If the clock was set back since, the very read that missed an entry must not count as a second one.
+    this.#missedAtMs = Math.max(nowMs, context.readAtMs);
+  }
+
+  /** The record after the outcome: the same object if nothing changes, and undefined if the entry is not managed. */
+  after(line: EntryLine, { kind }: Pick<Outcome, "kind">): OwnedEntry | undefined {
+    const { entry, rules, shown, recorded } = line;
+    if (this.#context.off !== undefined) return recorded;
+    const left = isReleased(line, this.#context) ? undefined : recorded;
+    if (kind === "Forget") return undefined;
+    if (kind === "Adopt") return this.#freshFor(rules, entry, "Adopted");
+    if (left === undefined) return kind === "Add" ? this.#freshFor(rules, entry, "Added") : undefined;
+    if (rules.length > 0) return this.#updated(left, rules, entry, shown);
+    return this.#unwanted(left, kind === "Missing" && this.#context.mayForget);
+  }
+
+  /** For an undeclared entry: records when it was first missing. */
+  #unwanted(before: OwnedEntry, isMissing: boolean): OwnedEntry {
+    const { missingSinceMs } = before;
+    // A time in the future means that the clock was set back.
+    const missedAtMs = this.#missedAtMs;
+    if (isMissing ? missingSinceMs !== undefined && missingSinceMs <= missedAtMs : missingSinceMs === undefined) {
+      return before;
+    }
+    const successors = isMissing ? this.#missing : this.#found;
+    const known = successors.get(before);
+    if (known !== undefined) return known;
+    const record = isMissing ? { ...before, missingSinceMs: missedAtMs } : found(before);
+    successors.set(before, record);
+    return record;
+  }
+
+  #updated(before: OwnedEntry, rules: readonly CompiledRule[], entry: Entry, isShown: boolean): OwnedEntry {
+    // Its removal is confirmed: it becomes managed anew, not since it was first added.
+    if (before.missingSinceMs !== undefined && !isShown) return this.#freshFor(rules, entry, "Added");
+    const wanted = this.owners.of(rules, entry);
+    if (isOf(before, wanted)) return before;
+    // Only a release ends the retention of a deleted rule.
+    const gone = splitRetainers(before.retainedBy).filter((id) => !this.#existingRules.has(id));
+    const retainedBy = joinRetainers([...splitRetainers(wanted.retainedBy), ...gone]);
+    const next = { ...wanted, retainedBy };
+    if (isOf(before, next)) return before;
+    const known = this.#successors.get(before);
+    if (known !== undefined && isOf(known, next)) return known;
+    const { lines: _, ...rest } = found(before);
+    const record = { ...rest, ...next };
+    this.#successors.set(before, record);
+    return record;
+  }
+
+  /** The record of an entry that becomes managed now. */
+  #freshFor(rules: readonly CompiledRule[], entry: Entry, manner: Manner): OwnedEntry {
+    const wantedBy = this.owners.of(rules, entry);
+    const known = this.#fresh[manner].get(wantedBy);
+    if (known !== undefined) return known;
+    const record: OwnedEntry = { ...wantedBy, sinceMs: this.#nowMs, manner };
+    this.#fresh[manner].set(wantedBy, record);
+    return record;
+  }
+}
+
+/** The record of an entry that is not missing. */
+function found(record: OwnedEntry): OwnedEntry {
+  const { missingSinceMs: _, ...rest } = record;
+  return rest;
+}

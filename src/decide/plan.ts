@@ -1,0 +1,424 @@
+// The plan of one instance: a pure function of the desired state, the observed lists, the inventory, and the time.
+//
+// Two lists, each:  desired − observed ──▶ additions, unless refused or contested
+//                   observed − desired ──▶ removals of managed entries (Exclusive: of all), unless on hold or contested
+//
+// See list-draft.ts.
+//
+// The plan contains the inventory that must be recorded before its first operation. A plan of a synced instance is empty.
+import type { Entry } from "../address/entry.ts";
+import { approvalAnnotation } from "../model/approval-annotation.ts";
+import { feedSourceName } from "../model/declared-feed.ts";
+import type { ListName } from "../model/declared.ts";
+import { listNames } from "../model/declared.ts";
+import { type EntryOwner, type EntryOwners, readOwners, unknownOwners } from "../model/entry-owners.ts";
+import { finished } from "../model/finished.ts";
+import type { Inventory, OwnedEntry, Refusal } from "../model/inventory.ts";
+import type { Observed } from "../model/observed.ts";
+import type { Adoption, Operation } from "../model/operation.ts";
+import { partOf } from "../model/operation.ts";
+import { withChanges } from "../model/overlaid-map.ts";
+import { nameKey } from "../model/resource.ts";
+import { ruleIdOfOwner } from "../model/rule-id.ts";
+import { fullList } from "./decisions.ts";
+import type { Broken } from "./compiled-rule.ts";
+import type { Contested } from "./disputes.ts";
+import { contestedNow } from "./disputes.ts";
+import type { AddEntry } from "./order.ts";
+import { orderAdds } from "./order.ts";
+import { asksToAdopt } from "./ownership.ts";
+import { refusalsByOperation, withoutEnded } from "./refusals.ts";
+import type { HeldRemoval, HeldRemovals, RemovalDecision } from "./removal-guard.ts";
+import { decideRemovals, hasEnded, isSameApproval, mayRemoveDespite, restoredInventory } from "./removal-guard.ts";
+import { orderForRoom } from "./room.ts";
+import type { RemoveEntry } from "./urgent-removals.ts";
+import { orderWrites, urgencyAmong } from "./urgent-removals.ts";
+import type { OriginPlan } from "./origin-plan.ts";
+import { decideOrigins, planOrigins } from "./origin-plan.ts";
+import type { DesiredState } from "./desired.ts";
+import { existingRulesOf } from "./desired.ts";
+import { type Decided, draftList, type ListDraft } from "./list-draft.ts";
+import type { ListSummary } from "./progress.ts";
+import { summarizeLists } from "./progress.ts";
+
+export interface Plan {
+  /** What was decided about each row whose columns disagree. */
+  readonly outcomes: Readonly<Record<ListName, readonly Decided[]>>;
+  /** In the order of execution. */
+  readonly operations: readonly Operation[];
+  /** The operations that `Observe` prevents. */
+  readonly observedOnly: readonly Operation[];
+  readonly lists: Readonly<Record<ListName, ListSummary>>;
+  /** Entries that become managed without a call, because they are already on the list. */
+  readonly adoptions: readonly Adoption[];
+  /** All removals on hold, with the approving hash; undefined if there are none. */
+  readonly held: HeldRemovals | undefined;
+  /** What stays only because something can't be read. */
+  readonly kept: readonly Kept[];
+  /** Refused writes that are not retried yet, by `operationKey`. */
+  readonly refusals: ReadonlyMap<string, Refusal>;
+  readonly contested: readonly Contested[];
+  /** Entries that the lists have no room for. */
+  readonly leftOut: Readonly<Record<ListName, ReadonlySet<Entry>>>;
+  /** Removals that wait until the WAF accepts entries that share addresses with them. */
+  readonly waiting: Readonly<Record<ListName, readonly Entry[]>>;
+  readonly origins: OriginPlan;
+  /** The inventory to record before the first operation. */
+  readonly inventory: Inventory;
+  readonly inventoryChanged: boolean;
+  /** Only owners changed, which depends on the declarations and not on the lists. */
+  readonly onlyOwnersChanged: boolean;
+  /** When to read the lists again to drop missing entries from the record; undefined if there are none. */
+  readonly lookAgainMs: number | undefined;
+}
+
+export interface PlanInput {
+  readonly desired: DesiredState;
+  readonly observed: Observed;
+  readonly inventory: Inventory;
+  /** Refusals that the inventory has no room for, by `operationKey`. */
+  readonly olderRefusals?: ReadonlyMap<string, Refusal>;
+  /** The version of the inventory that the status describes: an older one was restored from a backup. */
+  readonly reportedVersion?: number;
+  /** Whether its removals count for `guards.window` from now on: the declared state was confirmed, so they will be executed. */
+  readonly countsRemovals?: boolean;
+  readonly nowMs: number;
+}
+
+export function planInstance(input: PlanInput): Plan {
+  return finished(planInSlices(input));
+}
+
+/** The same in slices, because a plan of many entries would block the event loop. */
+export function* planInSlices(input: PlanInput): Generator<undefined, Plan> {
+  const { desired, observed, inventory, nowMs } = input;
+  const contested = contestedNow(inventory.disputes, nowMs);
+  const refusals = refusalsByOperation(inventory.refusals, input.olderRefusals);
+  const existingRules = existingRulesOf(desired.rules.map(({ rule }) => rule));
+  const { restored, isAccepted } = checkVersion(input);
+  const obstacle = desired.unconfirmed ?? restored;
+  const annotation = desired.instance.meta.annotations[approvalAnnotation];
+  const mayRemove = mayRemoveDespite(obstacle, annotation);
+  const offOn = whyOff(desired);
+  yield;
+  const drafting = { ...input, contested, refusals, existingRules, offOn, mayForget: mayRemove };
+  const blocklist = draftList("blocklist", drafting);
+  yield;
+  const drafts = { blocklist, allowlist: draftList("allowlist", drafting) };
+  yield;
+  const originsInput = originsIn(input, refusals, { off: offOn("origins"), mayRemove });
+  const originRows = decideOrigins(originsInput);
+  const decision = decideRemovals(
+    { ...removalRequests(drafts, input, existingRules), origins: originRows.removals },
+    desired.removalGuards,
+    { windowMs: desired.instance.removalWindowMs, nowMs },
+    annotation,
+    inventory,
+    obstacle,
+  );
+  yield;
+  const origins = planOrigins(originRows, originsInput);
+  const split = splitByPolicy(input, drafts, decision, origins, { offOn, mayRemove });
+  yield;
+  const leftOut = eachList((list) => withoutRoom(split.noRoom, list, drafts[list]));
+  const next = nextInventory(input, drafts, { offOn, leftOut, decision, origins, isAccepted });
+  yield;
+  return {
+    outcomes: eachList((list) => outcomesOf(drafts[list], leftOut[list], decision.held?.removals[list] ?? [])),
+    operations: split.operations,
+    observedOnly: split.observedOnly,
+    lists: summarizeLists(observed, next.inventory, split.operations, {
+      held: decision.held,
+      overflowOn: (list) => leftOut[list].size,
+    }),
+    leftOut,
+    waiting: eachList((list) => drafts[list].waiting),
+    adoptions: next.adoptions,
+    held: decision.held,
+    kept: keptIn(desired, inventory, drafts),
+    refusals: new Map([...drafts.allowlist.refused, ...drafts.blocklist.refused]),
+    contested,
+    origins,
+    inventory: next.inventory,
+    inventoryChanged: next.change !== "None",
+    onlyOwnersChanged: next.change === "Owners",
+    lookAgainMs: next.lookAgainMs,
+  };
+}
+
+function originsIn(
+  { desired, observed, inventory, nowMs }: PlanInput,
+  refusals: Plan["refusals"],
+  how: { readonly off: string | undefined; readonly mayRemove: boolean },
+) {
+  const existing = new Set(desired.compiledOrigins.map(({ origin }) => nameKey(origin.meta)));
+  return { wanted: desired.origins, owned: inventory.origins, observed, refusals, existing, nowMs, ...how };
+}
+
+function removalRequests(
+  drafts: Readonly<Record<ListName, ListDraft>>,
+  { desired, inventory }: PlanInput,
+  existingRules: ReadonlySet<string>,
+) {
+  return eachList((list) => ({
+    removals: drafts[list].removals,
+    ownersOf: (entry: Entry) => inventory.entries[list].get(entry)?.owners ?? unknownOwners,
+    weightOf: (entry: Entry) => drafts[list].weights.get(entry) ?? 1,
+    size: drafts[list].size,
+    sizeMax: drafts[list].sizeMax,
+    endsByItself: (entry: Entry) =>
+      hasEnded(entry, inventory.entries[list].get(entry)?.owners, existingRules, desired.ended),
+    countsOverTime: countsOverTime(list, desired, inventory),
+    before: inventory.allowed[list],
+  }));
+}
+
+/** An entry or an origin that stays only because something can't be read. */
+export interface Kept {
+  readonly part: ListName | "origins";
+  readonly value: string;
+  readonly broken: Broken;
+  readonly owners: EntryOwners;
+}
+
+function keptIn(
+  { rules, standIns, lists, rememberedOrigins, unread }: DesiredState,
+  { entries, origins }: Inventory,
+  drafts: Readonly<Record<ListName, ListDraft>>,
+): Kept[] {
+  const kept: Kept[] = [];
+  for (const { list, remembered } of [...standIns, ...rules]) {
+    for (const [entry, broken] of remembered) {
+      const wanting = lists[list].get(entry) ?? [];
+      // Counted once, for the first of the rules.
+      if (wanting[0]?.remembered !== remembered || !wanting.every((rule) => rule.remembered.has(entry))) continue;
+      kept.push({ part: list, value: entry, broken, owners: entries[list].get(entry)?.owners ?? unknownOwners });
+    }
+  }
+  for (const part of listNames) {
+    const broken = unread[part];
+    if (broken === undefined) continue;
+    for (const value of drafts[part].kept) kept.push({ part, value, broken, owners: unknownOwners });
+  }
+  for (const [value, broken] of rememberedOrigins) {
+    kept.push({ part: "origins", value, broken, owners: origins.get(value)?.owners ?? unknownOwners });
+  }
+  return kept;
+}
+
+interface Split {
+  readonly operations: readonly Operation[];
+  readonly observedOnly: readonly Operation[];
+  /** Additions that no removal of this plan makes room for: those that would are on hold, refused or contested. */
+  readonly noRoom: readonly AddEntry[];
+}
+
+function splitByPolicy(
+  input: PlanInput,
+  drafts: Readonly<Record<ListName, ListDraft>>,
+  decision: RemovalDecision,
+  origins: OriginPlan,
+  { offOn, mayRemove }: { readonly offOn: OffOn; readonly mayRemove: boolean },
+): Split {
+  const { desired, observed, inventory } = input;
+  const removals = listNames.flatMap((list) => removalsOf(list, observed, drafts[list], decision));
+  const replaced = mayRemove ? listNames.flatMap((list) => replacedOn(list, observed, drafts[list])) : [];
+  const basis = { rules: desired.rules, owned: inventory.entries.blocklist };
+  const adds = orderAdds([...drafts.allowlist.adds, ...drafts.blocklist.adds], urgencyAmong(removals, basis));
+  const rooms = eachList((list) => ({
+    shown: observed.lists[list].size,
+    maxEntries: desired.instance.lists[list].maxEntries,
+  }));
+  const { writes, noRoom } = orderForRoom([...orderWrites(adds, removals, basis), ...replaced], rooms);
+  const all: readonly Operation[] = [...origins.operations, ...writes];
+  if (([...listNames, "origins"] as const).every((part) => offOn(part) === undefined)) {
+    return { operations: all, observedOnly: [], noRoom };
+  }
+  const operations: Operation[] = [];
+  const observedOnly: Operation[] = [];
+  for (const operation of all) (offOn(partOf(operation)) === undefined ? operations : observedOnly).push(operation);
+  return { operations, observedOnly, noRoom };
+}
+
+type OffOn = (part: ListName | "origins") => string | undefined;
+
+/** Why a part of the WAF is not written to; undefined if it is. */
+function whyOff({ instance: { policies, suspend }, instanceFaults }: DesiredState): OffOn {
+  const ofAll = suspend ? "spec.suspend is true" : instanceFaults[0];
+  return (part) => ofAll ?? (policies[part] === "Observe" ? "the policy is Observe" : undefined);
+}
+
+/** The entries that the list has no room for, including those that no removal makes room for. */
+function withoutRoom(noRoom: readonly AddEntry[], list: ListName, { leftOut }: ListDraft): ReadonlySet<Entry> {
+  const entries = noRoom.flatMap((add) => (add.list === list ? [add.entry] : []));
+  return entries.length === 0 ? leftOut : new Set([...leftOut, ...entries]);
+}
+
+/** With what only the whole list decides. */
+function outcomesOf(
+  { rows }: ListDraft,
+  leftOut: ReadonlySet<Entry>,
+  held: readonly HeldRemoval[],
+): readonly Decided[] {
+  if (leftOut.size === 0 && held.length === 0) return rows;
+  const holding = new Set(held.map(({ entry }) => entry));
+  return rows.map(({ line, outcome }) => {
+    if (holding.has(line.entry)) return { line, outcome: { kind: "Held", reason: "too much would be removed" } };
+    const hasNoRoom = outcome.kind === "Add" && leftOut.has(line.entry);
+    return { line, outcome: hasNoRoom ? { kind: "NoRoom", reason: fullList } : outcome };
+  });
+}
+
+function removalsOf(
+  list: ListName,
+  observed: Observed,
+  { reasons }: ListDraft,
+  decision: RemovalDecision,
+): readonly RemoveEntry[] {
+  return [...decision.allowed[list]]
+    .toSorted()
+    .flatMap((entry) => removalsOfEntry(list, entry, observed, reasons.get(entry) ?? ""));
+}
+
+/** Removals of entries whose addresses aggregated networks have. */
+function replacedOn(list: ListName, observed: Observed, { replaced }: ListDraft): readonly RemoveEntry[] {
+  const inOrder = [...replaced].toSorted(([a], [b]) => (a < b ? -1 : 1));
+  return inOrder.flatMap(([entry, cover]) =>
+    removalsOfEntry(list, entry, observed, `merged or split: ${cover} has its addresses`),
+  );
+}
+
+function removalsOfEntry(list: ListName, entry: Entry, observed: Observed, reason: string): readonly RemoveEntry[] {
+  const spellings = observed.lists[list].get(entry) ?? [];
+  return spellings.map((spelling): RemoveEntry => ({ kind: "RemoveEntry", list, entry, spelling, reason }));
+}
+
+/** A user accepts an inventory that was restored from a backup: then its version continues behind the one in the status. */
+function checkVersion({ desired, inventory, reportedVersion = 0 }: PlanInput) {
+  const restored = restoredInventory(inventory.version, reportedVersion);
+  const isAccepted = restored !== undefined && desired.instance.meta.annotations[approvalAnnotation] === restored.hash;
+  return isAccepted ? { restored: undefined, isAccepted } : { restored, isAccepted };
+}
+
+interface Basis {
+  readonly offOn: OffOn;
+  readonly leftOut: Plan["leftOut"];
+  readonly isAccepted: boolean;
+  readonly decision: RemovalDecision;
+  readonly origins: OriginPlan;
+}
+
+function nextInventory(
+  { desired, inventory, nowMs, countsRemovals = false }: PlanInput,
+  drafts: Readonly<Record<ListName, ListDraft>>,
+  { offOn, leftOut, decision, origins, isAccepted }: Basis,
+): {
+  readonly inventory: Inventory;
+  readonly change: RecordedList["change"];
+  readonly adoptions: readonly Adoption[];
+  readonly lookAgainMs: number | undefined;
+} {
+  const recorded = eachList((list) => recordList(inventory.entries[list], drafts[list], leftOut[list]));
+  const refusals = withoutEnded(inventory.refusals, nowMs);
+  const originChange = offOn("origins") === undefined ? origins.change : "None";
+  const others =
+    isAccepted || refusals !== inventory.refusals || !isSameApproval(decision.approval, inventory.approval);
+  const allowed = eachList(
+    (list) => decision.record[list][countsRemovals && offOn(list) === undefined ? "confirmed" : "unconfirmed"],
+  );
+  const counts = listNames.some((list) => allowed[list] !== inventory.allowed[list]);
+  const otherChange = others ? "Entries" : counts ? "Owners" : "None";
+  const changes = [recorded.blocklist.change, recorded.allowlist.change, originChange, otherChange];
+  const missed = listNames.flatMap((list) => (offOn(list) === undefined ? (recorded[list].missedMs ?? []) : []));
+  const lookAgainMs = missed.length === 0 ? undefined : Math.min(...missed) + desired.instance.consistencyWindowMs;
+  if (changes.every((change) => change === "None")) return { inventory, change: "None", adoptions: [], lookAgainMs };
+  return {
+    inventory: {
+      ...inventory,
+      entries: eachList((list) => recorded[list].owned),
+      origins: originChange === "None" ? inventory.origins : origins.owned,
+      refusals,
+      approval: decision.approval,
+      approvals: decision.approvals,
+      allowed,
+    },
+    change: changes.includes("Entries") ? "Entries" : "Owners",
+    adoptions: listNames.flatMap((list) => adoptionsIn(drafts[list])),
+    lookAgainMs,
+  };
+}
+
+interface RecordedList {
+  /** The content of the inventory before the first operation of this plan. */
+  readonly owned: ReadonlyMap<Entry, OwnedEntry>;
+  /** `Owners`: the same entries are managed, but their owners have changed. */
+  readonly change: "None" | "Owners" | "Entries";
+  /** When the first of the missing entries was missing. */
+  readonly missedMs: number | undefined;
+}
+
+/** Additions without room are not recorded: they may never be sent. */
+function recordList(
+  owned: ReadonlyMap<Entry, OwnedEntry>,
+  { rows, records }: ListDraft,
+  leftOut: ReadonlySet<Entry>,
+): RecordedList {
+  const changes = new Map<Entry, OwnedEntry | undefined>();
+  let change: RecordedList["change"] = "None";
+  let missedMs: number | undefined;
+  for (const { line, outcome } of rows) {
+    const { entry, recorded: before } = line;
+    const after = records.after(line, leftOut.size > 0 && leftOut.has(entry) ? { kind: "NoRoom" } : outcome);
+    if (after?.missingSinceMs !== undefined)
+      missedMs = Math.min(missedMs ?? after.missingSinceMs, after.missingSinceMs);
+    if (after === before) continue;
+    changes.set(entry, after);
+    const isSame = before !== undefined && after !== undefined && before.missingSinceMs === after.missingSinceMs;
+    if (!isSame || before.sinceMs !== after.sinceMs) change = "Entries";
+    else if (change === "None") change = "Owners";
+  }
+  return { owned: withChanges(owned, changes), change, missedMs };
+}
+
+function adoptionsIn({ rows }: ListDraft): Adoption[] {
+  return rows.flatMap(({ line: { list, entry, rules }, outcome }) => {
+    if (outcome.kind !== "Adopt") return [];
+    return [{ list, entry, rules: rules.flatMap(({ id, rule }) => (asksToAdopt(rule.meta) ? [id] : [])) }];
+  });
+}
+
+function eachList<T>(make: (list: ListName) => T): Record<ListName, T> {
+  return { blocklist: make("blocklist"), allowlist: make("allowlist") };
+}
+
+/**
+ * Removals of entries that users stopped declaring count over time. The others only count within a plan: expired entries were
+ * declared to end, entries that left a feed have passed its guards, and unmanaged entries were never declared.
+ */
+function countsOverTime(
+  list: ListName,
+  { rules }: Pick<DesiredState, "rules">,
+  { entries }: Pick<Inventory, "entries">,
+): (entry: Entry) => boolean {
+  const ending = new Set<string>();
+  for (const { id, rule, expired } of rules) {
+    if (rule.meta.deleting) continue;
+    if (expired) ending.add(id);
+    else for (const feed of rule.feeds) ending.add(`${id} ${feedSourceName(feed)}`);
+  }
+  const known = new Map<EntryOwners, boolean>();
+  return (entry) => {
+    const owners = entries[list].get(entry)?.owners;
+    if (owners === undefined) return false;
+    const before = known.get(owners);
+    if (before !== undefined) return before;
+    const read = readOwners(owners);
+    const endsWith = (owner: EntryOwner): boolean => {
+      const id = ruleIdOfOwner(owner) ?? "";
+      return ending.has(id) || (owner.source !== undefined && ending.has(`${id} ${owner.source}`));
+    };
+    const counts = read.length === 0 || !read.every(endsWith);
+    known.set(owners, counts);
+    return counts;
+  };
+}

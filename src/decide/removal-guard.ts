@@ -1,0 +1,255 @@
+// Decides which removals of a plan are allowed. If there are more than the instance allows, they are on hold until a user
+// approves exactly these; one hash identifies them. All are on hold without a fresh read of what is declared, and until a user accepts
+// an inventory that was restored.
+import { hexDigest } from "../model/hex-digest.ts";
+import type { Guards, ListName } from "../model/declared.ts";
+import { listNames } from "../model/declared.ts";
+import type { EntryOwners } from "../model/entry-owners.ts";
+import { readOwners, unknownOwners } from "../model/entry-owners.ts";
+import { ruleIdOfOwner } from "../model/rule-id.ts";
+import type { Entry } from "../address/entry.ts";
+import { type AllowedRemovals, type Approval, emptyInventory, type Inventory } from "../model/inventory.ts";
+
+/** The percentage guard applies to lists of at least this size: one of three entries is 33 %. */
+const shareCountsFrom = 10;
+
+export interface RemovalRequest {
+  readonly removals: readonly Entry[];
+  readonly ownersOf: (entry: Entry) => EntryOwners;
+  /** How many declared entries the removal affects: a merged entry represents several. */
+  readonly weightOf: (entry: Entry) => number;
+  /** Whether the entry ended by itself. The guards do not count it. */
+  readonly endsByItself?: (entry: Entry) => boolean;
+  /** Whether it counts together with the removals of earlier plans. */
+  readonly countsOverTime: (entry: Entry) => boolean;
+  /** What earlier plans allowed. */
+  readonly before: AllowedRemovals;
+  /**
+   * How many declared entries the list represents after the additions of the plan. Additions go first, so any other size
+   * would change the result halfway.
+   */
+  readonly size: number;
+  /** The same including declared entries that are not planned, such as rejected ones: they may be on the WAF without being visible yet. */
+  readonly sizeMax: number;
+}
+
+/** A removal on hold. */
+export interface HeldRemoval {
+  readonly entry: Entry;
+  /** The last owners of the entry. */
+  readonly owners: EntryOwners;
+}
+
+/** An origin to remove. */
+export interface OriginRemoval {
+  readonly host: string;
+  /** Its last owner. */
+  readonly owners: EntryOwners;
+}
+
+/** Why nothing may be removed. */
+export interface Obstacle {
+  readonly kind: "Unconfirmed" | "Restored";
+  /** In one sentence. */
+  readonly reason: string;
+  /** The hash with which a user overrides it; undefined if no one can. */
+  readonly hash: string | undefined;
+}
+
+export interface HeldRemovals {
+  readonly removals: Readonly<Record<ListName, readonly HeldRemoval[]>>;
+  /** Only an obstacle puts them on hold: there are few, so the guards do not count them. */
+  readonly origins: readonly OriginRemoval[];
+  /** Approves all removals on hold; undefined while they can't be approved. */
+  readonly hash: string | undefined;
+  /** The approval on the instance if it does not match: stale, or mistyped. */
+  readonly mismatch: string | undefined;
+  /** Undefined if the guards put the removals on hold. */
+  readonly obstacle: Obstacle | undefined;
+  /** The number of entries that were removed within the guards' time window. */
+  readonly recent: Readonly<Record<ListName, number>>;
+}
+
+export interface RemovalDecision {
+  readonly allowed: Readonly<Record<ListName, ReadonlySet<Entry>>>;
+  /** Undefined if nothing is on hold. */
+  readonly held: HeldRemovals | undefined;
+  /** The approved removals that are not done yet. */
+  readonly approval: Approval | undefined;
+  /** The number of used approvals. */
+  readonly approvals: number;
+  /** What is recorded once the declared state is confirmed; until then, only that some removals are no longer pending. */
+  readonly record: Readonly<
+    Record<ListName, { readonly confirmed: AllowedRemovals; readonly unconfirmed: AllowedRemovals }>
+  >;
+}
+
+type ByList<T> = Record<ListName, T>;
+
+/** Whether no obstacle prevents all removals, or a user approved them nevertheless. */
+export function mayRemoveDespite(obstacle: Obstacle | undefined, annotation: string | undefined): boolean {
+  return obstacle === undefined || (obstacle.hash !== undefined && obstacle.hash === annotation);
+}
+
+/**
+ * Decides which planned removals are allowed. Previously approved removals are allowed and do not count. Without `guards`, none
+ * count. `annotation` is a user's approval.
+ */
+export function decideRemovals(
+  requests: Readonly<ByList<RemovalRequest>> & { readonly origins: readonly OriginRemoval[] },
+  guards: Guards | undefined,
+  time: { readonly windowMs: number; readonly nowMs: number },
+  annotation: string | undefined,
+  { approval, approvals }: Pick<Inventory, "approval" | "approvals">,
+  obstacle?: Obstacle,
+): RemovalDecision {
+  const allowed: ByList<Set<Entry>> = { blocklist: new Set(), allowlist: new Set() };
+  const removals: ByList<readonly HeldRemoval[]> = { blocklist: [], allowlist: [] };
+  const approved: ByList<Set<Entry>> = { blocklist: new Set(), allowlist: new Set() };
+  const guarded: ByList<Guarded> = { blocklist: nothingGuarded, allowlist: nothingGuarded };
+  for (const list of listNames) {
+    const { ownersOf, endsByItself, before } = requests[list];
+    const fresh: HeldRemoval[] = [];
+    for (const entry of requests[list].removals) {
+      const isApproved = approval?.removals[list].has(entry) === true;
+      if (isApproved) approved[list].add(entry);
+      const isAllowed = isApproved || before.pending.has(entry) || endsByItself?.(entry) === true;
+      if (isAllowed && obstacle === undefined) allowed[list].add(entry);
+      else fresh.push({ entry, owners: ownersOf(entry) });
+    }
+    const judged = obstacle === undefined ? fresh : [];
+    guarded[list] = guardRemovals(judged, requests[list], guards, time);
+    removals[list] = obstacle === undefined ? guarded[list].held : fresh;
+    for (const entry of guarded[list].allowed) allowed[list].add(entry);
+  }
+  const { blocklist, allowlist } = guarded;
+  const held = {
+    removals,
+    origins: obstacle === undefined ? [] : requests.origins,
+    obstacle,
+    recent: { blocklist: blocklist.recent, allowlist: allowlist.recent },
+  };
+  const hash = obstacle === undefined ? hashRemovals(held, approvals) : obstacle.hash;
+  const common = { allowed, record: { blocklist: blocklist.record, allowlist: allowlist.record } };
+  if (hash !== undefined && hash === annotation) {
+    for (const list of listNames) {
+      for (const { entry } of removals[list]) {
+        allowed[list].add(entry);
+        approved[list].add(entry);
+      }
+    }
+    const given = { hash, removals: approved };
+    return { ...common, held: undefined, approval: given, approvals: approvals + 1 };
+  }
+  const left =
+    approval && approved.blocklist.size + approved.allowlist.size > 0 ? { ...approval, removals: approved } : undefined;
+  const stillHeld = heldRemovals(held, hash, annotation);
+  return { ...common, held: stillHeld, approval: left, approvals };
+}
+
+/** Whether the entry has ended for all of its last owners, which still exist. @param ended as in `DesiredState` */
+export function hasEnded(
+  entry: Entry,
+  owners: EntryOwners = unknownOwners,
+  existingRules: ReadonlySet<string>,
+  ended: ReadonlyMap<string, Pick<ReadonlyMap<Entry, number>, "has">>,
+): boolean {
+  const known = readOwners(owners);
+  return (
+    known.length > 0 &&
+    known.every((owner) => {
+      const id = ruleIdOfOwner(owner) ?? "";
+      if (!existingRules.has(id)) return false;
+      return ended.get(`${id} ${owner.source ?? ""}`)?.has(entry) === true;
+    })
+  );
+}
+
+/** Undefined unless the inventory is older than `reported`, the version that the status describes. The hash accepts it. */
+export function restoredInventory(version: number, reported: number): Obstacle | undefined {
+  if (version >= reported) return undefined;
+  const reason = `The inventory has version ${version}, but the status describes version ${reported}: it was probably restored from a backup, and may contain entries that wafsync has removed since then, and lack those that it has added.`;
+  return { kind: "Restored", reason, hash: hexDigest(`inventory ${version} for ${reported}`, 12) };
+}
+
+/** Also false if the approval contains fewer removals: entries that were removed or are wanted again are no longer approved. */
+export function isSameApproval(next: Approval | undefined, before: Approval | undefined): boolean {
+  if (next === undefined || before === undefined) return next === before;
+  const sizeOf = ({ removals }: Approval): number => removals.blocklist.size + removals.allowlist.size;
+  return next.hash === before.hash && sizeOf(next) === sizeOf(before);
+}
+
+function heldRemovals(
+  held: Omit<HeldRemovals, "hash" | "mismatch">,
+  hash: string | undefined,
+  annotation: string | undefined,
+): HeldRemovals | undefined {
+  const { removals, origins, obstacle } = held;
+  const isEmpty = removals.blocklist.length + removals.allowlist.length + origins.length === 0;
+  if (isEmpty && obstacle?.kind !== "Restored") return undefined;
+  const isGiven = annotation !== undefined && annotation !== "" && hash !== undefined;
+  return { ...held, hash, mismatch: isGiven ? annotation : undefined };
+}
+
+interface Guarded {
+  readonly allowed: readonly Entry[];
+  readonly held: readonly HeldRemoval[];
+  /** The removals of earlier plans that are done. */
+  readonly recent: number;
+  readonly record: RemovalDecision["record"][ListName];
+}
+
+const noRemovals = emptyInventory.allowed.blocklist;
+const nothingGuarded: Guarded = {
+  allowed: [],
+  held: [],
+  recent: 0,
+  record: { confirmed: noRemovals, unconfirmed: noRemovals },
+};
+
+/** Neither a plan nor several plans within the window may remove too much. */
+function guardRemovals(
+  fresh: readonly HeldRemoval[],
+  request: RemovalRequest,
+  guards: Guards | undefined,
+  { windowMs, nowMs }: { readonly windowMs: number; readonly nowMs: number },
+): Guarded {
+  const { weightOf, countsOverTime, before } = request;
+  const weigh = (entries: readonly Entry[]): number => entries.reduce((sum, entry) => sum + weightOf(entry), 0);
+  // A time in the future means that the clock was set back.
+  const isOver = Math.abs(nowMs - before.sinceMs) >= windowMs;
+  const { count: former, sinceMs } = isOver ? { count: 0, sinceMs: nowMs } : before;
+  const pending = request.removals.filter((entry) => before.pending.has(entry));
+  // The share is of the list at the start of the window: otherwise, a list that gets short would lose its guard.
+  const recent = Math.max(0, former - weigh(pending.filter(countsOverTime)));
+  const sizes = { size: request.size + recent, sizeMax: request.sizeMax + recent };
+  const counting = fresh.filter(({ entry }) => countsOverTime(entry));
+  const count = former + weigh(counting.map(({ entry }) => entry));
+  const all = exceeds(weigh(fresh.map(({ entry }) => entry)), request, guards);
+  const held = all ? fresh : counting.length > 0 && exceeds(count, sizes, guards) ? counting : [];
+  const holding = new Set(held);
+  const allowed = fresh.flatMap((removal) => (holding.has(removal) ? [] : [removal.entry]));
+  const unconfirmed = pending.length === before.pending.size ? before : { ...before, pending: new Set(pending) };
+  const next = { pending: new Set([...pending, ...allowed]), count: held.length > 0 ? former : count, sinceMs };
+  return { allowed, held, recent, record: { confirmed: allowed.length === 0 ? unconfirmed : next, unconfirmed } };
+}
+
+function exceeds(
+  count: number,
+  { size, sizeMax }: Pick<RemovalRequest, "size" | "sizeMax">,
+  guards: Guards | undefined,
+): boolean {
+  if (count === 0 || guards === undefined) return false;
+  if (count > guards.maxRemovals) return true;
+  return sizeMax >= shareCountsFrom && count * 100 > guards.maxRemovalPercent * size;
+}
+
+/**
+ * Twelve hexadecimal digits that identify a set of removals, in any order. They depend on the number of used approvals, so no hash
+ * matches twice. Undefined if there are no removals.
+ */
+export function hashRemovals({ removals }: Pick<HeldRemovals, "removals">, approvals: number): string | undefined {
+  const lines = listNames.flatMap((list) => removals[list].map(({ entry }) => `${list} ${entry}`));
+  if (lines.length === 0) return undefined;
+  return hexDigest([`approval ${approvals}`, ...lines.toSorted()].join("\n"), 12);
+}

@@ -1,0 +1,33 @@
+// The files that are generated from the schemas, by path relative to the project. This module neither writes nor compares them.
+import { stringify } from "yaml";
+import { customResourceDefinition, customResourceDefinitionFiles } from "./custom-resource-definition.ts";
+import { referencePages } from "./reference-page.ts";
+
+export interface GeneratedFile {
+  /** With forward slashes, for example `crds/wafinstances.yaml`. */
+  readonly path: string;
+  readonly text: string;
+}
+
+const header = "# Written by `npm run generate`. Edit the schemas in src/kinds instead.\n";
+
+/** The folders that generated files are written to. */
+export const generatedFolders = ["crds", "docs/reference"] as const;
+
+/** Whether this module generated the text, in this version or an earlier one. */
+export function isGenerated(text: string): boolean {
+  return text.slice(0, 100).includes("Written by `npm run generate`");
+}
+
+/** All generated files, always in the same order and with the same content. */
+export function generatedFiles(): GeneratedFile[] {
+  const definitions = customResourceDefinitionFiles.map(({ definition, file }) => ({
+    path: `crds/${file}`,
+    text: header + stringify(customResourceDefinition(definition), { lineWidth: 100, aliasDuplicateObjects: false }),
+  }));
+  const resources = customResourceDefinitionFiles.map(({ file }) => file);
+  const kustomization = { apiVersion: "kustomize.config.k8s.io/v1beta1", kind: "Kustomization", resources };
+  definitions.push({ path: "crds/kustomization.yaml", text: header + stringify(kustomization) });
+  const pages = referencePages().map(({ file, text }) => ({ path: `docs/reference/${file}`, text }));
+  return [...definitions, ...pages];
+}

@@ -1,0 +1,154 @@
+// The ports of the use cases. The cluster, the directory, the simulation and the tests each have their own adapters.
+import type { Clock } from "../async/clock.ts";
+import type { DeclaredInstance, ListName, OriginType } from "../model/declared.ts";
+import type { ApiKey } from "../model/api-key.ts";
+import type { ConfirmedGathering, ConfirmOptions, Gathered } from "../model/gathered.ts";
+import type { HistoryEvent } from "../model/history.ts";
+import type { Inventory, LoadedInventory, SavedInventory } from "../model/inventory.ts";
+import type { Operation } from "../model/operation.ts";
+import type { ObjectName, ResourceMeta } from "../model/resource.ts";
+import type { OriginsRead, WafFault, WafResult, WriteAccepted } from "../model/waf-result.ts";
+import type { Plan } from "../decide/plan.ts";
+import type { CompiledRule } from "../decide/compiled-rule.ts";
+import type { RunFacts } from "./facts.ts";
+import type { RunHooks } from "./run-hooks.ts";
+
+/** Where resources come from. */
+export interface SourcePort {
+  /** Everything that belongs to the instance, from the cache; undefined if the instance does not exist. */
+  gather(instance: ObjectName): Promise<Gathered | undefined>;
+  /** Like `gather`, but from a fresh read: before removals, so that a stale cache cannot unblock anyone. */
+  confirm(instance: ObjectName, options: ConfirmOptions): Promise<ConfirmedGathering>;
+  /** False while missing objects may only be in the middle of a replacement. Absent if changes are atomic. */
+  isSettled?(): boolean;
+  /** Increases whenever the result of `gather` may have changed. Must be cheap, because it is called before every call of the WAF. */
+  version(instance: ObjectName): number;
+  /**
+   * Whether the CRDs are being removed, and the instances with them: this is not a request to remove entries. Absent if there are
+   * no CRDs. Never rejects.
+   */
+  isUninstalling?(): Promise<boolean>;
+  /** Deletes an expired object, if it is still the same one. Never rejects. Absent if the objects are files of the users. */
+  removeObject?(object: ResourceMeta): Promise<void>;
+}
+
+/** Where the inventory is stored. */
+export interface InventoryPort {
+  load(instance: ObjectName): Promise<LoadedInventory>;
+  save(instance: ObjectName, inventory: Inventory, revision: string): Promise<SavedInventory>;
+  /** Called when the instance is gone and nothing has to be remembered. Returns undefined, or why the inventory could not be removed. */
+  remove(instance: ObjectName): Promise<string | undefined>;
+}
+
+/** Prevents the deletion of an instance until its entries are removed: with a finalizer, if there are finalizers. */
+export interface LifecyclePort {
+  /** Called before the first write. Returns undefined if the finalizer exists, or why it could not be added. */
+  ensureFinalizer(instance: ResourceMeta): Promise<string | undefined>;
+  /** Called after the last write. Returns undefined if the finalizer is gone, or why it could not be removed. */
+  removeFinalizer(instance: ResourceMeta): Promise<string | undefined>;
+}
+
+export interface CallOptions {
+  readonly signal?: AbortSignal;
+}
+
+/** The WAF of one key. Calls wait for their turn in the key's lane. */
+export interface WafPort {
+  readOrigins(options?: CallOptions): Promise<WafResult<OriginsRead>>;
+  readList(list: ListName, options?: CallOptions): Promise<WafResult<readonly string[]>>;
+  addEntry(list: ListName, text: string, options?: CallOptions): Promise<WafResult<WriteAccepted>>;
+  removeEntry(list: ListName, text: string, options?: CallOptions): Promise<WafResult<WriteAccepted>>;
+  addOrigin(host: string, type: OriginType, options?: CallOptions): Promise<WafResult<WriteAccepted>>;
+  removeOrigin(host: string, options?: CallOptions): Promise<WafResult<WriteAccepted>>;
+  clearCache(options?: CallOptions): Promise<WafResult<WriteAccepted>>;
+}
+
+/** Opens the WAF of an instance; the same lane for the same base URL and key. */
+export type OpenWaf = (instance: DeclaredInstance, key: ApiKey) => WafPort;
+
+export interface ObjectEvent {
+  readonly type: "Normal" | "Warning";
+  readonly reason: string;
+  readonly message: string;
+  /** The message in machine-readable form. */
+  readonly details?: EventDetails;
+  /** The same event was emitted for the instance: relevant for the object, but redundant for viewers of all events. */
+  readonly isRepeated?: true;
+}
+
+/** The entries of an event. */
+export interface EventDetails {
+  /** `namespace/name` of the WafIpRule; absent if unknown. */
+  readonly rule?: string;
+  /** The first entries. */
+  readonly entries: readonly string[];
+  /** The total number of entries. */
+  readonly count: number;
+}
+
+/** Where statuses and events are written. A failure of either never fails a reconcile run. */
+export interface StatusPort {
+  /** The current status, or undefined if there is none. */
+  read(object: ResourceMeta): Readonly<Record<string, unknown>> | undefined;
+  /** Writes the status if it differs from the current one. */
+  write(object: ResourceMeta, status: Readonly<Record<string, unknown>>): Promise<void>;
+  event(object: ResourceMeta, event: ObjectEvent): void;
+}
+
+/** What a call to clear the cache was made for. A call for an object also serves pending rollouts. */
+export type ClearCause = "WafCacheClear" | "Rollout";
+
+/** Observes the runs over an instance, for progress bars, metrics and logs. Must not throw. */
+export interface ReconcileObserver {
+  planned?(instance: ObjectName, plan: Plan): void;
+  /** The API accepted the write. */
+  operationDone?(instance: ObjectName, operation: Operation, left: number): void;
+  /** The run continues by itself after the delay. */
+  waiting?(instance: ObjectName, why: string, delayMs: number): void;
+  failed?(instance: ObjectName, fault: WafFault): void;
+  /** A call to clear the cache has ended, successfully or not. */
+  clearTried?(instance: ObjectName, cause: ClearCause, isCleared: boolean): void;
+  /** The instance is released, and this many managed entries and origins stay on its WAF; undefined if the number is unknown. */
+  orphaned?(instance: ObjectName, count: number | undefined): void;
+}
+
+/** The work of a run so far. */
+export interface Turn {
+  readonly writes: number;
+  readonly elapsedMs: number;
+}
+
+/** The history for people. Nothing waits for it or depends on it. Must not throw. */
+export interface HistoryPort {
+  note(instance: ObjectName, events: readonly HistoryEvent[]): void;
+  /** The instance has taken over the record of `former`, whose history becomes the beginning of its own. */
+  continues(instance: ObjectName, former: ObjectName): void;
+}
+
+export interface ReconcilePorts {
+  /** Why the operator may not call this base URL, in a sentence; undefined if it may. */
+  readonly baseUrlObjection: (baseUrl: string) => string | undefined;
+  readonly source: SourcePort;
+  readonly inventory: InventoryPort;
+  readonly lifecycle: LifecyclePort;
+  readonly openWaf: OpenWaf;
+  readonly status: StatusPort;
+  /** The status of a rule that is not a WafIpRule; undefined for other rules. Absent if there are only these. */
+  readonly statusOf?: (before: object, rule: CompiledRule, facts: RunFacts) => object | undefined;
+  /** Creates what else happens in the runs of one instance. Absent if there is nothing else. */
+  readonly newHooks?: () => RunHooks;
+  /** Absent if no history is kept. */
+  readonly history?: HistoryPort | undefined;
+  readonly clock: Clock;
+  /** A number from 0 to below 1. */
+  readonly random: () => number;
+  readonly observer: ReconcileObserver;
+  /** Whether the run must yield to others; called after each write. Absent if there are no others. */
+  readonly isTurnOver?: (turn: Turn) => boolean;
+  /** The minimum time between two progress reports of a run; two seconds if undefined. */
+  readonly progressIntervalMs?: () => number;
+  /** Aborts when the process must end: no new call may start. */
+  readonly stopping: AbortSignal;
+  /** Aborts a moment later: the call in flight is abandoned. */
+  readonly abandon: AbortSignal;
+}

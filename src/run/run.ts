@@ -1,0 +1,138 @@
+// Brings one WAF to the state that its users declare, and reports the result in the status of every object:
+//
+//   gather ──▶ open ──▶ plan ──▶ save the record ──▶ call, one operation at a time ──▶ read again ──▶ report
+//                        ▲                            │ something newer is declared,
+//                        └────────────────────────────┘ or an outcome is unknown
+//
+// Everything that a run learns changes its `World`, which then has another plan. Hooks do other work on the same lane in between,
+// such as clearing the cache. This module does not know where resources are stored, or how the WAF is called.
+import type { Operation } from "../model/operation.ts";
+import type { ObjectName } from "../model/resource.ts";
+import { type RunFacts, writesOf } from "./facts.ts";
+import type { ReconcilePorts } from "./ports.ts";
+import type { RunResult } from "./run-result.ts";
+import { call } from "./call.ts";
+import { finishRun, type ReconcileOutcome } from "./finish.ts";
+import type { InstanceMemory } from "./instance-memory.ts";
+import { inMemory } from "./preview.ts";
+import { confirmDeletion, decideRelease, endRelease } from "./release.ts";
+import { reportFacts } from "./report.ts";
+import type { RunHooks } from "./run-hooks.ts";
+import { holdDuringArrival, takeOverRecord } from "./take-over.ts";
+import { World } from "./world.ts";
+import { isRemoval } from "./write-ledger.ts";
+
+/** How often one run verifies its writes and applies the differences, before the instance backs off. */
+const roundsMax = 5;
+/** A run plans again whenever the declared state changes, but not endlessly. */
+const stepsMax = 1_000_000;
+
+/** Reconciles one instance once, and reports on every object at the end. Never throws because of external failures. */
+export async function reconcileInstance(
+  name: ObjectName,
+  givenPorts: ReconcilePorts,
+  memory: InstanceMemory,
+): Promise<ReconcileOutcome> {
+  const ports = holdDuringArrival(givenPorts, memory);
+  const version = ports.source.version(name);
+  const gathered = await ports.source.gather(name);
+  if (gathered === undefined) {
+    return { result: { kind: "Gone" }, facts: undefined, wakeAtMs: undefined, pendingClears: 0, version };
+  }
+  const world = new World(name, ports, memory, version, gathered);
+  const deferred = resultOfBackOff(world);
+  const result = deferred ?? (await open(world)) ?? (await converge(world, memory.hooks));
+  await world.opening.end();
+  return await finishRun(world, await endRelease(world, result), deferred !== undefined);
+}
+
+/** During the backoff after a failure, a run does not call the WAF unless something that an attempt depends on has changed. */
+function resultOfBackOff({ memory: { backOff }, ports, attempt }: World): RunResult | undefined {
+  const isBackingOff = backOff !== undefined && ports.clock.monotonicMs() < backOff.untilMs;
+  return isBackingOff && backOff.attempted === attempt ? backOff.result : undefined;
+}
+
+/** Everything before the first write. Returns a result if the run ends with it. */
+async function open(world: World): Promise<RunResult | undefined> {
+  return (
+    (await confirmDeletion(world)) ??
+    (await decideRelease(world)) ??
+    world.admit() ??
+    (await takeOverRecord(world)) ??
+    (await world.load()) ??
+    (await world.look())
+  );
+}
+
+/** Saves, calls and verifies, until a verification finds nothing left to do. */
+async function converge(world: World, hooks: RunHooks | undefined): Promise<RunResult> {
+  const { stopping } = world.ports;
+  try {
+    for (let step = 0; step < stepsMax; step += 1) {
+      if (stopping.aborted) return { kind: "Interrupted" };
+      const ended = world.isUnsaved
+        ? await world.record()
+        : world.needsRefresh
+          ? await world.refresh()
+          : ((await hooks?.beforeWrite(world)) ?? (await proceed(world)));
+      if (ended !== undefined) return ended;
+    }
+    return { kind: "Unsettled" };
+  } finally {
+    world.afterwards.catchUp();
+    await world.progress.end();
+  }
+}
+
+/** The next step of a plan whose record is saved. */
+async function proceed(world: World): Promise<RunResult | undefined> {
+  const { ledger, counted, operation: next } = world;
+  if (next === undefined && !isIncomplete(world)) {
+    if (ledger.unread.size === 0) return { kind: "Done" };
+    counted.verifications += 1;
+    return await world.readAgain();
+  }
+  if (counted.verifications === roundsMax) return { kind: "Unsettled" };
+  const beforeRemovals = next === undefined || isRemoval(next);
+  const isOver = isTurnOver(world);
+  // Why writes were refused matters for removals that rely on them, and for the next turn, which would start with them again.
+  if (ledger.refusedCount > 0 && (beforeRemovals || isOver)) return await world.readAgain();
+  // Yield to waiting instances.
+  if (isOver) return { kind: "Yielded" };
+  // A fresh read comes before removals, and before the first write of this process.
+  if (next === undefined || !world.isConfirmedFor(next)) return await world.confirm({ beforeRemovals });
+  return await call(world, next);
+}
+
+/** Removals on hold, or what can't be read, may belong to an incomplete change: they are reported when the change is complete. */
+function isIncomplete({ isUnsettled, plan }: World): boolean {
+  return isUnsettled && (plan.held !== undefined || plan.kept.length > 0);
+}
+
+function isTurnOver({ counted, ledger, left, ports, beganMs }: World): boolean {
+  if (counted.calls === 0 || left === 0) return false;
+  const elapsedMs = ports.clock.monotonicMs() - beganMs;
+  return ports.isTurnOver?.({ writes: writesOf(ledger.done), elapsedMs }) === true;
+}
+
+/**
+ * What a run would do now: the same run, but saves and calls change only memory. The facts are those before its first write, with all
+ * operations up to its end. Returns undefined if the instance does not exist.
+ */
+export async function previewInstance(
+  name: ObjectName,
+  givenPorts: ReconcilePorts,
+  memory: InstanceMemory,
+): Promise<RunFacts | undefined> {
+  const operations: Operation[] = [];
+  const ports = inMemory(holdDuringArrival(givenPorts, memory), operations);
+  const gathered = await ports.source.gather(name);
+  if (gathered === undefined) return undefined;
+  const world = new World(name, ports, memory, 0, gathered);
+  const stopped = await open(world);
+  await world.opening.end();
+  const facts = await world.lastFacts({ result: stopped ?? { kind: "Done" } });
+  if (stopped === undefined) await converge(world, undefined);
+  await reportFacts(givenPorts, memory, facts);
+  return { ...facts, plan: facts.plan && { ...facts.plan, operations } };
+}

@@ -1,0 +1,286 @@
+import { describe, expect, test } from "@jest/globals";
+import type { Dispute, Refusal } from "../../src/model/inventory.ts";
+import { emptyInventory } from "../../src/model/inventory.ts";
+import { operationKey } from "../../src/model/operation.ts";
+import { contestedNow, disputesMax, noteDisputes } from "../../src/decide/disputes.ts";
+import { ApiKey } from "../../src/model/api-key.ts";
+import { decideDomain, otherDomainsMax } from "../../src/decide/domain.ts";
+import { findDrift } from "../../src/decide/drift.ts";
+import { versionOf, withRefusal } from "../../src/decide/refusals.ts";
+import { addresses, anInstance, aRule, blocking } from "../support/builders/declare.ts";
+import { anInventory, desiredOf, entry, nowMs, observed, planOf, testKey } from "../support/builders/gathered.ts";
+
+const one = entry("192.0.2.1");
+const minuteMs = 60_000;
+
+function disputedAt(minutes: readonly number[]): readonly Dispute[] {
+  let disputes: readonly Dispute[] = [];
+  for (const minute of minutes)
+    disputes = noteDisputes(disputes, [{ list: "blocklist", entry: one }], nowMs + minute * minuteMs);
+  return disputes;
+}
+
+function manyFound(count: number) {
+  return addresses(count).map((text) => ({ list: "blocklist" as const, entry: entry(text) }));
+}
+
+/** For how many minutes after the last correction the entry is not corrected. */
+function pauseMinutes(minutes: readonly number[]): number {
+  const disputes = disputedAt(minutes);
+  const last = nowMs + (minutes.at(-1) ?? 0) * minuteMs;
+  const [contested] = contestedNow(disputes, last);
+  return contested === undefined ? 0 : (contested.untilMs - last) / minuteMs;
+}
+
+describe("A dispute", () => {
+  test("begins with the fourth correction within an hour", () => {
+    expect(pauseMinutes([0, 5, 10])).toBe(0);
+    expect(pauseMinutes([0, 5, 10, 15])).toBe(5);
+    expect(pauseMinutes([0, 25, 50, 61])).toBe(0);
+  });
+
+  test("grows with each further correction, up to four hours", () => {
+    expect(pauseMinutes([0, 5, 10, 15, 20])).toBe(10);
+    expect(pauseMinutes([0, 5, 10, 15, 20, 30])).toBe(20);
+    expect(pauseMinutes([0, 5, 10, 15, 20, 30, 50, 90, 170, 330])).toBe(240);
+  });
+
+  test("ends after a long time without corrections", () => {
+    expect(pauseMinutes([0, 5, 10, 15, 20, 400])).toBe(0);
+    expect(noteDisputes(disputedAt([0, 5]), [], nowMs + 5 * minuteMs + 5 * 3_600_000)).toStrictEqual([]);
+  });
+
+  test("costs no write of the inventory while nothing is recorded", () => {
+    const disputes = disputedAt([0, 5]);
+    expect(noteDisputes(disputes, [], nowMs + 10 * minuteMs)).toBe(disputes);
+  });
+
+  test("records a limited number of entries, the newest among equal ones", () => {
+    const disputes = noteDisputes(disputedAt([-1]), manyFound(disputesMax + 200), nowMs);
+    expect(disputes).toHaveLength(disputesMax);
+    expect(disputes.some((dispute) => dispute.entry === one)).toBe(false);
+  });
+
+  test("that continues keeps its place beyond this limit, whatever happens to other entries", () => {
+    const found = manyFound(disputesMax + 200);
+    let disputes = disputedAt([-4, -3, -2, -1]);
+    for (let minute = 0; minute < 4; minute += 1) {
+      disputes = noteDisputes(disputes, found, nowMs + minute * minuteMs);
+    }
+    const contested = contestedNow(disputes, nowMs + 3 * minuteMs);
+    expect(contested).toHaveLength(disputesMax);
+    expect(contested.some((item) => item.entry === one)).toBe(true);
+  });
+
+  test("prevents additions and removals of its entry only", () => {
+    const disputes = disputedAt([-15, -10, -5, 0]);
+    const adding = planOf({ gathered: { rules: [blocking("a", [one, "192.0.2.2"])] }, inventory: { disputes } });
+    expect(adding.operations.map(operationKey)).toStrictEqual(["blocklist +192.0.2.2"]);
+    expect(adding.contested).toStrictEqual([{ list: "blocklist", entry: one, untilMs: nowMs + 5 * minuteMs }]);
+    const instance = anInstance({ policies: { blocklist: "Exclusive" } });
+    const removing = planOf({ gathered: { instance }, observed: { blocklist: [one] }, inventory: { disputes } });
+    expect(removing.operations).toStrictEqual([]);
+    expect(
+      planOf({
+        gathered: { instance },
+        observed: { blocklist: [one] },
+        inventory: { disputes },
+        nowMs: nowMs + 5 * minuteMs,
+      }).operations,
+    ).toHaveLength(1);
+  });
+});
+
+test("A pause for a contested entry does not count corrections from before the clock was set back", () => {
+  const disputes = disputedAt([-15, -10, -5, 0]);
+  const earlier = nowMs - 120 * minuteMs;
+  expect(
+    planOf({ gathered: { rules: [blocking("a", [one])] }, inventory: { disputes }, nowMs: earlier }).contested,
+  ).toStrictEqual([]);
+  const noted = noteDisputes(disputes, [{ list: "blocklist", entry: one }], earlier);
+  expect(noted.map(({ atMs }) => atMs)).toStrictEqual([[earlier]]);
+});
+
+describe("A refusal", () => {
+  const rule = blocking("a", [one, "192.0.2.2"]);
+  const refusal: Refusal = {
+    operation: `blocklist +${one}`,
+    message: "No.",
+    refusedAtMs: nowMs,
+    wantedBy: versionOf(rule.rule),
+  };
+
+  test("applies for an hour, and is then dropped", () => {
+    const plan = (atMs: number) =>
+      planOf({ gathered: { rules: [rule] }, inventory: { refusals: [refusal] }, nowMs: atMs });
+    expect(plan(nowMs + 3_599_999).operations.map(operationKey)).toStrictEqual(["blocklist +192.0.2.2"]);
+    expect([...plan(nowMs).refusals.values()]).toStrictEqual([refusal]);
+    expect(plan(nowMs + 3_600_000).operations).toHaveLength(2);
+    expect(plan(nowMs + 3_600_000).inventory.refusals).toStrictEqual([]);
+  });
+
+  test("ends if the clock is set back, so it lasts no longer than an hour", () => {
+    const plan = planOf({ gathered: { rules: [rule] }, inventory: { refusals: [refusal] }, nowMs: nowMs - 7_200_000 });
+    expect(plan.operations).toHaveLength(2);
+    expect(plan.inventory.refusals).toStrictEqual([]);
+  });
+
+  test("ends when the rule changes, or another rule declares the entry too", () => {
+    const changed = blocking("a", [one], { meta: { generation: 2 } });
+    const count = (rules: (typeof rule)[]) =>
+      planOf({ gathered: { rules }, inventory: { refusals: [refusal] } }).operations.length;
+    expect(count([changed])).toBe(1);
+    expect(count([rule, blocking("b", [one])])).toBe(2);
+  });
+
+  test("distinguishes versions by content if there is no UID", () => {
+    const at = (addresses: string[]) => versionOf(aRule("a", { addresses, meta: { uid: "" } }).rule);
+    expect(at(["192.0.2.1"])).toBe(at(["192.0.2.1"]));
+    expect(at(["192.0.2.1"])).not.toBe(at(["192.0.2.2"]));
+  });
+
+  test("replaces an earlier one of the same operation, and the oldest beyond 2,000 leave the inventory", () => {
+    expect(withRefusal([refusal], { ...refusal, message: "Still no." })).toStrictEqual([
+      { ...refusal, message: "Still no." },
+    ]);
+    let refusals: readonly Refusal[] = [refusal];
+    for (let index = 0; index < 2_000; index += 1)
+      refusals = withRefusal(refusals, { ...refusal, operation: `blocklist +${index}` });
+    expect(refusals).toHaveLength(2_000);
+    expect(refusals[0]?.operation).toBe("blocklist +0");
+  });
+
+  test("of a removal also prevents a retry", () => {
+    const refused = { operation: `blocklist -${one}`, message: "No.", refusedAtMs: nowMs, wantedBy: "" };
+    const situation = { observed: { blocklist: [one] }, inventory: { blocklist: [one], refusals: [refused] } };
+    expect(planOf(situation).operations).toStrictEqual([]);
+    expect(planOf(situation).refusals.size).toBe(1);
+  });
+});
+
+describe("The domain", () => {
+  const key = new ApiKey(testKey);
+  const inventory = anInventory({
+    blocklist: [one],
+    handledTriggers: [{ cacheClear: "edge/c", trigger: "1", handledAtMs: 1 }],
+    approvals: 3,
+    allowed: { ...emptyInventory.allowed, blocklist: { pending: new Set(), count: 1, sinceMs: 1 } },
+  });
+
+  test("is recorded at the first sync", () => {
+    expect(decideDomain(anInstance(), anInventory({ domain: undefined }), "shop.example", key)).toMatchObject({
+      state: "Known",
+      inventory: { domain: "shop.example" },
+    });
+  });
+
+  test("is compared case-insensitively, and causes no write while it is unchanged", () => {
+    expect(decideDomain(anInstance({ expectedDomain: "Shop.example" }), inventory, "SHOP.example", key)).toStrictEqual({
+      state: "Known",
+      inventory,
+      told: undefined,
+    });
+  });
+
+  test("that changes stops everything, until expectedDomain is set to the new one", () => {
+    expect(decideDomain(anInstance(), inventory, "other.example", key).state).toBe("Changed");
+    expect(decideDomain(anInstance({ expectedDomain: "shop.example" }), inventory, "other.example", key).state).toBe(
+      "Changed",
+    );
+    const decision = decideDomain(
+      anInstance({ expectedDomain: "other.example" }),
+      inventory,
+      "other.example",
+      new ApiKey("another-key-of-the-tests"),
+    );
+    expect(decision).toMatchObject({
+      state: "Known",
+      inventory: { domain: "other.example", handledTriggers: [{ trigger: "1" }], approvals: 3 },
+    });
+    // A used approval never acts again, and the guards' window continues.
+    expect(decision).toMatchObject({ inventory: { allowed: inventory.allowed } });
+    expect(decision.state === "Known" && decision.inventory.entries.blocklist.size).toBe(0);
+  });
+
+  test("of another WAF has a separate record, and the former one is found again", () => {
+    const otherKey = new ApiKey("another-key-of-the-tests");
+    const away = decideDomain(anInstance({ expectedDomain: "other.example" }), inventory, "other.example", otherKey);
+    expect(away).toMatchObject({
+      told: expect.stringContaining("The 1 managed entry or origin on the WAF of shop.example"),
+    });
+    const there = away.state === "Known" ? away.inventory : inventory;
+    expect([...(there.otherDomains.get("shop.example")?.entries.blocklist.keys() ?? [])]).toStrictEqual([one]);
+    const back = decideDomain(anInstance({ expectedDomain: "shop.example" }), there, "shop.example", key);
+    expect(back).toMatchObject({ inventory: { domain: "shop.example", waf: inventory.waf } });
+    expect(back.state === "Known" && back.inventory.entries).toStrictEqual(inventory.entries);
+    expect(back.state === "Known" && back.inventory.otherDomains.size).toBe(0);
+  });
+
+  test("that the WAF itself changed keeps the record: the API key is the recorded one", () => {
+    const renamed = decideDomain(anInstance({ expectedDomain: "new.example" }), inventory, "new.example", key);
+    expect(renamed).toMatchObject({
+      inventory: { domain: "new.example", waf: { keyMark: key.markFor("new.example") }, entries: inventory.entries },
+      told: expect.stringContaining("changed from shop.example to new.example"),
+    });
+  });
+
+  test("is one of a limited number: beyond it, nothing is dropped, and a message says what to do", () => {
+    const otherDomains = new Map(
+      Array.from({ length: otherDomainsMax }, (_, index) => [
+        `d${index}.example`,
+        { entries: inventory.entries, origins: inventory.origins },
+      ]),
+    );
+    const full = { ...inventory, otherDomains };
+    const otherKey = new ApiKey("another-key-of-the-tests");
+    expect(
+      decideDomain(anInstance({ expectedDomain: "other.example" }), full, "other.example", otherKey),
+    ).toMatchObject({ state: "Changed", message: expect.stringContaining("declare another WafInstance") });
+  });
+});
+
+describe("Drift", () => {
+  const exclusive = anInstance({ policies: { blocklist: "Exclusive" } });
+  const seen = (texts: readonly string[], removed: readonly string[] = []) => ({
+    domain: "shop.example",
+    lists: observed({ blocklist: texts }).lists,
+    removed: { blocklist: new Set(removed.map(entry)), allowlist: new Set<never>() },
+  });
+
+  test("is a declared entry that was on the list and is missing", () => {
+    const desired = desiredOf({ rules: [blocking("a", [one, "192.0.2.2"])] });
+    expect(findDrift(desired, observed(), seen([one, "192.0.2.9"]))).toStrictEqual([
+      { list: "blocklist", entry: one, change: "Vanished" },
+    ]);
+  });
+
+  test("does not include entries that were never seen, or are seen for the first time", () => {
+    const desired = desiredOf({ rules: [blocking("a", [one])] });
+    expect(findDrift(desired, observed(), undefined)).toStrictEqual([]);
+    expect(findDrift(desired, observed(), seen([]))).toStrictEqual([]);
+  });
+
+  test("with Exclusive, includes entries that wafsync removed and that are back", () => {
+    const back = observed({ blocklist: [one] });
+    expect(findDrift(desiredOf({ instance: exclusive }), back, seen([], [one]))).toStrictEqual([
+      { list: "blocklist", entry: one, change: "Reappeared" },
+    ]);
+    expect(findDrift(desiredOf({ instance: exclusive }), back, seen([one], [one]))).toStrictEqual([]);
+    expect(findDrift(desiredOf(), back, seen([], [one]))).toStrictEqual([]);
+  });
+
+  test("does not include the entries of another WAF, and is empty while nothing is written", () => {
+    const rules = [blocking("a", [one])];
+    expect(findDrift(desiredOf({ rules }), observed({ domain: "other.example" }), seen([one]))).toStrictEqual([]);
+    expect(
+      findDrift(desiredOf({ rules, instance: anInstance({ suspend: true }) }), observed(), seen([one])),
+    ).toStrictEqual([]);
+    expect(
+      findDrift(
+        desiredOf({ rules, instance: anInstance({ policies: { blocklist: "Observe" } }) }),
+        observed(),
+        seen([one]),
+      ),
+    ).toStrictEqual([]);
+  });
+});

@@ -1,0 +1,254 @@
+import { describe, expect, test } from "@jest/globals";
+import type { CustomResource } from "../../src/kinds/custom-resource.ts";
+import { parseResource } from "../../src/kinds/parse-resource.ts";
+import { toDeclared, toResourceMeta } from "../../src/kinds/to-declared.ts";
+import type { ResourceKind } from "../../src/model/resource.ts";
+import {
+  cacheClearDocument,
+  crowdsecDocument,
+  feedDocument,
+  instanceDocument,
+  originDocument,
+  ruleDocument,
+} from "../support/builders/documents.ts";
+
+function resourceOf<Kind extends ResourceKind>(document: unknown, kind: Kind): Extract<CustomResource, { kind: Kind }> {
+  const parsed = parseResource(document, { defaultNamespace: "shop" });
+  if (!parsed.ok) throw new Error(JSON.stringify(parsed.faults));
+  expect(parsed.resource.kind).toBe(kind);
+  return parsed.resource as Extract<CustomResource, { kind: Kind }>;
+}
+
+describe("the metadata", () => {
+  test("of a document in a directory contains its location, and defaults for fields that only an API server sets", () => {
+    expect(toResourceMeta(resourceOf(ruleDocument(), "WafIpRule"), "rules/office.yaml:12")).toStrictEqual({
+      kind: "WafIpRule",
+      namespace: "shop",
+      name: "example",
+      uid: "",
+      generation: 1,
+      createdAtMs: undefined,
+      annotations: {},
+      deleting: false,
+      location: "rules/office.yaml:12",
+    });
+  });
+
+  test("of an object of the API server says when it was created, and whether it is being deleted", () => {
+    const metadata = {
+      name: "office",
+      namespace: "platform",
+      uid: "6d2c",
+      generation: 3,
+      creationTimestamp: "2026-11-21T10:00:00Z",
+      deletionTimestamp: "2026-11-21T11:00:00Z",
+      annotations: { "wafsync.dev/adopt": "true" },
+    };
+    expect(toResourceMeta(resourceOf({ ...ruleDocument(), metadata }, "WafIpRule"))).toStrictEqual({
+      kind: "WafIpRule",
+      namespace: "platform",
+      name: "office",
+      uid: "6d2c",
+      generation: 3,
+      createdAtMs: Date.parse("2026-11-21T10:00:00Z"),
+      annotations: { "wafsync.dev/adopt": "true" },
+      deleting: true,
+      location: "",
+    });
+  });
+});
+
+test("an instance with only the required fields declares all defaults", () => {
+  const declared = toDeclared(resourceOf(instanceDocument(), "WafInstance"));
+  expect(declared).toStrictEqual({
+    meta: expect.objectContaining({ kind: "WafInstance", namespace: "shop", name: "example" }),
+    baseUrl: "https://waf.example.com",
+    apiKeySecretRef: { name: "key", key: "apiKey" },
+    expectedDomain: undefined,
+    access: [],
+    suspend: false,
+    resyncIntervalMs: 300_000,
+    consistencyWindowMs: 5_000,
+    requestTimeoutMs: 10_000,
+    minRequestIntervalMs: 0,
+    policies: { blocklist: "Additive", allowlist: "Additive", origins: "Additive" },
+    lists: {
+      blocklist: { maxEntries: undefined },
+      allowlist: { maxEntries: undefined },
+    },
+    guards: {
+      maxRemovals: 100,
+      maxRemovalPercent: 30,
+      window: "1h",
+      neverBlock: [],
+      minPrefixLength: { ipv4: 8, ipv6: 16 },
+      allowMinPrefixLength: { ipv4: 16, ipv6: 32 },
+      specialPurpose: "Reject",
+    },
+    removalWindowMs: 3_600_000,
+    cacheClear: { afterRolloutOf: [], minIntervalMs: 60_000 },
+    logs: { enabled: false, intervalMs: 300_000, lookbackMs: 172_800_000, plan: undefined, output: "Stdout" },
+    deletionPolicy: "Retain",
+  });
+});
+
+test("a workload without a namespace belongs to the namespace of the instance", () => {
+  const afterRolloutOf = [
+    { kind: "Deployment", name: "web" },
+    { kind: "DaemonSet", name: "edge", namespace: "infra" },
+  ];
+  const declared = toDeclared(resourceOf(instanceDocument({ cacheClear: { afterRolloutOf } }), "WafInstance"));
+  expect(declared.cacheClear.afterRolloutOf).toStrictEqual([
+    { kind: "Deployment", name: "web", namespace: "shop" },
+    { kind: "DaemonSet", name: "edge", namespace: "infra" },
+  ]);
+});
+
+test("a selector is passed on with its missing lists filled in", () => {
+  const selector = { matchExpressions: [{ key: "team", operator: "Exists" }] };
+  const document = instanceDocument({ access: [{ namespaces: { from: "Selector", selector } }] });
+  expect(toDeclared(resourceOf(document, "WafInstance")).access[0]?.namespaces).toStrictEqual({
+    from: "Selector",
+    selector: { matchLabels: {}, matchExpressions: [{ key: "team", operator: "Exists", values: [] }] },
+  });
+});
+
+test("a grant gives few permissions by default", () => {
+  const document = instanceDocument({ access: [{ namespaces: { names: ["team-a"] } }] });
+  expect(toDeclared(resourceOf(document, "WafInstance")).access).toStrictEqual([
+    {
+      namespaces: { from: "Names", names: ["team-a"] },
+      kinds: ["WafIpRule"],
+      actions: ["Block"],
+      maxEntries: 500,
+      maxPriority: 0,
+      minPrefixLength: { ipv4: 24, ipv6: 48 },
+      maxTtlMs: undefined,
+      adopt: false,
+      cacheClearMinIntervalMs: 600_000,
+    },
+  ]);
+});
+
+describe("a base URL is normalized, regardless of its spelling", () => {
+  test.each([
+    ["https://waf.example.com/", "https://waf.example.com"],
+    ["HTTPS://WAF.Example.com:443", "https://waf.example.com"],
+    ["https://waf.example.com/Management/", "https://waf.example.com/Management"],
+    ["http://127.0.0.1:8080", "http://127.0.0.1:8080"],
+    ["http://[::1]:8080/", "http://[::1]:8080"],
+  ])("%s", (baseUrl, canonical) => {
+    const declared = toDeclared(resourceOf(instanceDocument({ baseUrl }), "WafInstance"));
+    expect(declared.baseUrl).toBe(canonical);
+  });
+});
+
+test("a rule declares its entries, its expiry in milliseconds, and the full name of its instance", () => {
+  const document = ruleDocument({
+    addresses: ["192.0.2.1"],
+    addressesFrom: [
+      { configMapKeyRef: { name: "list", key: "ips.txt" } },
+      { feedRef: { name: "threats" } },
+      { feedRef: { name: "drop", namespace: "platform" } },
+    ],
+    except: ["192.0.2.1"],
+    aggregate: true,
+    expiresAt: "2030-01-31T18:00:00+01:00",
+    priority: 7,
+    deletionPolicy: "Retain",
+  });
+  expect(toDeclared(resourceOf(document, "WafIpRule"), "a.yaml:1")).toStrictEqual({
+    meta: expect.objectContaining({ kind: "WafIpRule", location: "a.yaml:1" }),
+    instance: { namespace: "shop", name: "shop" },
+    action: "Block",
+    addresses: ["192.0.2.1"],
+    addressesFrom: [{ name: "list", key: "ips.txt" }],
+    feeds: [
+      { namespace: "shop", name: "threats" },
+      { namespace: "platform", name: "drop" },
+    ],
+    except: ["192.0.2.1"],
+    aggregate: true,
+    expiresAtMs: Date.parse("2030-01-31T17:00:00Z"),
+    ttlMs: undefined,
+    priority: 7,
+    deletionPolicy: "Retain",
+  });
+});
+
+test("a rule declares its ttl in milliseconds, and the namespace of an instance in another namespace", () => {
+  const document = ruleDocument({ ttl: "2h", instanceRef: { name: "shop", namespace: "platform" } });
+  expect(toDeclared(resourceOf(document, "WafIpRule"))).toMatchObject({
+    ttlMs: 7_200_000,
+    expiresAtMs: undefined,
+    instance: { namespace: "platform", name: "shop" },
+  });
+});
+
+test("an origin declares its host in lower case without a trailing dot", () => {
+  const document = originDocument({ host: "Origin.Example.COM.", type: "Backup" });
+  expect(toDeclared(resourceOf(document, "WafOrigin"))).toStrictEqual({
+    meta: expect.objectContaining({ kind: "WafOrigin" }),
+    instance: { namespace: "shop", name: "shop" },
+    host: "origin.example.com",
+    type: "Backup",
+    deletionPolicy: "Delete",
+  });
+});
+
+test("a cache clear declares its limits in milliseconds", () => {
+  const least = toDeclared(resourceOf(cacheClearDocument(), "WafCacheClear"));
+  expect(least).toStrictEqual({
+    meta: expect.objectContaining({ kind: "WafCacheClear" }),
+    instance: { namespace: "shop", name: "shop" },
+    trigger: undefined,
+    suspend: false,
+    backoffLimit: 3,
+    activeDeadlineMs: 300_000,
+    ttlAfterFinishedMs: undefined,
+  });
+  const full = cacheClearDocument({ trigger: "4f2a", suspend: true, ttlSecondsAfterFinished: 60 });
+  expect(toDeclared(resourceOf(full, "WafCacheClear"))).toMatchObject({
+    trigger: "4f2a",
+    suspend: true,
+    ttlAfterFinishedMs: 60_000,
+  });
+});
+
+describe("a feed", () => {
+  test("with only the required fields declares the defaults of a list", () => {
+    expect(toDeclared(resourceOf(feedDocument(), "WafFeed"), "feeds.yaml:3")).toStrictEqual({
+      meta: expect.objectContaining({ kind: "WafFeed", location: "feeds.yaml:3" }),
+      source: {
+        type: "Http",
+        url: "https://lists.example.com/drop.txt",
+        headersFrom: [],
+        format: { type: "Plain" },
+      },
+      intervalMs: 3_600_000,
+      guards: {
+        minEntries: 1,
+        maxShrinkPercent: 30,
+        maxInvalidPercent: 5,
+        maxEntries: 200_000,
+        maxAddresses: 16_777_216,
+      },
+      staleAfterMs: 86_400_000,
+      suspend: false,
+      allowedNamespaces: { from: "Same", selector: undefined },
+    });
+  });
+
+  test("of CrowdSec is fetched every minute, and may be empty", () => {
+    expect(toDeclared(resourceOf(crowdsecDocument(), "WafFeed"))).toMatchObject({
+      source: {
+        type: "Crowdsec",
+        url: "https://crowdsec.example.com:8080",
+        apiKeySecretRef: { name: "crowdsec", key: "apiKey" },
+        types: ["ban"],
+      },
+      intervalMs: 60_000,
+      guards: { minEntries: 0 },
+    });
+  });
+});

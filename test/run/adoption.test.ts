@@ -1,0 +1,174 @@
+import { describe, expect, test } from "@jest/globals";
+import { viewInstance } from "../../src/cli/instance-view.ts";
+import { planLines } from "../../src/cli/print-instance.ts";
+import { addresses, anInstance, anOrigin, blocking } from "../support/builders/declare.ts";
+import { planOf } from "../support/builders/gathered.ts";
+import { ConvergeWorld } from "../support/worlds/converge-world.ts";
+
+const adopt = { meta: { annotations: { "wafsync.dev/adopt": "true" } } };
+const foreign = 1_413;
+
+function worldOfForeign(rule = blocking("office", addresses(foreign), adopt)): ConvergeWorld {
+  const world = new ConvergeWorld({ declared: { rules: [rule] } });
+  world.waf.lists.blocklist.push(...addresses(foreign));
+  return world;
+}
+
+function messages(world: ConvergeWorld, reason: string): string[] {
+  return world.status.events.filter((event) => event.reason === reason).map(({ message }) => message);
+}
+
+describe("A rule that adopts", () => {
+  test("makes foreign entries managed in one run without a write, and names the first ten on itself and on the instance", async () => {
+    const world = worldOfForeign();
+    const { result, facts } = await world.pass();
+    expect(result).toStrictEqual({ kind: "Done" });
+    expect(world.waf.calls.filter(({ name }) => !name.startsWith("Read"))).toStrictEqual([]);
+    expect(facts?.done.adopted).toBe(foreign);
+    expect([...world.owned().entries.blocklist.values()].every(({ manner }) => manner === "Adopted")).toBe(true);
+    const message = `Adopted 1,413 entries for WafIpRule edge/office: ${addresses(10).join(", ")} and 1,403 more.`;
+    expect(messages(world, "EntriesAdopted")).toStrictEqual([message, message]);
+    expect(messages(world, "RecordMissing")).toStrictEqual([]);
+    await world.pass();
+    expect(messages(world, "EntriesAdopted")).toHaveLength(2);
+  });
+
+  test("keeps adopted entries when the annotation is removed", async () => {
+    const world = worldOfForeign();
+    await world.pass();
+    const saves = world.inventory.saves.length;
+    world.declare({ rules: [blocking("office", addresses(foreign))] });
+    await world.pass();
+    expect(world.inventory.saves).toHaveLength(saves);
+    expect(world.owned().entries.blocklist.size).toBe(foreign);
+  });
+
+  test("is in the plan as operations without a call, next to the others", () => {
+    const plan = planOf({
+      gathered: { rules: [blocking("a", addresses(3), adopt), blocking("b", addresses(1))] },
+      observed: { blocklist: addresses(2) },
+    });
+    expect(plan.operations.map(({ kind }) => kind)).toStrictEqual(["AddEntry"]);
+    expect(plan.adoptions).toStrictEqual([
+      { list: "blocklist", entry: "198.18.0.0", rules: ["edge/a"] },
+      { list: "blocklist", entry: "198.18.0.1", rules: ["edge/a"] },
+    ]);
+    const observed = {
+      instance: anInstance({ policies: { blocklist: "Observe" } }),
+      rules: [blocking("a", addresses(3), adopt)],
+    };
+    expect(planOf({ gathered: observed, observed: { blocklist: addresses(2) } }).adoptions).toStrictEqual([]);
+  });
+});
+
+describe("What a plan prints", () => {
+  const plain = (_style: string, text: string): string => text;
+  const look = { readStatus: () => undefined, placeOf: () => "" };
+
+  async function printed(world: ConvergeWorld): Promise<string> {
+    const facts = await world.preview();
+    return planLines(viewInstance(facts!, look), plain, false).join("\n");
+  }
+
+  test("counts adoptions as changes", async () => {
+    const text = await printed(worldOfForeign());
+    expect(text).toContain("= blocklist  198.18.0.0");
+    expect(text).toContain("already on the list, adopted for WafIpRule edge/office without a call");
+    expect(text).toContain("Plan: 0 to add, 0 to remove, 1,413 to adopt without a call.");
+  });
+
+  test("warns if there is no record and declared entries are on the lists", async () => {
+    const world = worldOfForeign(blocking("office", addresses(foreign)));
+    const warning =
+      "There is no record of earlier runs, and 1,413 declared entries are already on the lists. They count as foreign";
+    expect(await printed(world)).toContain(`warning: ${warning}`);
+    await world.pass();
+    expect(messages(world, "RecordMissing")).toStrictEqual([expect.stringContaining(warning)]);
+    await world.pass();
+    expect(messages(world, "RecordMissing")).toHaveLength(1);
+    const later = await printed(world);
+    expect(later).toContain("satisfied by an unmanaged entry, which stays when no rule declares it any longer");
+    expect(later).toContain("… and 1,408 more like these");
+    expect(later).toContain("Plan: 0 to add, 0 to remove, 1,413 already on the WAF and unmanaged.");
+  });
+});
+
+describe("An origin that exists already", () => {
+  test("is adopted if its WafOrigin requests it, whatever the API's words, and removed with the WafOrigin", async () => {
+    const world = new ConvergeWorld({ declared: { origins: [anOrigin("a.example", adopt)] } });
+    world.waf.origins.set("a.example", "Alternate");
+    await world.pass();
+    expect(world.owned().origins.get("a.example")).toMatchObject({ manner: "Adopted", type: "Alternate" });
+    expect(messages(world, "AddedUnconfirmed")).toStrictEqual([
+      expect.stringContaining(
+        "the request was not accepted.), but its WafOrigin adopts it: wafsync counts it as added",
+      ),
+    ]);
+    const { meta } = world.declared().origins[0]!;
+    expect(world.status.condition(meta, "Ready")).toBe("True Synced");
+    expect(world.status.read(meta)).toMatchObject({ state: "AddedUnconfirmed" });
+    expect(world.status.message(meta, "Ready")).toContain("wafsync.dev/adopt says that it exists");
+    world.declare({ origins: [] });
+    await world.pass();
+    expect(world.waf.origins.size).toBe(0);
+  });
+
+  test("is refused without the annotation, whatever the API's words, and adopted as soon as it has the annotation", async () => {
+    const world = new ConvergeWorld({ declared: { origins: [anOrigin("a.example")] } });
+    world.waf.origins.set("a.example", "Alternate");
+    const message = "The origin exists already.";
+    world.waf.failOn({ on: "AddOrigin", effect: "Before", fault: { code: "Rejected", message, status: 400 } });
+    await world.pass();
+    expect(world.owned().origins.size).toBe(0);
+    const { meta } = world.declared().origins[0]!;
+    expect(world.status.condition(meta, "Ready")).toBe("False Rejected");
+    expect(world.status.message(meta, "Ready")).toContain('annotate the WafOrigin with wafsync.dev/adopt: "true"');
+    await world.pass();
+    expect(world.waf.count("AddOrigin")).toBe(1);
+    world.declare({ origins: [anOrigin("a.example", adopt)] });
+    await world.pass();
+    expect(world.waf.count("AddOrigin")).toBe(2);
+    expect(world.status.condition(meta, "Ready")).toBe("True Synced");
+    expect(world.status.read(meta)).toMatchObject({ state: "AddedUnconfirmed" });
+    expect(world.status.condition(world.instance, "Ready")).toBe("True Synced");
+  });
+
+  test.each(["After", "Before"] as const)(
+    "counts as added if the outcome of a first addition is unknown (%s its effect), and is never removed to find out",
+    async (effect) => {
+      const world = new ConvergeWorld({ declared: { origins: [anOrigin("a.example", { type: "Backup" })] } });
+      const fault = { code: "TimedOut", message: "No answer." } as const;
+      world.waf.failOn({ on: "AddOrigin", nth: 1, effect, fault });
+      if (effect === "Before") world.waf.refusedTexts.add("a.example");
+      await world.pass();
+      expect(world.owned().origins.get("a.example")?.addedAtMs).toBeUndefined();
+      await world.clock.advance(600_000);
+      await world.pass();
+      const { meta } = world.declared().origins[0]!;
+      expect(world.owned().origins.get("a.example")).toMatchObject({ type: "Backup", addedAtMs: expect.any(Number) });
+      expect(world.status.condition(meta, "Ready")).toBe("True Synced");
+      expect(world.status.read(meta)).toMatchObject({ state: "AddedUnconfirmed" });
+      expect(world.status.message(meta, "Ready")).toContain("an earlier call may have added it");
+      expect(messages(world, "AddedUnconfirmed")).toStrictEqual([
+        expect.stringContaining("counts it as added with type Backup. Origins can't be read back, so check"),
+      ]);
+      await world.clock.advance(7_200_000);
+      await world.pass();
+      expect(world.waf.writes()).toStrictEqual(["AddOrigin a.example", "AddOrigin a.example"]);
+    },
+  );
+
+  test("is confirmed by a later addition that the API accepts", async () => {
+    const world = new ConvergeWorld({ declared: { origins: [anOrigin("a.example", adopt)] } });
+    world.waf.refusedTexts.add("a.example");
+    await world.pass();
+    world.waf.refusedTexts.clear();
+    world.declare({ origins: [] });
+    await world.pass();
+    world.declare({ origins: [anOrigin("a.example", adopt)] });
+    await world.pass();
+    const { meta } = world.declared().origins[0]!;
+    expect(world.status.condition(meta, "Ready")).toBe("True Synced");
+    expect(world.status.read(meta)).toMatchObject({ state: "Added" });
+  });
+});

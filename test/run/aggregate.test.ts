@@ -1,0 +1,295 @@
+import { describe, expect, test } from "@jest/globals";
+import type { ListSettings } from "../../src/model/declared.ts";
+import type { GatheredRule } from "../../src/model/gathered.ts";
+import { viewInstance } from "../../src/cli/instance-view.ts";
+import { planLines } from "../../src/cli/print-instance.ts";
+import { addresses, allowing, anInstance, blocking } from "../support/builders/declare.ts";
+import { entry } from "../support/builders/gathered.ts";
+import { crash } from "../support/fakes/crash.ts";
+import { ConvergeWorld } from "../support/worlds/converge-world.ts";
+
+const guards = { maxRemovals: 1_000, maxRemovalPercent: 100 };
+
+interface Declared {
+  readonly rules: readonly GatheredRule[];
+  readonly maxEntries?: number;
+  readonly guards?: Parameters<typeof anInstance>[0];
+}
+
+function declare(world: ConvergeWorld, { rules, maxEntries, guards: more }: Declared): void {
+  const settings: ListSettings = { maxEntries };
+  world.declare({ rules, instance: anInstance({ guards, lists: { blocklist: settings }, ...more }) });
+}
+
+async function worldWith(declared: Declared): Promise<ConvergeWorld> {
+  const world = new ConvergeWorld();
+  declare(world, declared);
+  await world.pass();
+  return world;
+}
+
+/** The writes of one run, for example `AddEntry 203.0.113.7`. */
+async function writesOf(world: ConvergeWorld): Promise<readonly string[]> {
+  const before = world.waf.calls.length;
+  await world.pass();
+  const calls = world.waf.calls.slice(before).filter(({ name }) => name === "AddEntry" || name === "RemoveEntry");
+  return calls.map(({ name, text }) => `${name} ${text}`);
+}
+
+function synced(world: ConvergeWorld, rule: string): string {
+  return world.status.message(blocking(rule, []).rule.meta, "Synced");
+}
+
+const four = ["203.0.113.4", "203.0.113.5", "203.0.113.6", "203.0.113.7"];
+const merged = "203.0.113.4/30";
+
+describe("The entries of a rule with aggregate", () => {
+  const aggregate = true;
+  const rules = [blocking("hosts", four, { aggregate })];
+  const rest = [blocking("hosts", four.slice(1), { aggregate })];
+
+  test("need as few calls as possible, and removing one of them makes additions before the removal", async () => {
+    const world = await worldWith({ rules });
+    expect(world.waf.lists.blocklist).toStrictEqual([merged]);
+    expect(world.owned().entries.blocklist.get(entry(merged))?.lines).toBe(4);
+    expect(synced(world, "hosts")).toBe(
+      "The entry is on the blocklist. The rule declares 4 entries, before spec.aggregate.",
+    );
+    declare(world, { rules: rest });
+    expect(await writesOf(world)).toStrictEqual([
+      "AddEntry 203.0.113.5",
+      "AddEntry 203.0.113.6/31",
+      `RemoveEntry ${merged}`,
+    ]);
+  });
+
+  test("are added before those that they replace are removed, and no guard counts the removals", async () => {
+    const strict = { guards: { maxRemovals: 0, maxRemovalPercent: 0 } };
+    const plain = [blocking("hosts", four)];
+    const world = await worldWith({ rules: plain, guards: strict });
+    expect(world.waf.lists.blocklist).toStrictEqual(four);
+    declare(world, { rules, guards: strict });
+    expect(await writesOf(world)).toStrictEqual([`AddEntry ${merged}`, ...four.map((one) => `RemoveEntry ${one}`)]);
+    declare(world, { rules: plain, guards: strict });
+    expect(await writesOf(world)).toStrictEqual([...four.map((one) => `AddEntry ${one}`), `RemoveEntry ${merged}`]);
+    expect(await writesOf(world)).toStrictEqual([]);
+  });
+
+  test("keep the wide entry while the API refuses one that replaces it, and the instance names it", async () => {
+    const world = await worldWith({ rules });
+    world.waf.refusedTexts.add("203.0.113.5");
+    declare(world, { rules: rest });
+    expect(await writesOf(world)).toStrictEqual(["AddEntry 203.0.113.5", "AddEntry 203.0.113.6/31"]);
+    expect(world.waf.lists.blocklist).toContain(merged);
+    expect(world.status.message(anInstance().meta, "Synced")).toContain(`1 removal waits for them (${merged})`);
+  });
+
+  test("keep the narrow entries while the API refuses the network that replaces them", async () => {
+    const world = await worldWith({ rules: [blocking("hosts", four)] });
+    world.waf.refusedTexts.add(merged);
+    declare(world, { rules });
+    expect(await writesOf(world)).toStrictEqual([`AddEntry ${merged}`]);
+    expect(world.waf.lists.blocklist).toStrictEqual(four);
+  });
+
+  test.each([
+    { title: "all of them", left: [], maxRemovals: 3, isHeld: true },
+    { title: "three of them", left: four.slice(3), maxRemovals: 2, isHeld: true },
+    { title: "three of them, if the guard allows three", left: four.slice(3), maxRemovals: 3, isHeld: false },
+    { title: "one of them, if the guard allows one", left: four.slice(1), maxRemovals: 1, isHeld: false },
+  ])("are counted by the guards as they are declared: $title", async ({ left, maxRemovals, isHeld }) => {
+    const strict = { guards: { maxRemovals, maxRemovalPercent: 100 } };
+    const world = await worldWith({ rules, guards: strict });
+    world.restart();
+    declare(world, { rules: [blocking("hosts", left, { aggregate })], guards: strict });
+    const writes = await writesOf(world);
+    expect(writes.includes(`RemoveEntry ${merged}`)).toBe(!isHeld);
+    expect(world.status.message(anInstance().meta, "RemovalsHeld").includes(merged)).toBe(isHeld);
+  });
+
+  test("a percentage of the list is one of the declared entries, too", async () => {
+    const many = addresses(512);
+    const strict = { guards: { maxRemovals: 1_000, maxRemovalPercent: 30 } };
+    const wide = blocking("wide", many, { aggregate });
+    const world = await worldWith({ rules: [wide, blocking("few", four)], guards: strict });
+    // 4 of 516 declared entries, but 4 of 6 on the list.
+    declare(world, { rules: [wide], guards: strict });
+    expect(await writesOf(world)).toHaveLength(4);
+  });
+
+  test("make a list long enough for a percentage while the API refuses their network", async () => {
+    const strict = { guards: { maxRemovals: 100, maxRemovalPercent: 30 } };
+    const world = await worldWith({ rules: [blocking("old", addresses(4))], guards: strict });
+    world.waf.refusedTexts.add(merged);
+    // 4 of 10 declared entries are removed; 6 of them are on the list in the second run.
+    declare(world, {
+      rules: [blocking("hosts", [...four, "203.0.113.8", "203.0.113.9"], { aggregate })],
+      guards: strict,
+    });
+    expect(await writesOf(world)).toStrictEqual([`AddEntry ${merged}`, "AddEntry 203.0.113.8/31"]);
+    await world.pass();
+    expect(world.waf.lists.blocklist).toStrictEqual([...addresses(4), "203.0.113.8/31"]);
+  });
+
+  test("do not keep the guards from counting what is inside a declared network, but was never merged", async () => {
+    const strict = { guards: { maxRemovals: 100, maxRemovalPercent: 30 } };
+    const inside = addresses(6);
+    const old = [blocking("old", [...inside, "198.51.100.1", "198.51.100.3", "198.51.100.5"]), ...rules];
+    const world = await worldWith({ rules: old, guards: strict });
+    declare(world, { rules: [blocking("old", ["198.18.0.0/29"])], guards: strict });
+    expect(await writesOf(world)).toStrictEqual(["AddEntry 198.18.0.0/29"]);
+    expect(world.status.condition(anInstance().meta, "RemovalsHeld")).toBe("True TooManyRemovals");
+  });
+
+  test("are not lifted by an Allow rule for one of them", async () => {
+    // The Allow rule is older, so the block has precedence only because it is on the list.
+    const hosts = blocking("hosts", four, { aggregate, meta: { createdAtMs: 2 } });
+    const world = await worldWith({ rules: [hosts] });
+    const allow = allowing("office", ["203.0.113.7"], { meta: { createdAtMs: 1 } });
+    declare(world, { rules: [hosts, allow] });
+    expect(await writesOf(world)).toStrictEqual([]);
+    expect(world.waf.lists.blocklist).toStrictEqual([merged]);
+    expect(world.waf.lists.allowlist).toStrictEqual([]);
+  });
+
+  test("stay blocked by themselves where an Allow rule is an exception to one of them", async () => {
+    const halves = blocking("halves", ["203.0.113.0/25", "203.0.113.128/25"], { aggregate });
+    const world = await worldWith({ rules: [halves, allowing("office", ["203.0.113.7"])] });
+    expect(world.waf.lists.blocklist).toStrictEqual(halves.rule.addresses);
+  });
+
+  test("are not merged with those of another rule, and stay on the list if both declare them", async () => {
+    const others = blocking("others", ["203.0.113.5", "203.0.113.8"]);
+    const world = await worldWith({ rules: [...rules, others] });
+    expect(world.waf.lists.blocklist.toSorted()).toStrictEqual([merged, "203.0.113.5", "203.0.113.8"]);
+    declare(world, { rules: [others] });
+    expect(await writesOf(world)).toStrictEqual([`RemoveEntry ${merged}`]);
+  });
+
+  test("stay as they are if the rule adopts them", async () => {
+    const world = new ConvergeWorld();
+    world.waf.lists.blocklist.push("203.0.113.4", "203.0.113.5");
+    const meta = { annotations: { "wafsync.dev/adopt": "true" } };
+    declare(world, { rules: [blocking("hosts", four, { aggregate, meta })] });
+    expect(await writesOf(world)).toStrictEqual(["AddEntry 203.0.113.6/31"]);
+    expect(await writesOf(world)).toStrictEqual([]);
+    expect(world.owned().entries.blocklist.get(entry("203.0.113.4"))?.manner).toBe("Adopted");
+  });
+
+  test("stay as they are if they expire by themselves", async () => {
+    const entries = four.map(entry);
+    const ending = new Map([[entries[0]!, Date.UTC(2026, 0, 1) + 60_000]]);
+    const feed = { state: "Listed", source: "WafFeed edge/threats", entries, ending } as const;
+    const world = await worldWith({ rules: [blocking("threats", [], { aggregate, texts: [feed] })] });
+    expect(world.waf.lists.blocklist).toStrictEqual(["203.0.113.4", "203.0.113.5", "203.0.113.6/31"]);
+  });
+
+  test("uncover nothing if a crash comes between the additions and the removal", async () => {
+    const world = await worldWith({ rules });
+    declare(world, { rules: rest });
+    world.waf.onCall = ({ text }) => {
+      if (text === merged) throw crash("before the removal");
+    };
+    await world.passOrCrash();
+    expect(world.waf.lists.blocklist).toContain(merged);
+    world.waf.onCall = undefined;
+    world.restart();
+    await world.pass();
+    expect(world.waf.lists.blocklist.toSorted()).toStrictEqual(["203.0.113.5", "203.0.113.6/31"]);
+  });
+
+  test("are reported while they are on the WAF although the rule has expired", async () => {
+    const strict = { guards: { maxRemovals: 1, maxRemovalPercent: 100 } };
+    const expiresAtMs = new ConvergeWorld().clock.nowMs() + 60_000;
+    const world = await worldWith({ rules: [blocking("hosts", four, { aggregate, expiresAtMs })], guards: strict });
+    await world.clock.advance(60_000);
+    await world.pass();
+    expect(world.waf.lists.blocklist).toStrictEqual([merged]);
+    expect(synced(world, "hosts")).toContain("1 of its entries is still on the blocklist");
+  });
+});
+
+describe("A list with a limit", () => {
+  test("leaves out entries of the lowest priority first, then the most recently declared ones, and reports this", async () => {
+    const rules = [
+      blocking("old", ["192.0.2.1", "192.0.2.3"], { meta: { createdAtMs: 1 } }),
+      blocking("new", ["192.0.2.5", "192.0.2.7"], { meta: { createdAtMs: 2 } }),
+      blocking("urgent", ["192.0.2.9"], { priority: 5, meta: { createdAtMs: 3 } }),
+    ];
+    const world = await worldWith({ rules, maxEntries: 4 });
+    expect(world.waf.lists.blocklist.toSorted()).toStrictEqual(["192.0.2.1", "192.0.2.3", "192.0.2.5", "192.0.2.9"]);
+    expect(world.status.condition(rules[1]!.rule.meta, "Synced")).toBe("False CapacityExceeded");
+    expect(synced(world, "new")).toContain("1 of 2 entries are on the blocklist; 1 entry (192.0.2.7) does not fit");
+    expect(world.status.condition(anInstance().meta, "Synced")).toBe("False CapacityExceeded");
+    expect(world.status.events.map(({ reason }) => reason)).toContain("CapacityExceeded");
+    expect(world.status.condition(rules[0]!.rule.meta, "Synced")).toBe("True Synced");
+  });
+
+  test("replaces a less urgent entry by a more urgent one, and no other", async () => {
+    const old = blocking("old", ["192.0.2.1", "192.0.2.3"]);
+    const world = await worldWith({ rules: [old], maxEntries: 2 });
+    declare(world, { rules: [old, blocking("later", ["192.0.2.5"])], maxEntries: 2 });
+    expect(await writesOf(world)).toStrictEqual([]);
+    declare(world, { rules: [old, blocking("urgent", ["192.0.2.5"], { priority: 5 })], maxEntries: 2 });
+    expect(await writesOf(world)).toStrictEqual(["RemoveEntry 192.0.2.3", "AddEntry 192.0.2.5"]);
+  });
+
+  test("counts the entries of other writers, and evicts none of them", async () => {
+    const world = new ConvergeWorld();
+    world.waf.lists.blocklist.push("198.51.100.1", "198.51.100.2");
+    declare(world, { rules: [blocking("hosts", addresses(3))], maxEntries: 3 });
+    await world.pass();
+    expect(world.waf.lists.blocklist).toStrictEqual(["198.51.100.1", "198.51.100.2", addresses(1)[0]]);
+  });
+
+  test("evicts no more entries than the guards allow", async () => {
+    const rules = [blocking("hosts", addresses(20))];
+    const strict = { guards: { maxRemovals: 5, maxRemovalPercent: 100 } };
+    const world = await worldWith({ rules, guards: strict });
+    declare(world, { rules, maxEntries: 10, guards: strict });
+    expect(await writesOf(world)).toStrictEqual([]);
+    expect(world.status.condition(anInstance().meta, "RemovalsHeld")).toBe("True TooManyRemovals");
+  });
+
+  test("names the entries that wait for removals on hold, and does not record them", async () => {
+    const strict = { maxEntries: 2, guards: { guards: { maxRemovals: 0, maxRemovalPercent: 100 } } };
+    const world = await worldWith({ rules: [blocking("hosts", ["192.0.2.1", "192.0.2.3"])], ...strict });
+    const rule = blocking("hosts", ["192.0.2.5", "192.0.2.7"]);
+    declare(world, { rules: [rule], ...strict });
+    expect(await writesOf(world)).toStrictEqual([]);
+    expect(world.status.condition(rule.rule.meta, "Synced")).toBe("False CapacityExceeded");
+    expect(synced(world, "hosts")).toContain("2 entries (192.0.2.5, 192.0.2.7) do not fit on the blocklist");
+    expect(synced(world, "hosts")).toContain("Removals that are on hold would make room");
+    expect([...world.owned().entries.blocklist.keys()]).toStrictEqual(["192.0.2.1", "192.0.2.3"]);
+  });
+
+  test("keeps evicted entries in the record", async () => {
+    const old = blocking("old", ["192.0.2.1"]);
+    const world = await worldWith({ rules: [old], maxEntries: 1 });
+    declare(world, { rules: [old, blocking("urgent", ["192.0.2.5"], { priority: 5 })], maxEntries: 1 });
+    expect(await writesOf(world)).toStrictEqual(["RemoveEntry 192.0.2.1", "AddEntry 192.0.2.5"]);
+    await world.lookAgain();
+    await world.lookAgain();
+    expect([...world.owned().entries.blocklist.keys()].toSorted()).toStrictEqual(["192.0.2.1", "192.0.2.5"]);
+  });
+
+  test("is suggested if the API refuses further entries in the same words", async () => {
+    const world = new ConvergeWorld();
+    const all = addresses(6);
+    for (const text of all.slice(2)) world.waf.refusedTexts.add(text);
+    declare(world, { rules: [blocking("hosts", all)] });
+    await world.pass();
+    const suggestion = "If 2 entries are the WAF's limit, set spec.blocklist.maxEntries to 2.";
+    expect(world.status.message(anInstance().meta, "Synced")).toContain(suggestion);
+    expect(synced(world, "hosts")).toContain(suggestion);
+  });
+});
+
+test("A plan names the entries that do not fit", async () => {
+  const world = new ConvergeWorld();
+  declare(world, { rules: [blocking("more", addresses(2))], maxEntries: 1 });
+  const preview = await world.preview();
+  const look = { readStatus: () => undefined, placeOf: () => "" };
+  const text = planLines(viewInstance(preview!, look), (_style, line) => line, false).join("\n");
+  expect(text).toContain("the list has no room for it (spec.blocklist.maxEntries of the instance)");
+});

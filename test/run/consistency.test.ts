@@ -1,0 +1,77 @@
+// A WAF whose lists show a write with a delay, and writes that take effect after they timed out.
+import { describe, expect, test } from "@jest/globals";
+import { addresses, anInstance, blocking } from "../support/builders/declare.ts";
+import { ConvergeWorld, converged } from "../support/worlds/converge-world.ts";
+
+const [one = ""] = addresses(1);
+const timedOut = { code: "OutcomeUnknown", message: "No answer came within 10 s." } as const;
+
+/** A world with an added entry whose rule has been deleted. */
+async function worldAfter(): Promise<ConvergeWorld> {
+  const world = await converged({ rules: [blocking("feed", [one])] });
+  world.declare({ rules: [] });
+  return world;
+}
+
+describe("An entry that exists although the list does not show it", () => {
+  test("is removed once the list shows it: one read without it does not drop the record", async () => {
+    const world = await worldAfter();
+    world.waf.lists.blocklist = [];
+    const { wakeAtMs } = await world.pass();
+    expect([...world.owned().entries.blocklist.keys()]).toStrictEqual([one]);
+    world.waf.lists.blocklist = [one];
+    await world.sleepUntil(wakeAtMs);
+    await world.pass();
+    expect(world.waf.lists.blocklist).toStrictEqual([]);
+    expect(world.waf.writes().at(-1)).toBe(`RemoveEntry blocklist ${one}`);
+  });
+});
+
+describe("An addition that takes effect after it timed out", () => {
+  test("is managed, and is removed if its rule was deleted before", async () => {
+    const world = new ConvergeWorld({ declared: { rules: [blocking("feed", [one])] } });
+    world.waf.failOn({ on: "AddEntry", effect: "Before", fault: timedOut });
+    world.onCall(({ name }) => {
+      if (name === "AddEntry") world.declare({ rules: [] });
+    });
+    await world.pass();
+    expect(world.waf.lists.blocklist).toStrictEqual([]);
+    await world.clock.advance(2_000);
+    world.waf.lists.blocklist.push(one);
+    await world.clock.advance(3_000);
+    await world.pass();
+    expect(world.waf.lists.blocklist).toStrictEqual([]);
+    await world.lookAgain();
+    expect(world.owned().entries.blocklist.size).toBe(0);
+  });
+});
+
+describe("The record of a removed entry", () => {
+  test("is dropped after one more run, which the first run requests and which costs three reads and one save", async () => {
+    const world = await worldAfter();
+    const { result, wakeAtMs } = await world.pass();
+    expect(result).toStrictEqual({ kind: "Done" });
+    expect(world.status.condition(world.instance, "Ready")).toBe("True Synced");
+    expect(wakeAtMs).toBeGreaterThan(world.clock.nowMs());
+    expect((wakeAtMs ?? 0) - world.clock.nowMs()).toBeLessThanOrEqual(5_000);
+    await world.sleepUntil(wakeAtMs);
+    world.journal.length = 0;
+    const after = await world.pass();
+    expect(world.owned().entries.blocklist.size).toBe(0);
+    expect(world.journal).toStrictEqual([
+      "ReadOrigins",
+      "ReadList blocklist",
+      "ReadList allowlist",
+      "ReadOrigins",
+      "saved",
+    ]);
+    expect((after.wakeAtMs ?? 0) - world.clock.nowMs()).toBe(300_000);
+  });
+
+  test("is dropped immediately if the instance declares that its lists are consistent", async () => {
+    const world = await worldAfter();
+    world.declare({ instance: anInstance({ consistencyWindowMs: 0 }) });
+    await world.pass();
+    expect(world.owned().entries.blocklist.size).toBe(0);
+  });
+});

@@ -1,0 +1,218 @@
+import { describe, expect, test } from "@jest/globals";
+import { unblockedAtMs } from "../../src/model/declared.ts";
+import { readOwners } from "../../src/model/entry-owners.ts";
+import { addresses, allowing, anInstance, anOrigin, blocking } from "../support/builders/declare.ts";
+import { anInventory, entry } from "../support/builders/gathered.ts";
+import { ConvergeWorld, converged } from "../support/worlds/converge-world.ts";
+
+describe("A first sync", () => {
+  test("adds each entry with one call, reads the written list and the domain twice, and everything else once", async () => {
+    const world = new ConvergeWorld({ declared: { rules: [blocking("feed", addresses(50))] } });
+    const { result } = await world.pass();
+    expect(result).toStrictEqual({ kind: "Done" });
+    expect(world.waf.count("AddEntry")).toBe(50);
+    expect(world.waf.count("ReadList", "blocklist")).toBe(2);
+    expect(world.waf.count("ReadList", "allowlist")).toBe(1);
+    // The domain is read again before the inventory is written, so that the lists certainly belong to this domain.
+    expect(world.waf.count("ReadOrigins")).toBe(2);
+    expect(world.waf.calls).toHaveLength(55);
+    expect(world.waf.lists.blocklist.toSorted()).toStrictEqual(addresses(50).toSorted());
+    expect(world.waf.overlaps).toBe(0);
+  });
+
+  test("records the new entries before the first call that adds one", async () => {
+    const world = new ConvergeWorld({ declared: { rules: [blocking("feed", addresses(3))] } });
+    world.onCall((call) => {
+      if (call.name === "AddEntry") expect(world.owned().entries.blocklist.size).toBe(3);
+    });
+    await world.pass();
+    const firstAdd = world.journal.findIndex((line) => line.startsWith("AddEntry"));
+    expect(world.journal.indexOf("saved")).toBeLessThan(firstAdd);
+    expect(world.inventory.saves).toHaveLength(1);
+    expect(world.owned().domain).toBe("shop.example");
+  });
+
+  test("is followed by runs that write nothing and read each list once", async () => {
+    const world = await converged({ rules: [blocking("feed", addresses(5)), allowing("office", ["192.0.2.0/24"])] });
+    const calls = world.waf.calls.length;
+    const saves = world.inventory.saves.length;
+    const statusWrites = world.status.writes.length;
+    const { result, wakeAtMs } = await world.pass();
+    expect(result).toStrictEqual({ kind: "Done" });
+    expect(wakeAtMs).toBe(world.clock.nowMs() + 300_000);
+    expect(world.waf.calls.slice(calls).map(({ name, list }) => `${name} ${list ?? ""}`)).toStrictEqual([
+      "ReadOrigins ",
+      "ReadList blocklist",
+      "ReadList allowlist",
+    ]);
+    expect(world.inventory.saves).toHaveLength(saves);
+    expect(world.status.writes).toHaveLength(statusWrites);
+  });
+
+  test("records new owners once, without calls except the reads of a run, when a rule is renamed or split", async () => {
+    const world = await converged({ rules: [blocking("feed", addresses(5))] });
+    const calls = world.waf.calls.length;
+    world.declare({ rules: [blocking("one", addresses(3)), blocking("two", addresses(2, 3))] });
+    expect((await world.pass()).result).toStrictEqual({ kind: "Done" });
+    expect(world.waf.calls).toHaveLength(calls + 3);
+    expect(world.inventory.saves).toHaveLength(2);
+    const owners = [...world.owned().entries.blocklist.values()].map((record) => readOwners(record.owners)[0]?.name);
+    expect(owners).toStrictEqual(["edge/one", "edge/one", "edge/one", "edge/two", "edge/two"]);
+    await world.pass();
+    expect(world.inventory.saves).toHaveLength(2);
+  });
+
+  test("writes nothing further if the WAF uses another spelling of the entries", async () => {
+    const world = new ConvergeWorld({
+      spell: (text) => (text.includes(":") ? text.toUpperCase() : text.includes("/") ? text : `${text}/32`),
+      declared: { rules: [blocking("feed", ["2001:db8::a", "192.0.2.1", "198.51.100.0/24"])] },
+    });
+    await world.pass();
+    world.restart();
+    await world.pass();
+    expect(world.waf.count("AddEntry")).toBe(3);
+    expect(world.waf.lists.blocklist.toSorted()).toStrictEqual(["192.0.2.1/32", "198.51.100.0/24", "2001:DB8::A"]);
+    world.declare({ rules: [] });
+    const { result } = await world.pass();
+    expect(result).toStrictEqual({ kind: "Done" });
+    expect(world.waf.lists.blocklist).toStrictEqual([]);
+    expect(
+      world.waf
+        .writes()
+        .filter((line) => line.startsWith("Remove"))
+        .toSorted(),
+    ).toStrictEqual([
+      "RemoveEntry blocklist 192.0.2.1/32",
+      "RemoveEntry blocklist 198.51.100.0/24",
+      "RemoveEntry blocklist 2001:DB8::A",
+    ]);
+  });
+
+  test("leaves foreign entries unchanged, even those that a rule declares, and keeps them when the rule is deleted", async () => {
+    const world = new ConvergeWorld({ declared: { rules: [blocking("feed", ["192.0.2.1", "192.0.2.2"])] } });
+    world.waf.lists.blocklist.push("192.0.2.1", "203.0.113.9");
+    await world.pass();
+    expect([...world.owned().entries.blocklist.keys()]).toStrictEqual(["192.0.2.2"]);
+    world.declare({ rules: [] });
+    await world.pass();
+    expect(world.waf.lists.blocklist).toStrictEqual(["192.0.2.1", "203.0.113.9"]);
+    await world.lookAgain();
+    expect(world.owned().entries.blocklist.size).toBe(0);
+  });
+
+  test("adds origins and reports only what is known about them", async () => {
+    const world = new ConvergeWorld({
+      declared: {
+        origins: [anOrigin("a.example"), anOrigin("origin.shop.example"), anOrigin("b.example", { type: "Backup" })],
+      },
+    });
+    world.waf.refusedTexts.add("b.example");
+    const { result } = await world.pass();
+    expect(result).toStrictEqual({ kind: "Done" });
+    const [added, primary, refused] = world.declared().origins.map(({ meta }) => meta);
+    expect(world.status.read(added!)).toMatchObject({ state: "Added", addedTime: "2026-01-01T00:00:00Z" });
+    expect(world.status.read(primary!)).toMatchObject({ state: "Primary" });
+    expect(world.status.read(refused!)).toMatchObject({
+      state: "Rejected",
+      message: "No DNS record exists for b.example.",
+    });
+    expect(world.status.condition(refused!, "Ready")).toBe("False Rejected");
+    // The domain is read before each save, because the refusal counts only if it comes from this WAF.
+    expect(world.waf.count("ReadOrigins")).toBe(3);
+    await world.pass();
+    expect(world.waf.count("AddOrigin")).toBe(2);
+  });
+});
+
+describe("A change", () => {
+  const three = ["192.0.2.1", "192.0.2.2", "192.0.2.3"];
+
+  test.each([
+    { change: "of nothing", addresses: three, calls: [] },
+    {
+      change: "that adds an entry",
+      addresses: [...three, "192.0.2.4"],
+      calls: ["ReadOrigins", "saved", "AddEntry blocklist 192.0.2.4", "ReadList blocklist"],
+    },
+    {
+      change: "that removes an entry",
+      addresses: three.slice(1),
+      calls: ["saved", "RemoveEntry blocklist 192.0.2.1", "ReadList blocklist", "ReadOrigins", "saved"],
+    },
+  ])("$change makes the three reads of a run, and few calls more", async ({ addresses, calls }) => {
+    const world = await converged({ rules: [blocking("feed", three)] });
+    world.declare({ rules: [blocking("feed", addresses)] });
+    world.journal.length = 0;
+    await world.pass();
+    expect(world.journal).toStrictEqual(["ReadOrigins", "ReadList blocklist", "ReadList allowlist", ...calls]);
+  });
+
+  test("is previewed with all the calls of its run, and without any of them", async () => {
+    const instance = anInstance({ lists: { blocklist: { maxEntries: 3 }, allowlist: { maxEntries: undefined } } });
+    const world = await converged({ instance, rules: [blocking("feed", three)], origins: [anOrigin("192.0.2.80")] });
+    world.declare({ rules: [blocking("feed", ["192.0.2.4", "192.0.2.5", "192.0.2.1"])], origins: [] });
+    world.journal.length = 0;
+    const operations = (await world.preview())?.plan?.operations ?? [];
+    expect(world.journal).toStrictEqual(["ReadOrigins", "ReadList blocklist", "ReadList allowlist"]);
+    await world.pass();
+    const written = world.journal.filter((line) => /^(?:Add|Remove)/u.test(line));
+    const previewed = operations.map((one) => `${one.kind} ${"list" in one ? `${one.list} ${one.entry}` : one.host}`);
+    expect(previewed).toStrictEqual(written);
+    expect((await world.preview())?.plan?.operations).toStrictEqual([]);
+  });
+});
+
+describe("A later run", () => {
+  test("removes an expired rule's entries when it is woken at the expiry", async () => {
+    const world = new ConvergeWorld();
+    world.declare({ rules: [blocking("now", ["192.0.2.1"], { expiresAtMs: world.clock.nowMs() + 60_000 })] });
+    const { wakeAtMs } = await world.pass();
+    expect(wakeAtMs).toBe(world.clock.nowMs() + 60_000);
+    await world.sleepUntil(wakeAtMs);
+    await world.pass();
+    expect(world.waf.lists.blocklist).toStrictEqual([]);
+    const [rule] = world.declared().rules;
+    expect(world.status.condition(rule!.rule.meta, "Synced")).toBe("True Expired");
+    expect(world.status.eventReasons().filter((reason) => reason === "Expired")).toHaveLength(1);
+  });
+
+  test("reports that unblock ended a rule, and not that its time has passed", async () => {
+    const world = await converged({ rules: [blocking("now", ["192.0.2.1"])] });
+    world.declare({ rules: [blocking("now", ["192.0.2.1"], { expiresAtMs: unblockedAtMs })] });
+    await world.pass();
+    expect(world.waf.lists.blocklist).toStrictEqual([]);
+    expect(world.status.eventReasons()).toContain("Ended");
+    expect(world.status.eventReasons()).not.toContain("Expired");
+  });
+
+  test("does not run again immediately for an expired rule that is not attached", async () => {
+    const world = new ConvergeWorld({
+      declared: { instance: anInstance({ access: [] }) },
+    });
+    world.declare({ rules: [blocking("other/old", ["192.0.2.1"], { expiresAtMs: world.clock.nowMs() - 1 })] });
+    const { wakeAtMs } = await world.pass();
+    expect(wakeAtMs).toBe(world.clock.nowMs() + 300_000);
+    expect(world.source.gatherCount).toBe(1);
+  });
+
+  test.each(["suspend", "Observe", "a guard that can't be read"])("writes nothing under %s", async (how) => {
+    const instance =
+      how === "suspend"
+        ? anInstance({ suspend: true })
+        : how === "Observe"
+          ? anInstance({ policies: { blocklist: "Observe", allowlist: "Observe", origins: "Observe" } })
+          : anInstance({ guards: { neverBlock: ["nonsense"] } });
+    const world = new ConvergeWorld({
+      declared: { instance, rules: [blocking("feed", ["192.0.2.1"])], origins: [anOrigin("a.example")] },
+    });
+    world.inventory.put(world.instance, anInventory({ blocklist: ["203.0.113.9"] }));
+    world.waf.lists.blocklist.push("203.0.113.9");
+    await world.pass();
+    expect(world.waf.writes()).toStrictEqual([]);
+    expect(world.waf.count("ReadList")).toBe(2);
+    expect([...world.owned().entries.blocklist.keys()]).toStrictEqual([entry("203.0.113.9")]);
+    if (how === "Observe") {
+      expect(world.status.read(world.instance)).toMatchObject({ plan: { additions: 2, removals: 1 } });
+    }
+  });
+});
