@@ -4,8 +4,7 @@ import { spawn } from "node:child_process";
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
-import { mutations } from "../test/support/simulation/mutations.ts";
-import type { Mutation } from "../test/support/simulation/breaks.ts";
+import { type Mutation, mutations } from "../test/support/simulation/mutations.ts";
 import { count, scriptCommand } from "./script-command.ts";
 
 /** Enough to detect every mutation that the simulation should detect. */

@@ -1,18 +1,12 @@
-import { readFile } from "node:fs/promises";
 import { stripTypeScriptTypes } from "node:module";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "@jest/globals";
-import { mutations, rowOf } from "../support/simulation/mutations.ts";
+import { mutations } from "../support/simulation/mutations.ts";
 import type { SourceFile } from "../support/tidy/source-tree.ts";
 import { readSourceTree } from "../support/tidy/source-tree.ts";
 
 const root = join(import.meta.dirname, "../..");
 const simulation = "test/support/simulation/simulate-seed.ts";
-
-/** The formatter pads the columns. */
-function unpadded(text: string): string {
-  return text.replaceAll(/ +/g, " ");
-}
 
 describe("The mutations", () => {
   let files: ReadonlyMap<string, SourceFile>;
@@ -46,10 +40,4 @@ describe("The mutations", () => {
       expect(runsWith(check)).not.toContain("test/support/control-plane/suite.ts");
     },
   );
-
-  test("stand in the table of docs/contributing/reliability.md, all of them and no others", async () => {
-    const page = unpadded(await readFile(join(root, "docs/contributing/reliability.md"), "utf8"));
-    const rows = page.split("\n").filter((line) => line.includes("| `src/"));
-    expect(rows).toStrictEqual(mutations.map((mutation) => unpadded(rowOf(mutation))));
-  });
 });

@@ -1,15 +1,20 @@
-// wafsync's guarantees, each with the smallest source change that breaks it. `npm run mutate` applies each change to a copy of
-// the source and checks that a test fails. A test keeps the table in docs/contributing/reliability.md in sync with this list.
+// The list of mutations in mutations.yaml.
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { parse } from "yaml";
 
-import type { Mutation } from "./breaks.ts";
-import { featureMutations } from "./feature-mutations.ts";
-import { listMutations } from "./list-mutations.ts";
-import { surroundingsMutations } from "./surroundings-mutations.ts";
-
-export const mutations: readonly Mutation[] = [...listMutations, ...featureMutations, ...surroundingsMutations];
-
-/** One row of the table in docs/contributing/reliability.md. */
-export function rowOf({ guard, file, foundBy }: Mutation): string {
-  const test = foundBy === "simulation" ? "the simulation" : `\`${foundBy}\``;
-  return `| ${guard} | \`${file}\` | ${test} |`;
+export interface Mutation {
+  /** The guarantee that the mutation breaks, as a sentence. */
+  readonly guard: string;
+  /** Relative to the root of the repository. */
+  readonly file: string;
+  /** Occurs exactly once in the file. */
+  readonly from: string;
+  readonly to: string;
+  /** `simulation`, or the path of the test that fails. */
+  readonly foundBy: string;
 }
+
+const written = readFileSync(join(import.meta.dirname, "mutations.yaml"), "utf8");
+
+export const mutations = parse(written) as readonly Mutation[];
