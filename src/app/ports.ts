@@ -26,7 +26,7 @@ export function portsOf(options: PortsOptions): ReconcilePorts & { readonly fed:
   const { declared, feeds, blocks, baseUrls, redactor, stopping, ...ports } = options;
   const gather: SourcePort["gather"] = async (name) => {
     const gathered = await declared.gather(name);
-    if (gathered?.key.state === "Present") redactor.add(gathered.key.key, name);
+    if (gathered?.key.state === "Present") redactor.add(gathered.key.key, name.namespace);
     return gathered;
   };
   const fed = withFeeds({ ...declared, gather }, feeds);

@@ -2,7 +2,7 @@
 import type { Clock } from "../async/clock.ts";
 import { ApiKey, headerValueLengthMax, secretsIn, validateApiKey } from "../model/api-key.ts";
 import type { CrowdsecFeed, DeclaredFeed, HttpFeed, SecretKeyRef } from "../model/declared-feed.ts";
-import type { KeyOwner, Redactor } from "../model/redactor.ts";
+import type { Redactor } from "../model/redactor.ts";
 import { nameKey, type ObjectName } from "../model/resource.ts";
 import { inThousands } from "../model/sentence.ts";
 import { isPublicAddress } from "../net/address-policy.ts";
@@ -76,7 +76,7 @@ export class FeedFetcher {
     if (!secret.ok) return missing(secret.problem);
     const key = validateApiKey(secret.value.reveal());
     if (!key.ok) return missing(`The API key in Secret ${source.apiKeySecretRef.name} ${key.problem}.`);
-    redactor.add(key.key, ownerOf(meta, "key"));
+    redactor.add(key.key, meta.namespace);
     const known = this.#clients.get(nameKey(meta));
     const client = known?.sourceKey === sourceKey ? known.client : new CrowdsecSource(this.#network());
     this.#clients.set(nameKey(meta), { sourceKey, client });
@@ -99,7 +99,7 @@ export class FeedFetcher {
       if (!/^[\x20-\x7e]+$/u.test(value)) return `${subject} a value that is not valid in an HTTP header.`;
       if (value.length > headerValueLengthMax)
         return `${subject} more than ${inThousands(headerValueLengthMax)} characters, the limit for an HTTP header.`;
-      for (const part of secretsIn(value)) redactor.add(new ApiKey(part), ownerOf(meta, `header ${name}`));
+      for (const part of secretsIn(value)) redactor.add(new ApiKey(part), meta.namespace);
       headers[name.toLowerCase()] = value;
     }
     return headers;
@@ -116,10 +116,6 @@ export class FeedFetcher {
       redact: (text: string): string => redactor.redact(text),
     };
   }
-}
-
-function ownerOf({ namespace, name }: ObjectName, part: string): KeyOwner {
-  return { namespace, name: `WafFeed ${name} ${part}` };
 }
 
 function missing(message: string): FetchOutcome {

@@ -1,6 +1,5 @@
-// Removes secrets from strings before these leave the process: as they are, percent-encoded, with the escapes of JSON or HTML, in
-// hexadecimal and in base64. The redactor knows all keys of the process, including former ones. No owner of keys can displace the
-// keys of others: only the newest keys of each owner are known. If there are too many in all, the namespace with the most loses one.
+// Removes secrets from strings before these leave the process: as they are, and as programs usually encode them. The redactor knows all
+// keys of the process, including former ones. No namespace can displace the keys of others: only the newest keys of each are known.
 
 /** Replaces a redacted secret. */
 export const redactedKey = "[api key]";
@@ -8,21 +7,39 @@ export const redactedKey = "[api key]";
 export const distinctiveLengthMin = 8;
 /** External strings are truncated to so many characters before they are redacted and shown. */
 export const excerptLengthMax = 200;
-/** The maximum number of keys; those that a namespace has not added for the longest time are dropped first. */
-export const redactorKeysMax = 2000;
-/** The keys of one owner: the current one and former ones, or the parts of one header. */
-export const keysOfOwnerMax = 16;
+/** The keys of one namespace; those that were not added for the longest time are dropped first. */
+export const keysOfNamespaceMax = 2000;
 
 /** With more secrets, a string is searched only for those whose last few characters it contains. */
 const secretsSearchedMax = 8;
 const endLength = 4;
 
-const percent = "%u[0-9a-f]{4}|%[0-9a-f]{2}";
-const json = String.raw`\\u[0-9a-f]{4}|\\x[0-9a-f]{2}|\\[bfnrt"'/\\]`;
-const html = "&#\\d{1,8};|&#x[0-9a-f]{1,8};|&(?:amp|lt|gt|quot|apos);";
-const jsonEscapes = new RegExp(json, "gi");
-const escapes = [percent, json, html, `${percent}|${json}|${html}`].map((kind) => new RegExp(kind, "gi"));
-const named: Readonly<Record<string, string>> = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'" };
+const form = (text: string): string => new URLSearchParams({ k: text }).toString().slice(2);
+const json = (text: string): string => JSON.stringify(text).slice(1, -1);
+const inAscii = (text: string): string =>
+  text.replaceAll(/[^]/g, (unit) =>
+    unit > "\u007e" ? String.raw`\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}` : unit,
+  );
+const html = (text: string): string =>
+  text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;");
+
+/** How programs encode a string in URLs, JSON and HTML. A string without special characters stays as it is. */
+const encodings: readonly ((text: string) => string)[] = [
+  (text) => text,
+  encodeURIComponent,
+  encodeURI,
+  form,
+  (text) => text.replaceAll("+", " "),
+  json,
+  // As a document quotes a document.
+  (text) => json(json(text)),
+  (text) => inAscii(json(text)),
+  (text) => json(text).replaceAll("/", String.raw`\/`),
+  (text) => inAscii(json(text)).replaceAll("/", String.raw`\/`),
+  html,
+  (text) => html(text).replaceAll("'", "&#39;"),
+  (text) => html(text).replaceAll("'", "&#x27;").replaceAll("/", "&#x2f;"),
+];
 
 /** A spelling of a secret. */
 interface Needle {
@@ -84,30 +101,13 @@ export class SecretSearch {
 
   /** The ranges with secrets; they may overlap. */
   *#find(text: string, lengthMin: number): Generator<TextRange, void> {
-    if (this.#needles.size === 0) return;
-    yield* this.#findIn(text, lengthMin);
-    const seen = new Set([text]);
-    for (const kind of escapes) {
-      const decoded = text.replaceAll(kind, unescaped);
-      if (seen.has(decoded)) continue;
-      seen.add(decoded);
-      let origins: readonly number[] | undefined;
-      for (const { start, end } of this.#findIn(decoded, lengthMin)) {
-        origins ??= originsIn(text, kind);
-        yield { start: origins[start] ?? 0, end: origins[end] ?? text.length };
-      }
-    }
-  }
-
-  *#findIn(text: string, lengthMin: number): Generator<TextRange, void> {
     const folded = inLowerCase(text);
     for (const { secret, wanted, isBase64 } of this.#candidates(text, folded)) {
       if (secret.length < lengthMin) continue;
       const searched = isBase64 ? text : folded;
       for (let at = searched.indexOf(wanted); at !== -1; at = searched.indexOf(wanted, at + 1)) {
         const range = { start: at, end: at + wanted.length };
-        if (isBase64) yield withPartialDigits(text, range);
-        else if (secret.length >= distinctiveLengthMin || isWord(text, range)) yield range;
+        if (isBase64 || secret.length >= distinctiveLengthMin || isWord(text, range)) yield range;
       }
     }
   }
@@ -125,59 +125,23 @@ export class SecretSearch {
 }
 
 function needlesOf(secret: string): readonly Needle[] {
-  const bytes = Buffer.from(secret, "utf8");
-  const plain = inLowerCase(secret);
-  // Each percent-encoded byte is decoded to one character, and forms convert a plus to a space.
-  const spellings = [plain, plain.replaceAll("+", " "), inLowerCase(bytes.toString("latin1")), bytes.toString("hex")];
-  const encoded = [0, 1, 2].flatMap((offset) => {
+  const plain = encodings.map((encode) => inLowerCase(encode(secret.toWellFormed())));
+  const base64 = [0, 1, 2].flatMap((offset) => {
     // The secret may start at any byte of the encoded data. These are the digits that only depend on the secret.
-    const padded = Buffer.concat([Buffer.alloc(offset), bytes]);
+    const padded = Buffer.concat([Buffer.alloc(offset), Buffer.from(secret)]);
     const [first, last] = [Math.ceil((offset * 8) / 6), Math.floor((padded.length * 8) / 6)];
     const digits = padded.toString("base64").slice(first, last);
-    return [digits, digits.replaceAll("+", "-").replaceAll("/", "_"), digits.replaceAll("+", " ")];
+    return [digits, digits.replaceAll("+", "-").replaceAll("/", "_")];
   });
   return [
-    ...[...new Set(spellings)].map((wanted) => ({ secret, wanted, isBase64: false })),
-    ...[...new Set(encoded)].map((wanted) => ({ secret, wanted, isBase64: true })),
+    ...[...new Set(plain)].map((wanted) => ({ secret, wanted, isBase64: false })),
+    ...[...new Set(base64)].map((wanted) => ({ secret, wanted, isBase64: true })),
   ];
 }
 
 /** Only ASCII letters are converted, so that no position changes. */
 function inLowerCase(text: string): string {
   return /\P{ASCII}/u.test(text) ? text.replaceAll(/[A-Z]+/g, (letters) => letters.toLowerCase()) : text.toLowerCase();
-}
-
-/** The string without the escapes of JSON: the values in a document. */
-export function withoutJsonEscapes(text: string): string {
-  return text.replaceAll(jsonEscapes, unescaped);
-}
-
-function unescaped(escape: string): string {
-  if (escape.startsWith("\\") && escape.length === 2) return /[a-z]/i.test(escape) ? " " : escape.slice(1);
-  const digits = /[0-9a-f]+(?=;?$)/i.exec(escape)?.[0];
-  if (digits === undefined || /^&[a-z]/i.test(escape)) return named[escape.slice(1, -1).toLowerCase()] ?? escape;
-  const code = Number.parseInt(digits, /^&#\d/.test(escape) ? 10 : 16);
-  return code <= 0x10_ff_ff ? String.fromCodePoint(code) : escape;
-}
-
-/** For each character of the decoded string, and for its end, the start in the original string. */
-function originsIn(text: string, kind: RegExp): readonly number[] {
-  const origins: number[] = [];
-  let done = 0;
-  for (const { 0: escape, index } of text.matchAll(kind)) {
-    while (done < index) origins.push(done++);
-    for (let units = unescaped(escape).length; units > 0; units -= 1) origins.push(index);
-    done = index + escape.length;
-  }
-  while (done <= text.length) origins.push(done++);
-  return origins;
-}
-
-/** The adjacent base64 digits also contain bits of the secret. */
-function withPartialDigits(text: string, { start, end }: TextRange): TextRange {
-  const isDigit = (at: number): boolean => /[\w+/-]/.test(text.charAt(at));
-  const padding = /^={0,2}/.exec(text.slice(isDigit(end) ? end + 1 : end, end + 3))?.[0].length ?? 0;
-  return { start: isDigit(start - 1) ? start - 1 : start, end: (isDigit(end) ? end + 1 : end) + padding };
 }
 
 /** Whether no letter or digit continues the first or the last character. */
@@ -191,73 +155,32 @@ export function excerpt(text: string): string {
   return text.length <= excerptLengthMax ? text : text.slice(0, excerptLengthMax).replace(/\S*$/u, "…");
 }
 
-/** An instance, a feed, or one header of a feed. */
-export interface KeyOwner {
-  readonly namespace: string;
-  /** Unique within the namespace. */
-  readonly name: string;
-}
-
-/** The user who runs the command. */
-const user: KeyOwner = { namespace: "", name: "" };
-
-interface Known {
-  readonly secret: string;
-  /** The namespace of each owner. */
-  readonly owners: Map<string, string>;
-}
-
 export class Redactor {
-  /** By fingerprint, the least recently added first. */
-  readonly #known = new Map<string, Known>();
+  /** The secrets of each namespace by fingerprint, the least recently added first. */
+  readonly #known = new Map<string, Map<string, string>>();
   readonly #search = new SecretSearch();
 
   /**
    * Redacts the key from now on. Adding it again keeps it from being dropped.
    *
-   * @param owner omit it for keys of the user who runs the command
+   * @param namespace omit it for keys of the user who runs the command
    */
-  add(key: { fingerprint(): string; reveal(): string }, { namespace, name }: KeyOwner = user): void {
+  add(key: { fingerprint(): string; reveal(): string }, namespace = ""): void {
+    const known = this.#known.get(namespace) ?? new Map<string, string>();
+    this.#known.set(namespace, known);
     const fingerprint = key.fingerprint();
-    const known = this.#known.get(fingerprint) ?? { secret: key.reveal(), owners: new Map<string, string>() };
-    this.#known.delete(fingerprint);
-    this.#known.set(fingerprint, known);
-    const owner = `${namespace}/${name}`;
-    if (known.owners.has(owner)) return;
-    this.#search.add(known.secret);
-    known.owners.set(owner, namespace);
-    if (namespace !== user.namespace) this.#limit(owner);
-    if (this.#known.size > redactorKeysMax) this.#forgetOne();
+    known.delete(fingerprint);
+    known.set(fingerprint, key.reveal());
+    this.#search.add(key.reveal());
+    const [oldest] = known.size > keysOfNamespaceMax ? known : [];
+    if (oldest === undefined) return;
+    known.delete(oldest[0]);
+    const isKnown = [...this.#known.values()].some((others) => others.has(oldest[0]));
+    if (!isKnown) this.#search.delete(oldest[1]);
   }
 
   /** The string without any of the keys. */
   redact(text: string): string {
     return this.#search.redact(text);
-  }
-
-  #limit(owner: string): void {
-    const owned: [string, Known][] = [];
-    for (const entry of this.#known) if (entry[1].owners.has(owner)) owned.push(entry);
-    const [oldest] = owned;
-    if (oldest === undefined || owned.length <= keysOfOwnerMax) return;
-    oldest[1].owners.delete(owner);
-    if (oldest[1].owners.size === 0) this.#forget(...oldest);
-  }
-
-  #forgetOne(): void {
-    const counts = new Map<string, number>();
-    for (const { owners } of this.#known.values()) {
-      const namespaces = owners.size === 1 ? owners.values() : new Set(owners.values());
-      for (const namespace of namespaces) counts.set(namespace, (counts.get(namespace) ?? 0) + 1);
-    }
-    const [most] = [...counts].reduce((one, other) => (other[1] > one[1] ? other : one));
-    for (const [fingerprint, known] of this.#known) {
-      if ([...known.owners.values()].includes(most)) return this.#forget(fingerprint, known);
-    }
-  }
-
-  #forget(fingerprint: string, { secret }: Known): void {
-    this.#known.delete(fingerprint);
-    this.#search.delete(secret);
   }
 }

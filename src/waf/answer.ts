@@ -4,11 +4,11 @@
 import { logEntryFields } from "../model/log-entry.ts";
 import type { LogEntry, LogPage } from "../model/log-entry.ts";
 import type { OriginsRead, WriteAccepted } from "../model/waf-result.ts";
-import { distinctiveLengthMin, withoutJsonEscapes } from "../model/redactor.ts";
+import { distinctiveLengthMin } from "../model/redactor.ts";
 import type { SecretSearch } from "../model/redactor.ts";
 import { printable } from "./exchange-fault.ts";
 import { logAnswer } from "./log-wire.ts";
-import { listAnswer, originsAnswer, parseAnswer, writeAnswer } from "./wire.ts";
+import { listAnswer, originsAnswer, parseAnswer, parseJson, writeAnswer } from "./wire.ts";
 import type { Parsed } from "./wire.ts";
 
 /**
@@ -24,11 +24,17 @@ const keyAsData: Parsed<never> = { ok: false, problem: "it contains the API key 
 /** Short keys are ignored: they occur in hosts and addresses by chance. */
 const isShown = (keys: SecretSearch, text: string): boolean => keys.occursIn(text, distinctiveLengthMin);
 
+/** The document with only the escapes that JSON needs, because any character may be escaped in it. */
+function plainJson(text: string): string {
+  const parsed = text.includes("\\") ? parseJson(text) : undefined;
+  return parsed?.ok === true ? JSON.stringify(parsed.value) : text;
+}
+
 export const readOriginsAnswer: AnswerReader<OriginsRead> = (text, keys) =>
-  isShown(keys, withoutJsonEscapes(text)) ? keyAsData : parseAnswer(originsAnswer, text);
+  isShown(keys, plainJson(text)) ? keyAsData : parseAnswer(originsAnswer, text);
 
 export const readListAnswer: AnswerReader<readonly string[]> = (text, keys) =>
-  isShown(keys, withoutJsonEscapes(text)) ? keyAsData : parseAnswer(listAnswer, text);
+  isShown(keys, plainJson(text)) ? keyAsData : parseAnswer(listAnswer, text);
 
 export const readWriteAnswer: AnswerReader<WriteAccepted> = (text, keys, redact) => {
   const answer = parseAnswer(writeAnswer, text);
@@ -39,7 +45,7 @@ export const readWriteAnswer: AnswerReader<WriteAccepted> = (text, keys, redact)
 
 export const readLogAnswer: AnswerReader<LogPage> = (text, keys) => {
   const answer = parseAnswer(logAnswer, text);
-  if (!answer.ok || !keys.occursIn(withoutJsonEscapes(text))) return answer;
+  if (!answer.ok || !keys.occursIn(plainJson(text))) return answer;
   const entries = answer.value.entries.map((entry) => redactEntry(entry, keys));
   return { ok: true, value: { ...answer.value, entries } };
 };

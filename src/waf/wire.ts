@@ -76,7 +76,7 @@ export function parseAnswer<T>(schema: z.ZodType<T>, text: string): Parsed<T> {
   return { ok: false, problem: `${path}: ${issue?.message ?? "has another shape"}` };
 }
 
-function parseJson(text: string): Parsed<unknown> {
+export function parseJson(text: string): Parsed<unknown> {
   try {
     return { ok: true, value: JSON.parse(text) as unknown };
   } catch {

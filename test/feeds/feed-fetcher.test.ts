@@ -4,7 +4,7 @@ import { FeedBook } from "../../src/feeds/feed-book.ts";
 import { FeedFetcher } from "../../src/feeds/feed-fetcher.ts";
 import { initialFeedState } from "../../src/feeds/feed-state.ts";
 import { ApiKey } from "../../src/model/api-key.ts";
-import { Redactor, redactorKeysMax } from "../../src/model/redactor.ts";
+import { Redactor, keysOfNamespaceMax } from "../../src/model/redactor.ts";
 import { aFeed, someAddresses } from "../support/builders/declare-feed.ts";
 import { ScriptedServer } from "../support/fakes/scripted-server.ts";
 import { RecordedStatus } from "../support/fakes/recorded-status.ts";
@@ -109,8 +109,8 @@ async function fetchWithHeader(value: string, redactor: Redactor) {
 
 test("Headers with many words do not displace other keys from the redactor", async () => {
   const redactor = new Redactor();
-  redactor.add(new ApiKey("the-key-of-another-team"), { namespace: "shop", name: "main" });
-  for (let round = 0; round < redactorKeysMax / 16; round += 1) {
+  redactor.add(new ApiKey("the-key-of-another-team"), "another-team");
+  for (let round = 0; round < keysOfNamespaceMax / 16; round += 1) {
     await fetchWithHeader(Array.from({ length: 20 }, (_, index) => `word-${index}-of-${round}`).join(" "), redactor);
   }
   expect(redactor.redact("Not the-key-of-another-team")).toBe("Not [api key]");

@@ -1,32 +1,25 @@
 import { describe, expect, test } from "@jest/globals";
 import * as fc from "fast-check";
 import { ApiKey, headerValueLengthMax, secretsIn } from "../../src/model/api-key.ts";
-import { Redactor, excerpt, excerptLengthMax, keysOfOwnerMax, redactorKeysMax } from "../../src/model/redactor.ts";
+import { Redactor, excerpt, excerptLengthMax, keysOfNamespaceMax } from "../../src/model/redactor.ts";
 import { caseCount } from "../support/builders/case-count.ts";
 
 type Spell = (text: string) => string;
 
-const everyByte = (text: string, mark: string): string =>
-  [...Buffer.from(text)].map((byte) => `${mark}${byte.toString(16).padStart(2, "0")}`).join("");
-const everyUnit = (text: string, mark: string): string =>
-  text.replaceAll(/[^]/g, (unit) => `${mark}${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
-const everyCharacter = (text: string, code: (codePoint: number) => string): string =>
-  Array.from(text, (character) => `&#${code(character.codePointAt(0) ?? 0)};`).join("");
 const json: Spell = (text) => JSON.stringify(text).slice(1, -1);
+const inAscii: Spell = (text) =>
+  text.replaceAll(/[^\x20-\x7e]/g, (unit) => String.raw`\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
 const html: Spell = (text) =>
-  text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll('"', "&quot;").replaceAll("/", "&#x2F;");
+  text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;");
 const base64: Spell = (text) => Buffer.from(text).toString("base64");
 const base64Url: Spell = (text) => Buffer.from(text).toString("base64url");
 
 /** The letter case of the digits does not matter. */
 const escaped: Readonly<Record<string, Spell>> = {
   "as a URL component": encodeURIComponent,
-  "percent-encoded throughout": (text) => everyByte(text, "%"),
   "as form data": (text) => new URLSearchParams({ k: text }).toString().slice(2),
   "as a path": encodeURI,
-  "in JSON with every character escaped": (text) => everyUnit(text, String.raw`\u`),
-  "in HTML with every character escaped": (text) => everyCharacter(text, (code) => `x${code.toString(16)}`),
-  "in hexadecimal": (text) => everyByte(text, ""),
+  "in JSON with ASCII letters only": (text) => inAscii(json(text)),
 };
 const spellings: Readonly<Record<string, Spell>> = {
   ...escaped,
@@ -34,12 +27,12 @@ const spellings: Readonly<Record<string, Spell>> = {
   "in JSON": json,
   "in JSON with slashes escaped": (text) => json(text).replaceAll("/", String.raw`\/`),
   "in HTML": html,
-  "in HTML with decimal codes": (text) => everyCharacter(text, (code) => String(code).padStart(5, "0")),
-  "in base64": base64,
-  "in base64 for URLs": base64Url,
+  "in HTML with slashes escaped": (text) => html(text).replaceAll("'", "&#x27;").replaceAll("/", "&#x2F;"),
 };
 /** The key starts at each of the three positions in a group of base64 digits. */
 const wrapped: Readonly<Record<string, Spell>> = {
+  "in base64": base64,
+  "in base64 for URLs": base64Url,
   "in base64 with a line break": (text) => base64(`${text}\n`),
   "in base64 of basic authentication": (text) => base64(`user:${text}`),
   "in base64 after one byte": (text) => base64Url(`a${text}cd`),
@@ -70,8 +63,8 @@ function remains(text: string, spelled: string): readonly string[] {
 /** The digits of escapes in the given letter case. */
 function inCase(text: string, isUpper: readonly boolean[]): string {
   let position = 0;
-  return text.replaceAll(/%[0-9a-f]{2}|\\u[0-9a-f]{4}|&#x[0-9a-f]+;|^[0-9a-f]+$/gi, (escape) =>
-    escape.replaceAll(/(?<!&#|\\)[a-f]/gi, (digit) =>
+  return text.replaceAll(/%[0-9a-f]{2}|\\u[0-9a-f]{4}/gi, (escape) =>
+    escape.replaceAll(/[a-f]/gi, (digit) =>
       isUpper[position++ % isUpper.length] === true ? digit.toUpperCase() : digit.toLowerCase(),
     ),
   );
@@ -146,27 +139,6 @@ describe("redaction", () => {
     expect(remains(redacted, spell(awkward))).toStrictEqual([]);
   });
 
-  test.each([
-    ["in a JSON of a URL", (text: string) => JSON.stringify(`https://h/clear/${encodeURIComponent(text)}`)],
-    ["as a path in JSON with slashes escaped", (text: string) => json(encodeURI(text)).replaceAll("/", String.raw`\/`)],
-    ["as a path in HTML", (text: string) => html(encodeURI(text))],
-    [
-      "by the codes of JavaScript",
-      (text: string) =>
-        everyCharacter(text, String).replaceAll(/&#(\d+);/g, (_, code) => `\\x${Number(code).toString(16)}`),
-    ],
-  ])("finds a key %s", (_, spell) => {
-    expect(redactorOf(awkward).redact(`before ${spell(awkward)} after`)).toMatch(
-      /^before [^%&\\]*\[api key\]"? after$/,
-    );
-  });
-
-  test("finds a key that looks escaped, or follows a character with which it looks escaped", () => {
-    expect(redactorOf("a&amp;%41bcdefgh").redact("<a&amp;%41bcdefgh a&amp;%2541bcdefgh>")).not.toContain("bcdefgh");
-    expect(redactorOf("n7abc/0123456789").redact(String.raw`C:\\n7abc%2F0123456789`)).not.toContain("0123456789");
-    expect(redactorOf("25ab0123456789").redact("%25ab0123456789")).toBe("%[api key]");
-  });
-
   test("treats no string as a replacement pattern and no key as a regular expression", () => {
     expect(redactorOf(String.raw`$&.*(a|b)[^]{2}\d^`).redact(String.raw`x $&.*(a|b)[^]{2}\d^ y`)).toBe("x [api key] y");
   });
@@ -175,7 +147,6 @@ describe("redaction", () => {
     const short = redactorOf("test");
     expect(short.redact("the latest testing of contest")).toBe("the latest testing of contest");
     expect(short.redact(`/clear/test?api_key=TEST&x="test"`)).toBe(`/clear/[api key]?api_key=[api key]&x="[api key]"`);
-    expect(short.redact(String.raw`%20test%20 \ntest\n`)).toBe(String.raw`%20[api key]%20 \n[api key]\n`);
   });
 
   test("does nothing for an empty key", () => {
@@ -187,7 +158,7 @@ describe("a redactor", () => {
   test("finds each of many keys in any spelling, and is not slowed down by their number", () => {
     const redactor = new Redactor();
     const keys = Array.from(
-      { length: redactorKeysMax },
+      { length: keysOfNamespaceMax },
       (_, index) => `key-of/waf+${index}-${(index * 7919).toString(36)}`,
     );
     for (const key of keys) redactor.add(new ApiKey(key));
@@ -212,7 +183,7 @@ describe("a redactor", () => {
 
   test("is not slowed down by crafted keys of others", () => {
     const redactor = new Redactor();
-    for (let index = 0; index < redactorKeysMax; index += 1) {
+    for (let index = 0; index < keysOfNamespaceMax; index += 1) {
       redactor.add(new ApiKey(`${"-".repeat(40)}${index}${"-".repeat(40)}`));
     }
     const text = `%41${"-".repeat(61)}`.repeat(excerptLengthMax / 50);
@@ -222,23 +193,6 @@ describe("a redactor", () => {
     expect(process.cpuUsage(before).user / 1000).toBeLessThan(1000);
   });
 
-  test("forgets only keys of the owner that has too many", () => {
-    const redactor = new Redactor();
-    redactor.add(new ApiKey("a-former-key-of-shop"), { namespace: "shop", name: "main" });
-    redactor.add(new ApiKey("the-key-of-shop"), { namespace: "shop", name: "main" });
-    redactor.add(new ApiKey("the-key-of-both"), { namespace: "shop", name: "main" });
-    redactor.add(new ApiKey("the-key-of-both"), { namespace: "hostile", name: "main" });
-    const hostileKeys = redactorKeysMax + 1;
-    for (let index = 0; index < hostileKeys; index += 1) {
-      redactor.add(new ApiKey(`hostile-${index}-key`), { namespace: "hostile", name: "main" });
-    }
-    expect(redactor.redact("a-former-key-of-shop the-key-of-shop the-key-of-both")).toBe(
-      "[api key] [api key] [api key]",
-    );
-    const [known, forgotten] = [hostileKeys - keysOfOwnerMax, hostileKeys - keysOfOwnerMax - 1];
-    expect(redactor.redact(`hostile-${known}-key hostile-${forgotten}-key`)).toBe(`[api key] hostile-${forgotten}-key`);
-  });
-
   test("adds even the longest keys quickly", () => {
     const redactor = new Redactor();
     const before = process.cpuUsage();
@@ -246,23 +200,21 @@ describe("a redactor", () => {
     expect(process.cpuUsage(before).user / 1000).toBeLessThan(1000);
   });
 
-  test("forgets keys of the namespace that has the most, if there are too many in all", () => {
+  test("forgets no keys of other namespaces", () => {
     const redactor = new Redactor();
-    redactor.add(new ApiKey("a-former-key-of-shop"), { namespace: "shop", name: "main" });
-    redactor.add(new ApiKey("the-key-of-both"), { namespace: "shop", name: "main" });
-    for (let index = 0; index < 2 * redactorKeysMax; index += 1) {
-      const owner = { namespace: "hostile", name: `${Math.floor(index / keysOfOwnerMax)}` };
-      redactor.add(new ApiKey(index === 0 ? "the-key-of-both" : `hostile-${index}-key`), owner);
+    for (const key of ["a-former-key-of-shop", "the-key-of-both"]) redactor.add(new ApiKey(key), "shop");
+    redactor.add(new ApiKey("the-key-of-both"), "hostile");
+    for (let index = 1; index <= keysOfNamespaceMax + 1; index += 1) {
+      redactor.add(new ApiKey(`hostile-${index}-key`), "hostile");
     }
-    const [oldest, newest] = [redactorKeysMax + 1, 2 * redactorKeysMax - 1];
-    expect(redactor.redact(`a-former-key-of-shop hostile-${oldest - 1}-key hostile-${newest}-key`)).toBe(
-      `[api key] hostile-${oldest - 1}-key [api key]`,
+    expect(redactor.redact("a-former-key-of-shop the-key-of-both hostile-1-key hostile-2-key")).toBe(
+      "[api key] [api key] hostile-1-key [api key]",
     );
   });
 
   test("forgets the key that was added least recently when there are too many", () => {
     const redactor = new Redactor();
-    for (let index = 0; index < redactorKeysMax; index += 1) redactor.add(new ApiKey(`key-number-${index}-`));
+    for (let index = 0; index < keysOfNamespaceMax; index += 1) redactor.add(new ApiKey(`key-number-${index}-`));
     redactor.add(new ApiKey("key-number-0-"));
     redactor.add(new ApiKey("one-key-too-many"));
     expect(redactor.redact("key-number-0- key-number-1- one-key-too-many")).toBe("[api key] key-number-1- [api key]");
