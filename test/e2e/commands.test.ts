@@ -106,28 +106,7 @@ test("plan exits with 1 while there are changes and with 0 if there are none; it
   expect(instanceIn(again.stdout)).toMatchObject({ added: 0, removed: 0 });
 });
 
-test("an annotation without quotes is reported as an error, and the instance still counts as declared", async () => {
-  await using folder = await folderWithRule();
-  expect((await runWafsync(["apply", ...folder.from])).code).toBe(0);
-  const main = instanceDocument(folder.simulator.baseUrl);
-  await folder.files.write(
-    "main.yaml",
-    main.replace("annotations: {}", "annotations: {wafsync.dev/approve-removals: 123456789012}"),
-  );
-  const { code, stderr } = await runWafsync(["plan", ...folder.from]);
-  expect(code).toBe(2);
-  expect(stderr).toContain("must be a string, but is a number: put it in quotes");
-  expect(stderr).not.toContain("no longer declared");
-});
-
 describe("a cache clear", () => {
-  test("is counted by an apply without other changes", async () => {
-    await using folder = await wafFolder();
-    await folder.files.write("clear.yaml", cacheClearDocument("after-release", "release-1"));
-    expect((await runWafsync(["apply", ...folder.from])).stdout).toContain("shop/main: 1 cache clear; blocklist");
-    expect((await runWafsync(["apply", ...folder.from])).stdout).toContain("shop/main: nothing to change; blocklist");
-  });
-
   test("is in the plan until it is complete; apply waits for its second attempt", async () => {
     await using folder = await wafFolder();
     await folder.files.write("clear.yaml", cacheClearDocument("after-release", "release-1"));
@@ -186,15 +165,6 @@ describe("apply exits with 1 if a person has to act", () => {
   });
 });
 
-test("apply does its work and exits as usual if its output is no longer read", async () => {
-  await using folder = await folderWithRule();
-  const running = startWafsync(["apply", ...folder.from]);
-  running.child.stdout?.destroy();
-  const { code, stderr } = await running.ended;
-  expect({ code, stderr }).toStrictEqual({ code: 0, stderr: "" });
-  expect(folder.simulator.waf(testKey).blocklist.toSorted()).toStrictEqual(blocked.toSorted());
-});
-
 describe("a wrong key", () => {
   test.each(["plan", "apply"])("makes %s exit with 2 after one to three calls, and say what to do", async (command) => {
     await using folder = await folderWithRule();
@@ -206,17 +176,6 @@ describe("a wrong key", () => {
     );
     expect(folder.simulator.requests().length).toBeLessThanOrEqual(3);
   });
-
-  test.each(["why 203.0.113.200", "logs --since 1d", "report --since 1d --out -"])(
-    "is reported by %s with the name of its Secret",
-    async (command) => {
-      await using folder = await folderWithRule();
-      await folder.files.write("secret.yaml", secretDocument(wrongKey));
-      const { code, stdout, stderr } = await runWafsync([...command.split(" "), ...folder.from]);
-      expect(stdout + stderr).toContain("Secret shop/waf-key");
-      expect(code).toBeGreaterThan(0);
-    },
-  );
 
   test("makes run wait, and continue as soon as the file has the right key", async () => {
     await using folder = await folderWithRule();
@@ -255,22 +214,6 @@ describe("run", () => {
     expect(await running.ended).toMatchObject({ code: 0 });
     expect(running.printed()).not.toMatch(/\n\s+at /);
     expect((await runWafsync(["apply", ...folder.from])).code).toBe(0);
-  });
-
-  test("starts a call that waits for its interval as soon as the file has a shorter interval", async () => {
-    await using folder = await folderWithRule();
-    await folder.files.write(
-      "main.yaml",
-      instanceDocument(folder.simulator.baseUrl, { spec: "  minRequestInterval: 1m\n" }),
-    );
-    const running = startWafsync(["run", ...folder.from]);
-    await running.hasPrinted(/Watching/);
-    while (folder.simulator.requests().length === 0) await new Promise((resolve) => setTimeout(resolve, 20));
-    await folder.files.write("main.yaml", instanceDocument(folder.simulator.baseUrl));
-    while (folder.simulator.waf(testKey).blocklist.length < blocked.length)
-      await new Promise((resolve) => setTimeout(resolve, 20));
-    running.child.kill("SIGTERM");
-    expect((await running.ended).code).toBe(0);
   });
 
   test("prints one JSON object per line with -o json, and continues while files are invalid", async () => {

@@ -122,43 +122,6 @@ test("headers from Secrets are not leaked by a server that repeats them", async 
   expect(everythingPrinted()).not.toMatch(leaks);
 });
 
-test("a key for CrowdSec is not leaked by a server that repeats it", async () => {
-  await using folder = await wafFolder();
-  await using server = await ScriptedServer.start();
-  await folder.files.write("secret.yaml", `${await readFile(join(folder.path, "secret.yaml"), "utf8")}---\n${secrets}`);
-  await folder.files.write(
-    "rule.yaml",
-    ruleDocument("feed", { spec: "  addressesFrom: [{feedRef: {name: threats}}]\n" }),
-  );
-  const answers: readonly Answer[] = [
-    (request, response) => response.writeHead(403, sent(request)).end(sent(request)),
-    (request, response) => response.writeHead(302, { location: `/${sent(request)}` }).end(),
-    (request, response) => response.end(sent(request)),
-    (request, response) => {
-      const decision = {
-        id: 1,
-        origin: sent(request),
-        type: "ban",
-        scope: "Ip",
-        duration: "4h",
-        scenario: sent(request),
-      };
-      const values = [sent(request), bouncerKey, `${"y".repeat(70)}${bouncerKey}`, "192.0.2.1"];
-      const decisions = values.map((value) => ({ ...decision, value }));
-      response.end(JSON.stringify(request.url.includes("stream") ? { new: [], deleted: [] } : decisions));
-    },
-  ];
-  for (const [round, answer] of answers.entries()) {
-    server.answers(answer);
-    const source = `crowdsec: {url: "${server.url("")}", apiKeySecretRef: {name: tokens, key: apiKey}}, guards: {maxInvalidPercent: 100}`;
-    await folder.files.write("feed.yaml", feed(round, source));
-    await runWafsync(["apply", ...folder.from, "--allow-private-feeds"]);
-    expect(server.requests.at(-1)?.headers["x-api-key"]).toBe(bouncerKey);
-    expect({ round, state: await stateOf(folder) }).toStrictEqual({ round, state: expect.not.stringMatching(leaks) });
-  }
-  expect(everythingPrinted()).not.toMatch(leaks);
-});
-
 /** Every file except the Secret and the declared URL. */
 async function stateOf(folder: { everyFile(): Promise<string>; readonly path: string }): Promise<string> {
   const secret = await readFile(join(folder.path, "secret.yaml"), "utf8");

@@ -19,24 +19,6 @@ function ruleIn(stdout: string, name: string): PrintedRule | undefined {
   return instances[0]?.objects.find((object) => object.name === name);
 }
 
-describe("Special-purpose networks", () => {
-  test("are rejected in Block and Allow rules with what to write, and the rest is applied", async () => {
-    await using folder = await wafFolder();
-    await folder.files.write("block.yaml", ruleDocument("block", { addresses: ["192.0.2.1", "10.0.0.0/8"] }));
-    await folder.files.write("allow.yaml", ruleDocument("allow", { action: "Allow", addresses: ["fd00:1::/48"] }));
-    const planned = await runWafsync(["plan", ...folder.from]);
-    expect(planned.code).toBe(2);
-    expect(planned.stdout).toContain(
-      "  block.yaml:2: WafIpRule shop/block: InvalidEntries, 1 entry is not applied\n    block.yaml:8: spec.addresses[1]: 10.0.0.0/8 overlaps 10.0.0.0/8 (private use, RFC 1918), which never sends requests over the public Internet: write public addresses, or set spec.guards.specialPurpose of the instance to Allow.\n",
-    );
-    expect(planned.stdout).toContain("fd00:1::/48 overlaps fc00::/7 (unique local, RFC 4193)");
-    const applied = await runWafsync(["apply", ...folder.from]);
-    expect(applied.code).toBe(1);
-    const waf = folder.simulator.waf(testKey);
-    expect([waf.blocklist, waf.allowlist]).toStrictEqual([["192.0.2.1"], []]);
-  });
-});
-
 describe("A Block entry around a protected address", () => {
   const addresses = ["192.0.2.0/29", "198.51.100.0/30"];
   const except = "  except: [192.0.2.5, 198.51.100.1]\n";

@@ -3,11 +3,9 @@ import { cp } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
 import { runFaster, runWafsync } from "../support/processes/wafsync-process.ts";
-import { configMapDocument, ruleDocument, testKey, wafFolder } from "../support/worlds/waf-folder.ts";
+import { ruleDocument, testKey, wafFolder } from "../support/worlds/waf-folder.ts";
 
 runFaster();
-
-const hourMs = 3_600_000;
 
 test("Many small removals by several commands are put on hold like one large removal", async () => {
   const addresses = Array.from({ length: 12 }, (_, index) => `192.0.2.${index + 1}`);
@@ -26,56 +24,6 @@ test("Many small removals by several commands are put on hold like one large rem
     "per plan and within 1h, and 3 entries were already removed in this time",
   );
   expect(waf.blocklist).toHaveLength(9);
-});
-
-test("An address that waits for removals on hold is named by plan, apply, status and why", async () => {
-  const full = "  blocklist: {maxEntries: 2}\n  guards: {maxRemovals: 0}\n";
-  await using folder = await wafFolder({}, full);
-  const declare = async (...addresses: string[]) =>
-    await folder.files.write("rule.yaml", ruleDocument("hosts", { addresses }));
-  await declare("192.0.2.1", "192.0.2.2");
-  expect((await runWafsync(["apply", ...folder.from])).code).toBe(0);
-  await declare("192.0.2.3", "192.0.2.4");
-  const planned = await runWafsync(["plan", ...folder.from]);
-  expect([planned.code, planned.stdout]).toStrictEqual([
-    1,
-    expect.stringMatching(
-      /\? blocklist {2}192\.0\.2\.3 +the list has no room for it .*: removals on hold would make room/,
-    ),
-  ]);
-  const reason = "2 entries (192.0.2.3, 192.0.2.4) do not fit on the blocklist";
-  const applied = await runWafsync(["apply", ...folder.from]);
-  expect([applied.code, applied.stdout]).toStrictEqual([1, expect.stringContaining(reason)]);
-  expect((await runWafsync(["status", ...folder.from])).stdout).toContain(reason);
-  expect((await runWafsync(["why", "192.0.2.3", ...folder.from])).stdout).toContain(reason);
-  expect(folder.simulator.waf(testKey).blocklist).toStrictEqual(["192.0.2.1", "192.0.2.2"]);
-});
-
-test("an invalid line of one rule keeps the entries that it last declared, and lets another rule remove entries and expire", async () => {
-  await using folder = await wafFolder();
-  const waf = folder.simulator.waf(testKey);
-  const until = `  expiresAt: "${new Date(Date.now() + hourMs).toISOString()}"\n`;
-  const afterwards = { laterMs: 2 * hourMs };
-  await folder.files.write("feed.yaml", ruleDocument("feed", { configMap: "feed" }));
-  await folder.files.write("list.yaml", configMapDocument("feed", ["192.0.2.1", "192.0.2.2", "192.0.2.3"]));
-  await folder.files.write("other.yaml", ruleDocument("other", { addresses: ["203.0.113.1", "203.0.113.2"] }));
-  await folder.files.write("brief.yaml", ruleDocument("brief", { addresses: ["203.0.113.9"], spec: until }));
-  expect((await runWafsync(["apply", ...folder.from])).code).toBe(0);
-  expect(waf.blocklist).toHaveLength(6);
-
-  await folder.files.write("list.yaml", configMapDocument("feed", ["192.0.2.1", "192.0.2.O2"]));
-  await folder.files.write("other.yaml", ruleDocument("other", { addresses: ["203.0.113.1"] }));
-  const applied = await runWafsync(["apply", ...folder.from], afterwards);
-  expect(applied.code).toBe(1);
-  expect(applied.stdout).toContain("0 added, 2 removed");
-  expect(waf.blocklist.toSorted()).toStrictEqual(["192.0.2.1", "192.0.2.2", "192.0.2.3", "203.0.113.1"]);
-
-  const planned = await runWafsync(["plan", ...folder.from], afterwards);
-  expect(planned.stdout).toContain("wafsync keeps 2 entries on the blocklist (192.0.2.2, 192.0.2.3)");
-  expect(planned.stdout).toContain("To let them go, correct or remove it.");
-  await folder.files.write("list.yaml", configMapDocument("feed", ["192.0.2.1"]));
-  expect((await runWafsync(["apply", ...folder.from], afterwards)).code).toBe(0);
-  expect(waf.blocklist.toSorted()).toStrictEqual(["192.0.2.1", "203.0.113.1"]);
 });
 
 test("A restored inventory puts removals on hold until `wafsync approve` accepts it", async () => {

@@ -1,7 +1,5 @@
 // What `plan` and `apply` report about differences from the declared state, with the bundle that ships.
 // Long: `npm run test:deploy` runs it.
-import { rm } from "node:fs/promises";
-import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import { builtProgram } from "../support/processes/built-program.ts";
 import { runWafsync, startWafsync } from "../support/processes/wafsync-process.ts";
@@ -9,7 +7,6 @@ import type { FinishedProcess } from "../support/processes/wafsync-process.ts";
 import {
   cacheClearDocument,
   instanceDocument,
-  originDocument,
   ruleDocument,
   testKey,
   wafFolder,
@@ -63,26 +60,6 @@ describe("Drift", () => {
     );
     expect((await run(folder, "apply")).stdout).not.toContain("DriftDetected");
     expect((await run(folder, "plan")).code).toBe(0);
-  });
-});
-
-describe("An origin that the API does not confirm", () => {
-  const origin = originDocument("standby", "standby.shop.example");
-  const posts = { method: "POST", path: "/api/origins" } as const;
-
-  test("counts as added after a lost response, with the API's words in its status, and needs no further call", async () => {
-    await using folder = await wafFolder();
-    await folder.files.write("origin.yaml", origin);
-    folder.simulator.addFaults({ match: posts, effect: { kind: "Reset", afterEffect: true } });
-    const applied = await run(folder, "apply");
-    expect(applied.code).toBe(0);
-    expect(applied.stdout).toMatch(/WafOrigin +shop +standby +AddedUnconfirmed +True +Synced/);
-    expect(folder.simulator.waf(testKey).origins.map(({ host }) => host)).toStrictEqual(["standby.shop.example"]);
-    const plan = await run(folder, "plan");
-    expect([plan.code, plan.stdout]).toStrictEqual([0, expect.stringContaining(nothing)]);
-    await rm(join(folder.path, "origin.yaml"));
-    expect((await run(folder, "apply")).code).toBe(0);
-    expect(folder.simulator.waf(testKey).origins).toStrictEqual([]);
   });
 });
 

@@ -4,7 +4,6 @@
 import { mkdir, readFile, readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
-import { parse } from "yaml";
 import { waitFor } from "../support/builders/cluster-objects.ts";
 import { addresses } from "../support/builders/declare.ts";
 import { builtProgram } from "../support/processes/built-program.ts";
@@ -147,19 +146,6 @@ describe("An urgent address", () => {
     expect(await happenedTo(folder, urgent)).toStrictEqual(
       ["Added", "Removed", "Added", "Removed"].map((event) => [event, [urgent], [`WafIpRule ${urgentRule}`]]),
     );
-  });
-
-  test("is blocked without a running process, before all other declared entries and without them", async () => {
-    await using folder = await wafFolder();
-    const waf = folder.simulator.waf(testKey);
-    await folder.files.write("big.yaml", ruleDocument("big", { addresses: addresses(200) }));
-    const blocked = await run(folder, `block ${urgent} --for 2h`);
-    expect(blocked.code).toBe(0);
-    expect(blocked.stdout).toContain(`To undo it: wafsync unblock ${urgent} -f ${folder.path}`);
-    expect(blocked.stderr).toContain("no process is watching this folder");
-    expect(waf.blocklist).toStrictEqual([urgent]);
-    const file = await readFile(join(folder.path, "main-block-203-0-113-9.yaml"), "utf8");
-    expect((parse(file) as { spec: { expiresAt: string } }).spec.expiresAt).toMatch(/^\d{4}-.*Z$/);
   });
 
   test("that a guard protects, or that is misspelled, writes nothing", async () => {

@@ -101,17 +101,4 @@ describe("The options of all commands", () => {
       ]);
     }
   });
-
-  test("take the same times in history and logs", async () => {
-    await run("apply", ...folder);
-    for (const period of ["--since yesterday", "--since 1d12h", "--since today --until today", "--since 30m"]) {
-      expect(await run("history", ...folder, ...period.split(" "))).toMatchObject({ code: 0, stderr: "" });
-      expect(await run("logs", ...folder, ...period.split(" "))).toMatchObject({ code: 0, stderr: "" });
-    }
-    expect((await run("history", ...folder, "--since", "30d", "--until", "yesterday")).code).toBe(1);
-    for (const command of ["history", "logs"]) {
-      const refused = await run(command, ...folder, "--since", "2026-02-30");
-      expect([refused.code, refused.stderr]).toStrictEqual([2, expect.stringContaining("no such time")]);
-    }
-  });
 });

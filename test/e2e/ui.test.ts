@@ -168,18 +168,4 @@ describe("wafsync ui of a folder", () => {
       stdout: expect.stringMatching(/^The page is at .*\n$/),
     });
   });
-
-  test.each([
-    ["0", "--bind-address 0 serves nothing"],
-    ["nonsense", "is not an address with a port"],
-  ])("rejects the address %s", async (bind, problem) => {
-    const { code, stderr } = await runWafsync(["ui", ...folder.from, "--bind-address", bind]);
-    expect([code, stderr]).toStrictEqual([2, expect.stringContaining(problem)]);
-  });
-
-  test("says that its address is in use", async () => {
-    const bind = new URL(page.url).host;
-    const { code, stderr } = await runWafsync(["ui", ...folder.from, "--bind-address", bind]);
-    expect([code, stderr]).toStrictEqual([2, expect.stringContaining(`cannot listen on ${bind} (EADDRINUSE)`)]);
-  });
 });

@@ -90,45 +90,6 @@ describe("approve", () => {
   });
 });
 
-describe("block and unblock", () => {
-  const file = "main-block-192-0-2-7.yaml";
-
-  test("keep the mode and the owner of their file", async () => {
-    await using folder = await wafFolder();
-    expect((await runWafsync(["block", "192.0.2.7", ...folder.from])).code).toBe(0);
-    await chmod(join(folder.path, file), 0o640);
-    await chown(join(folder.path, file), owner, owner);
-    expect((await runWafsync(["block", "192.0.2.7", "--for", "1h", ...folder.from])).code).toBe(0);
-    const { mode, uid } = await stat(join(folder.path, file));
-    expect([mode & 0o7777, uid]).toStrictEqual([0o640, owner]);
-    expect(await readFile(join(folder.path, file), "utf8")).toContain("expiresAt");
-  });
-
-  test.each([
-    ["of a kind that wafsync does not know", "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: shop}\n"],
-    ["that is invalid", "apiVersion: wafsync.dev/v1alpha1\nkind: WafIpRule\nmetadata: {name: }\n"],
-    ["that is not even YAML", "a: [\n"],
-  ])("keep another document in the file, %s", async (_, other) => {
-    await using folder = await wafFolder();
-    expect((await runWafsync(["block", "192.0.2.7", ...folder.from])).code).toBe(0);
-    const text = `${await readFile(join(folder.path, file), "utf8")}---\n${other}`;
-    await writeFile(join(folder.path, file), text);
-    for (const command of ["unblock", "block"]) {
-      const { code, stderr } = await runWafsync([command, "192.0.2.7", ...folder.from]);
-      expect([code, stderr]).toStrictEqual([2, expect.stringContaining(`already declared in ${file}, and not only`)]);
-      expect(await readFile(join(folder.path, file), "utf8")).toBe(text);
-    }
-  });
-
-  test("never replace a link", async () => {
-    await using folder = await wafFolder();
-    await symlink("nowhere.txt", join(folder.path, file));
-    const { code, stderr } = await runWafsync(["block", "192.0.2.7", ...folder.from]);
-    expect([code, stderr]).toStrictEqual([2, expect.stringMatching(/main-block-192-0-2-7\.yaml.* not a regular file/)]);
-    expect((await lstat(join(folder.path, file))).isSymbolicLink()).toBe(true);
-  });
-});
-
 describe("report and logs", () => {
   test.each(["report", "logs"])(
     "%s --out replaces neither a pipe nor a device, and does not wait for a reader",
@@ -161,59 +122,4 @@ describe("report and logs", () => {
       expect(await readdir(scratch.path)).toStrictEqual(["pipe"]);
     },
   );
-
-  test("report keeps the mode and the owner of its file, and follows a link to it", async () => {
-    await using world = await logWorld({ now: "2026-06-16T00:00:00Z", logRowsPerDay: 5 });
-    await using scratch = await scratchDirectory({ "elsewhere/report.html": "" });
-    const [file, out] = [join(scratch.path, "elsewhere/report.html"), join(scratch.path, "report.html")];
-    await chmod(file, 0o640);
-    await chown(file, owner, owner);
-    await symlink(file, out);
-    const { code } = await runWafsync(
-      [
-        "report",
-        "--base-url",
-        world.simulator.baseUrl,
-        "--allow-insecure-http",
-        "--since",
-        "2026-06-10",
-        "--until",
-        "2026-06-12",
-        "--out",
-        out,
-      ],
-      { environment: { WAFSYNC_API_KEY: logKey } },
-    );
-    expect(code).toBe(0);
-    expect((await lstat(out)).isSymbolicLink()).toBe(true);
-    const { mode, uid, size } = await stat(file);
-    expect([mode & 0o7777, uid, size > 1000]).toStrictEqual([0o640, owner, true]);
-  });
-});
-
-test("import keeps the mode and the owner of an empty folder that it fills", async () => {
-  await using folder = await wafFolder();
-  await using scratch = await scratchDirectory();
-  const out = join(scratch.path, "waf");
-  await mkdir(out);
-  await chmod(out, 0o700);
-  await chown(out, owner, owner);
-  await symlink(out, join(scratch.path, "link"));
-  const { code } = await runWafsync(
-    [
-      "import",
-      "--base-url",
-      folder.simulator.baseUrl,
-      "--allow-insecure-http",
-      "--instance",
-      "main",
-      "--out",
-      join(scratch.path, "link"),
-    ],
-    { environment: { WAFSYNC_API_KEY: testKey } },
-  );
-  expect(code).toBe(0);
-  const { mode, uid } = await stat(out);
-  expect([mode & 0o7777, uid]).toStrictEqual([0o700, owner]);
-  expect(await readdir(out)).toContain("main.yaml");
 });
