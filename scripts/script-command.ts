@@ -1,6 +1,6 @@
 // The options of npm scripts: `--help` prints the usage, and a wrong option is an error with exit code 2.
 import { Command } from "commander";
-import { wholeNumber } from "../src/cli/commands/option-groups.ts";
+import { wholeNumber } from "../src/cli/commands/declare.ts";
 
 /** @param name as in `npm run NAME` */
 export function scriptCommand(name: string, description: string): Command {

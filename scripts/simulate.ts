@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { availableParallelism } from "node:os";
 import { Worker } from "node:worker_threads";
 import { Option } from "commander";
-import { wholeNumber } from "../src/cli/commands/option-groups.ts";
+import { wholeNumber } from "../src/cli/commands/declare.ts";
 import type { SeedReport } from "../test/support/simulation/simulate-seed.ts";
 import type { SeedAnswer } from "../test/support/simulation/seed-worker.ts";
 import { simulateFolder } from "../test/support/simulation/folder-world.ts";

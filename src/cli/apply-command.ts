@@ -5,20 +5,16 @@ import type { ObjectName, ResourceMeta } from "../model/resource.ts";
 import { counted } from "../model/sentence.ts";
 import type { RunFacts } from "../run/facts.ts";
 import type { ObjectEvent, ReconcileObserver } from "../run/ports.ts";
+import type { ApplyOptions } from "./commands/folder-commands.ts";
 import { noInstance, printFaults, printTroubles } from "./folder-faults.ts";
 import type { InstanceView } from "./instance-view.ts";
 import { viewResult } from "./instance-view.ts";
 import { resultLines } from "./print-instance.ts";
 import type { Session } from "./session.ts";
 import { StatusLine } from "./status-line.ts";
-import type { FolderOptions } from "./targets/folder-runs.ts";
 import { withStandalone } from "./targets/folder-runs.ts";
 import type { Terminal } from "./terminal.ts";
 import { remark } from "./terminal.ts";
-
-export interface ApplyOptions extends FolderOptions {
-  readonly output: "table" | "json";
-}
 
 /** What was seen of an instance while it was reconciled. */
 interface Happened {

@@ -3,22 +3,15 @@
 import { createInterface } from "node:readline/promises";
 import { counted } from "../model/sentence.ts";
 import { nameKey } from "../model/resource.ts";
+import type { ApproveOptions } from "./commands/incident-commands.ts";
 import { CommandError } from "./describe-error.ts";
 import { holdLines } from "./hold-lines.ts";
 import { withTarget } from "./targets/open-target.ts";
-import type { TargetOptions } from "./targets/target-options.ts";
 import { onlyInstance, targetWords } from "./targets/target-options.ts";
 import type { OnHold } from "./targets/rule-changes.ts";
 
 /** So many removals are listed without being asked for. */
 const listedMax = 10;
-
-export interface ApproveOptions extends TargetOptions {
-  readonly yes: boolean;
-  /** Print all removals, not only the first ones. */
-  readonly list: boolean;
-  readonly output: "table" | "json";
-}
 
 /** @returns 0 if the removals are approved or nothing is on hold, 1 if they are not approved, 130 if it was stopped. */
 export async function runApprove(options: ApproveOptions): Promise<number> {

@@ -11,11 +11,12 @@ import { nameKey } from "../model/resource.ts";
 import { counted } from "../model/sentence.ts";
 import { visibleTexts } from "../model/visible-text.ts";
 import { dayMs, hourMs } from "../model/time-text.ts";
+import type { BlockOptions } from "./commands/incident-commands.ts";
 import type { CommandRule } from "./command-rule.ts";
 import { commandRule, entriesOf, isCommandRule, isException } from "./command-rule.ts";
 import { CommandError } from "./describe-error.ts";
 import { placed } from "./print-why.ts";
-import type { RuleCommandOptions, RuleSession } from "./rule-session.ts";
+import type { RuleSession } from "./rule-session.ts";
 import { exitCodeOf, folderAdvice, refuseIneffective, withRuleSession } from "./rule-session.ts";
 import type { ChangeOutcome, RuleChange } from "./targets/rule-changes.ts";
 import { onlyInstance, targetWords } from "./targets/target-options.ts";
@@ -23,11 +24,6 @@ import type { InstanceSight } from "./targets/target.ts";
 import { stayingOn } from "./rule-session.ts";
 import type { CoveringView, OwnerView, WhyView } from "./why-view.ts";
 import { examineSight, viewWhy } from "./why-view.ts";
-
-export interface BlockOptions extends RuleCommandOptions {
-  readonly for?: string;
-  readonly reason?: string;
-}
 
 const spanMsMax = 3650 * dayMs;
 const reasonLengthMax = 1024;

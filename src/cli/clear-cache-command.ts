@@ -7,22 +7,11 @@ import type { ApiFault } from "../kube/api-result.ts";
 import type { ObjectName } from "../model/resource.ts";
 import { nameKey } from "../model/resource.ts";
 import type { WafFault } from "../model/waf-result.ts";
+import type { ClearCacheOptions } from "./commands/waf-commands.ts";
 import { CommandError } from "./describe-error.ts";
 import type { Session } from "./session.ts";
-import type { BaseUrlOptions } from "./targets/open-target.ts";
 import { withBaseUrl, withCluster } from "./targets/open-target.ts";
-import type { TargetOptions } from "./targets/target-options.ts";
 import { parseInstanceName } from "./targets/target-options.ts";
-
-export interface ClearCacheOptions extends TargetOptions, Partial<Pick<BaseUrlOptions, "baseUrl" | "keyFile">> {
-  readonly expectedDomain?: string;
-  readonly trigger?: string;
-  readonly wait: boolean;
-  readonly ttl: number;
-  readonly retries: number;
-  readonly timeout: number;
-  readonly output: "table" | "json";
-}
 
 const triggerLengthMax = 253;
 const requestTimeoutMs = 10_000;

@@ -6,17 +6,11 @@ import { readOwners } from "../model/entry-owners.ts";
 import type { HistoryEvent } from "../model/history.ts";
 import { nameKey } from "../model/resource.ts";
 import { visibleText } from "../model/visible-text.ts";
+import type { HistoryOptions } from "./commands/incident-commands.ts";
 import { endOf, parseAddress, parseBound, startOf } from "./arguments.ts";
 import { withTarget } from "./targets/open-target.ts";
-import type { TargetOptions } from "./targets/target-options.ts";
 import { chosenInstances } from "./targets/target-options.ts";
 import { markdownText, remark, tableLines } from "./terminal.ts";
-
-export interface HistoryOptions extends TargetOptions {
-  readonly since: string;
-  readonly until: string;
-  readonly output: "table" | "json" | "markdown";
-}
 
 export interface HistoryRow {
   readonly time: string;

@@ -8,21 +8,12 @@ import { stringify } from "yaml";
 import { visibleText } from "../model/visible-text.ts";
 import type { WafResult } from "../model/waf-result.ts";
 import type { WafClient } from "../waf/client.ts";
+import type { ImportOptions } from "./commands/waf-commands.ts";
 import { CommandError } from "./describe-error.ts";
 import type { Import, ImportedFile, SkippedEntry, WafContent } from "./import-documents.ts";
 import { buildImport } from "./import-documents.ts";
 import type { Session } from "./session.ts";
-import type { BaseUrlOptions } from "./targets/open-target.ts";
 import { withBaseUrl } from "./targets/open-target.ts";
-
-export interface ImportOptions extends BaseUrlOptions {
-  readonly instance: string;
-  readonly namespace: string;
-  readonly secret?: string;
-  readonly out?: string;
-  readonly timeout: number;
-  readonly output: "table" | "json";
-}
 
 const skippedShownMax = 10;
 

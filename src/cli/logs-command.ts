@@ -7,39 +7,24 @@ import { formatDay } from "../model/time-text.ts";
 import { countLogs } from "../logs/read-logs.ts";
 import { fileProblem, statUserFile } from "../source/directory/atomic-file.ts";
 import { LockFile } from "../source/directory/lock-file.ts";
+import type { LogsOptions } from "./commands/waf-commands.ts";
 import { asCommandError, CommandError } from "./describe-error.ts";
 import { collectRange, followLogs } from "./logs/collect-logs.ts";
 import type { CollectionEnd, LogCollection } from "./logs/collect-logs.ts";
 import { loadCheckpoint, removeCheckpoint, saveCheckpoint } from "./logs/log-checkpoint.ts";
 import type { LogCheckpoint, LogPosition } from "./logs/log-checkpoint.ts";
 import { parseLogFilter, parseNetwork } from "./logs/log-filter.ts";
-import type { LogFilter, LogFilterTexts } from "./logs/log-filter.ts";
+import type { LogFilter } from "./logs/log-filter.ts";
 import { createLogFormat, logFormats } from "./logs/log-format.ts";
 import type { LogFormatName } from "./commands/waf-commands.ts";
 import { createStreamOutput, openFileOutput } from "./logs/log-output.ts";
 import { describeRange, isWithin, parseRange } from "./logs/log-range.ts";
 import type { LogRange } from "./logs/log-range.ts";
-import type { LogSourceOptions, LogWatch, OpenedLogs } from "./logs/log-watch.ts";
+import type { LogWatch, OpenedLogs } from "./logs/log-watch.ts";
 import { logFaultError, withLogs } from "./logs/log-watch.ts";
 import type { DeclaredKey } from "./targets/open-waf.ts";
 import { quoted } from "./targets/target-options.ts";
 import { terminalOn } from "./terminal.ts";
-
-export interface LogsOptions extends LogSourceOptions, Partial<LogFilterTexts> {
-  /** Networks; an address stands for its network. */
-  readonly network?: readonly string[];
-  readonly since?: string;
-  readonly until?: string;
-  readonly output?: LogFormatName;
-  readonly out?: string;
-  readonly resume: boolean;
-  readonly follow: boolean;
-  /** In seconds. */
-  readonly interval: number;
-  /** In days. */
-  readonly lookback: number;
-  readonly pageSize: number;
-}
 
 /** @returns 0 if all rows were read, 1 if some were malformed or missing, 130 if stopped by a signal; 0 with --follow. */
 export async function runLogs(options: LogsOptions): Promise<number> {

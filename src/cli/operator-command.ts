@@ -12,8 +12,9 @@ import { hexDigest } from "../model/hex-digest.ts";
 import { parseSelector } from "../model/label-selector.ts";
 import { Redactor } from "../model/redactor.ts";
 import { visibleText } from "../model/visible-text.ts";
-import type { Logger, LogLevel } from "../telemetry/log.ts";
+import type { Logger } from "../telemetry/log.ts";
 import { createLogger } from "../telemetry/log.ts";
+import type { OperatorCommandOptions } from "./commands/process-commands.ts";
 import { CommandError } from "./describe-error.ts";
 import type { BindAddress } from "../pages/server.ts";
 import { parseBindAddress } from "../pages/server.ts";
@@ -22,30 +23,6 @@ import { startPageServer } from "../pages/server.ts";
 import { readKubeConfig } from "./read-kube-config.ts";
 import type { Paint, Style } from "./terminal.ts";
 import { terminalOn } from "./terminal.ts";
-
-export interface OperatorCommandOptions {
-  readonly kubeconfig?: string;
-  readonly context?: string;
-  readonly namespace?: string;
-  readonly leaderElect: boolean;
-  readonly leaseNamespace?: string;
-  readonly leaseName?: string;
-  readonly selector?: string;
-  readonly allowedBaseUrls?: string;
-  readonly allowInsecureHttp: boolean;
-  readonly allowPrivateNetworks: boolean;
-  readonly allowPrivateFeeds: boolean;
-  readonly maxListEntries: number;
-  readonly maxResponseMib: number;
-  readonly maxLogRows: number;
-  readonly logLevel: LogLevel;
-  readonly logFormat?: "json" | "text";
-  readonly host?: string;
-  readonly healthPort: number;
-  readonly metricsPort: number;
-  readonly uiBindAddress: string;
-  readonly otlpEndpoint?: string;
-}
 
 /** How long a WAF call may continue after a signal: as long as any call may take. */
 const graceMs = 10_000;

@@ -1,15 +1,11 @@
 // `wafsync plan`: shows what would change, and why. Reads the WAF and writes nothing.
 import { visibleText } from "../model/visible-text.ts";
+import type { PlanOptions } from "./commands/folder-commands.ts";
 import { noInstance, printFaults, printTroubles } from "./folder-faults.ts";
 import { viewResult } from "./instance-view.ts";
 import { differsFromDeclared, isPartial, planLines } from "./print-instance.ts";
-import type { FolderOptions } from "./targets/folder-runs.ts";
 import { withStandalone } from "./targets/folder-runs.ts";
 import { remark } from "./terminal.ts";
-
-export interface PlanOptions extends FolderOptions {
-  readonly output: "table" | "json" | "markdown";
-}
 
 /**
  * @returns 0 if there is nothing to do, 1 if there are changes or a feed has a problem, 2 if there is an error in a file or a call, 130 if it was

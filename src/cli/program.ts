@@ -4,7 +4,7 @@ import { Command } from "commander";
 import packageJson from "../../package.json" with { type: "json" };
 import { folderCommands } from "./commands/folder-commands.ts";
 import { incidentCommands } from "./commands/incident-commands.ts";
-import type { AddCommand, Ends } from "./commands/option-groups.ts";
+import type { AddCommand } from "./commands/declare.ts";
 import { processCommands } from "./commands/process-commands.ts";
 import { wafCommands } from "./commands/waf-commands.ts";
 import { examplesAs, refuseUnsafeEnvironment } from "./invocation.ts";
@@ -46,13 +46,9 @@ ${exitCodes}`,
     )
     .hook("preAction", refuseUnsafeEnvironment)
     .exitOverride();
-  const ends: Ends =
-    (work) =>
-    async (...args) =>
-      setExitCode(await work(...args));
   for (const [heading, group] of Object.entries(groups)) {
     program.commandsGroup(heading);
-    for (const add of group) add(program, ends);
+    for (const add of group) add(program, setExitCode);
   }
   program.helpCommand("help [command]", "print the help of a command");
   for (const command of program.commands) command.exitOverride().showHelpAfterError("(--help lists the options)");

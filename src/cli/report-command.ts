@@ -5,18 +5,10 @@ import { counted } from "../model/sentence.ts";
 import { declaredLists } from "../pages/client-lists.ts";
 import { checkReportFile, reportPage, writeReportFile } from "../pages/report.ts";
 import { readRequests } from "../pages/requests.ts";
+import type { ReportOptions } from "./commands/waf-commands.ts";
 import { parseRange } from "./logs/log-range.ts";
-import type { LogSourceOptions } from "./logs/log-watch.ts";
 import { logFaultError, withLogs } from "./logs/log-watch.ts";
 import { remark } from "./terminal.ts";
-
-export interface ReportOptions extends LogSourceOptions {
-  readonly since: string;
-  readonly until: string;
-  /** A file, or `-`. */
-  readonly out: string;
-  readonly top: number;
-}
 
 const standardOutput = "-";
 

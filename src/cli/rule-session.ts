@@ -8,6 +8,7 @@ import type { Gathered } from "../model/gathered.ts";
 import { nameKey } from "../model/resource.ts";
 import type { ObjectName } from "../model/resource.ts";
 import { compileDesired } from "../decide/desired.ts";
+import type { RuleCommandOptions } from "./commands/incident-commands.ts";
 import { parseAddress } from "./arguments.ts";
 import type { CommandRule } from "./command-rule.ts";
 import { declaredRule, entriesOf, isCommandRule } from "./command-rule.ts";
@@ -22,12 +23,6 @@ import type { CoveringView, WhyView } from "./why-view.ts";
 
 /** More addresses need a separate rule. */
 export const addressesMax = 100;
-
-export interface RuleCommandOptions extends TargetOptions {
-  readonly wait: boolean;
-  readonly timeout: number;
-  readonly output: "table" | "json";
-}
 
 export interface RuleSession {
   readonly target: Target;

@@ -3,20 +3,16 @@ import { realClock } from "../async/clock.ts";
 import { nameKey } from "../model/resource.ts";
 import type { ResourceMeta } from "../model/resource.ts";
 import type { ObjectEvent } from "../run/ports.ts";
+import type { ApplyOptions } from "./commands/folder-commands.ts";
 import { printFaults } from "./folder-faults.ts";
 import { viewInstance } from "./instance-view.ts";
 import { ChangedLines } from "./print-instance.ts";
 import type { Session } from "./session.ts";
-import type { FolderOptions } from "./targets/folder-runs.ts";
 import { withStandalone } from "./targets/folder-runs.ts";
 import type { Paint } from "./terminal.ts";
 
-export interface RunOptions extends FolderOptions {
-  readonly output: "table" | "json";
-}
-
 /** @returns 0 if it was stopped by a signal. */
-export async function runFollow(options: RunOptions): Promise<number> {
+export async function runFollow(options: ApplyOptions): Promise<number> {
   const printed = new Map<string, string>();
   const faultsPrinted = new Set<string>();
   const how = {

@@ -4,19 +4,8 @@ import type { LogScenario } from "../simulator/log-entries.ts";
 import { logScenarios } from "../simulator/log-entries.ts";
 import { overlapModes } from "../simulator/simulator-world.ts";
 import { spellingModes } from "../simulator/network.ts";
+import type { SimulatorOptions } from "./commands/process-commands.ts";
 import { CommandError } from "./describe-error.ts";
-
-export interface SimulatorOptions {
-  readonly port: number;
-  readonly controlPort: number;
-  readonly key?: readonly string[];
-  readonly latency: number;
-  readonly spelling: string;
-  readonly overlap: string;
-  readonly logRows?: number;
-  readonly scenario: string;
-  readonly seed: number;
-}
 
 const demoKey = "demo-key-0123456789";
 const demoDomain = "www.example.com";

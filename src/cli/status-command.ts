@@ -6,20 +6,15 @@ import { summaryObjectsMax } from "../kinds/summary.ts";
 import { realClock } from "../async/clock.ts";
 import { inThousands, shortened } from "../model/sentence.ts";
 import { visibleTexts } from "../model/visible-text.ts";
+import type { StatusOptions } from "./commands/incident-commands.ts";
 import { CommandError } from "./describe-error.ts";
 import { holdLines } from "./hold-lines.ts";
 import { heldOf, objectsNotReady, pendingOf, summarize } from "./summarize.ts";
 import { withTarget } from "./targets/open-target.ts";
-import type { TargetOptions } from "./targets/target-options.ts";
 import { chosenFrom, parseInstanceName, planningWords } from "./targets/target-options.ts";
 import type { SeenObject, Target } from "./targets/target.ts";
 import type { Paint, Terminal } from "./terminal.ts";
 import { tableLines, widthOf } from "./terminal.ts";
-
-export interface StatusOptions extends TargetOptions {
-  readonly watch: boolean;
-  readonly output: "table" | "json";
-}
 
 const watchMs = 2_000;
 const nameLengthMin = 12;

@@ -1,19 +1,15 @@
 // `wafsync ui`: serves the page about a folder or a cluster on this machine, until a signal.
 import { once } from "node:events";
 import { realClock } from "../async/clock.ts";
+import type { UiOptions } from "./commands/process-commands.ts";
 import { CommandError, redactError } from "./describe-error.ts";
 import { isLoopback, parseBindAddress } from "../pages/server.ts";
 import { createPageApp } from "../pages/app.ts";
 import { startPageServer } from "../pages/server.ts";
 import type { PageServer } from "../pages/server.ts";
 import { withTarget } from "./targets/open-target.ts";
-import type { TargetOptions } from "./targets/target-options.ts";
 import { planningWords, targetWords } from "./targets/target-options.ts";
 import { remark } from "./terminal.ts";
-
-export interface UiOptions extends TargetOptions {
-  readonly bindAddress: string;
-}
 
 /** @returns 0 if it was stopped by a signal. */
 export async function runUi(options: UiOptions): Promise<number> {

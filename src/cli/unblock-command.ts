@@ -9,13 +9,14 @@ import { nameKey } from "../model/resource.ts";
 import type { ObjectName } from "../model/resource.ts";
 import { counted } from "../model/sentence.ts";
 import { visibleTexts } from "../model/visible-text.ts";
+import type { UnblockOptions } from "./commands/incident-commands.ts";
 import { parseSpan } from "./block-command.ts";
 import type { CommandRule } from "./command-rule.ts";
 import { commandRule, entriesOf, isException } from "./command-rule.ts";
 import { CommandError } from "./describe-error.ts";
 import { approveCommand, holdLines } from "./hold-lines.ts";
 import { placed } from "./print-why.ts";
-import type { Release, RuleCommandOptions, RuleSession } from "./rule-session.ts";
+import type { Release, RuleSession } from "./rule-session.ts";
 import { entriesInside, exitCodeOf, folderAdvice, planRelease } from "./rule-session.ts";
 import { refuseIneffective, stayingOn, withRuleSession } from "./rule-session.ts";
 import type { ChangeOutcome } from "./targets/rule-changes.ts";
@@ -24,11 +25,6 @@ import { onlyInstance, targetWords } from "./targets/target-options.ts";
 import type { InstanceSight } from "./targets/target.ts";
 import type { CoveringView, ExaminedSight } from "./why-view.ts";
 import { examineSight, viewWhy } from "./why-view.ts";
-
-export interface UnblockOptions extends RuleCommandOptions {
-  readonly allowFor?: string;
-  readonly endException: boolean;
-}
 
 /** Entries inside a network that are examined and shown; the others are counted. */
 const insideShownMax = 20;

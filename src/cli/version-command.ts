@@ -4,13 +4,9 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import packageJson from "../../package.json" with { type: "json" };
 import { readEnvironment } from "../app/config.ts";
+import type { VersionOptions } from "./commands/process-commands.ts";
 import { CommandError } from "./describe-error.ts";
 import type { ClusterOptions } from "./read-kube-config.ts";
-
-export interface VersionOptions extends ClusterOptions {
-  readonly client: boolean;
-  readonly output: "table" | "json";
-}
 
 /** The response of the API server at `/version`. */
 type ServerAnswer = { readonly version: string } | { readonly problem: string };

@@ -1,19 +1,15 @@
 // `wafsync why`: shows what blocks or allows an address, and what would have to change.
 import type { Entry } from "../address/entry.ts";
 import type { ObjectName } from "../model/resource.ts";
+import type { WhyOptions } from "./commands/incident-commands.ts";
 import { parseAddress } from "./arguments.ts";
 import { adviceLines, combineUnaffected, whyLines, whyMarkdown } from "./print-why.ts";
 import { withTarget } from "./targets/open-target.ts";
-import type { TargetOptions } from "./targets/target-options.ts";
 import { chosenInstances, targetWords } from "./targets/target-options.ts";
 import type { Target } from "./targets/target.ts";
 import { remark } from "./terminal.ts";
 import type { WhyView } from "./why-view.ts";
 import { examineSight, viewWhy } from "./why-view.ts";
-
-export interface WhyOptions extends TargetOptions {
-  readonly output: "table" | "json" | "markdown";
-}
 
 const exitCodes = { Blocked: 0, NotBlocked: 1, Allowed: 3 } as const;
 

@@ -1,8 +1,6 @@
 // The shell scripts that ask wafsync for completions. They contain no commands or options, so they stay correct when wafsync is
 // upgraded.
 
-export type Shell = "bash" | "zsh" | "fish";
-
 /**
  * COMP_WORDS can't be used: bash treats colons and equals signs as separate words, and replaces only the part after the last one,
  * so the script removes the same prefix from the candidates.
@@ -86,8 +84,9 @@ end
 complete --command wafsync --no-files --keep-order --arguments '(__wafsync_complete)'
 `;
 
-const scripts: Readonly<Record<Shell, string>> = { bash, zsh, fish };
+const scripts = { bash, zsh, fish };
 
-export function completionScript(shell: Shell): string {
-  return scripts[shell];
+export async function runCompletion(shell: keyof typeof scripts, _options: object): Promise<number> {
+  process.stdout.write(scripts[shell]);
+  return await Promise.resolve(0);
 }

@@ -3,7 +3,6 @@
 import { realClock } from "../../async/clock.ts";
 import { inThousands } from "../../model/sentence.ts";
 import type { WafFault, WafFaultCode } from "../../model/waf-result.ts";
-import type { LogPlan } from "../../logs/log-days.ts";
 import { logPlans } from "../../logs/log-days.ts";
 import type { DaySummary } from "../../logs/day-reading.ts";
 import { dayOf, formatDay } from "../../model/time-text.ts";
@@ -12,20 +11,14 @@ import { CommandError } from "../describe-error.ts";
 import type { Session } from "../session.ts";
 import type { DeclaredKey } from "../targets/open-waf.ts";
 import { keyHint, removedQuery } from "../targets/open-waf.ts";
-import type { OpenedWaf, WafOptions } from "../targets/open-target.ts";
+import type { OpenedWaf } from "../targets/open-target.ts";
 import { withWaf } from "../targets/open-target.ts";
 import { StatusLine } from "../status-line.ts";
 import type { Terminal } from "../terminal.ts";
 import { remark } from "../terminal.ts";
+import type { LogSourceOptions } from "../commands/waf-commands.ts";
 import type { LogRange } from "./log-range.ts";
 import { retentionWarning } from "./log-range.ts";
-
-export interface LogSourceOptions extends WafOptions {
-  /** By default, the plan that the instance declares. */
-  readonly plan?: LogPlan;
-  /** In seconds. */
-  readonly timeout: number;
-}
 
 interface LogWork {
   /** Shown by other processes that wait for this one. */
