@@ -13,7 +13,6 @@ import type { ApiKey } from "../model/api-key.ts";
 import type { DeclaredInstance } from "../model/declared.ts";
 import type { ReconcilePorts } from "../run/ports.ts";
 import { ClusterRecordStore } from "../records/cluster-record-store.ts";
-import { HistoryRecords } from "../records/history-records.ts";
 import { recordOwnerOf } from "../records/record-object.ts";
 import { readSecretValue } from "../source/cluster/api-keys.ts";
 import { type ClusterObject, instanceNameOf } from "../source/cluster/cluster-object.ts";
@@ -25,7 +24,7 @@ import type { Permission, WafClient } from "../waf/client.ts";
 import { connectionsOf } from "./base-url-policy.ts";
 import { InstanceController } from "./controller.ts";
 import { type Feeds, openFeeds } from "./feeds.ts";
-import { HistoryKeeper } from "./history-keeper.ts";
+import { History } from "../history/history.ts";
 import { type Leadership, writePermission } from "./leadership.ts";
 import { LogController } from "./log-controller.ts";
 import { type LoggedStatus, loggedStatus, ThrottledLog } from "./logged-status.ts";
@@ -51,7 +50,7 @@ export class OperatorWork {
   readonly source: ClusterSource;
   readonly selected: SelectedInstances;
   readonly records: ClusterRecords;
-  readonly history: HistoryKeeper;
+  readonly history: History;
   readonly logRecords: LogRecords;
   readonly wafClients: WafClients;
   readonly feeds: Feeds;
@@ -94,9 +93,7 @@ export class OperatorWork {
       ownerOf: (key) => recordOwnerOf(this.#objectOf("WafInstance", key)),
       mayWrite: () => leadership.mayRecord(),
     });
-    this.history = new HistoryKeeper(new HistoryRecords(store, () => clock.nowMs()), clock, (problem) =>
-      log.warn("could not write history", { problem }),
-    );
+    this.history = new History(store, clock, (problem) => log.warn("could not write history", { problem }));
     this.logRecords = new LogRecords(store);
     this.wafClients = this.#makeWafClients();
     this.outputs = createLogOutputs({ ...options, otlpEndpoint: options.otlpEndpoint, abandon: stopping.abandon });

@@ -52,9 +52,8 @@ export async function openStore(
   const { state } = opened;
   const store = storeIn(state, clock, false);
   // A plan needs no history.
-  const { HistoryRecords } = await import("../records/history-records.ts");
-  const { HistoryKeeper } = await import("./history-keeper.ts");
-  const history = new HistoryKeeper(new HistoryRecords(store.records, () => clock.nowMs()), clock, store.onProblem);
+  const { History } = await import("../history/history.ts");
+  const history = new History(store.records, clock, store.onProblem);
   const close = async (): Promise<void> => {
     await store.close();
     await history.flush();

@@ -3,7 +3,7 @@ import { formatTime } from "../kinds/conditions.ts";
 import { realClock } from "../async/clock.ts";
 import { AddressCover } from "../address/ranges.ts";
 import { readOwners } from "../model/entry-owners.ts";
-import type { HistoryEvent } from "../model/history.ts";
+import type { HistoryEvent } from "../history/events.ts";
 import { nameKey } from "../model/resource.ts";
 import { visibleText } from "../model/visible-text.ts";
 import type { HistoryOptions } from "./commands/incident-commands.ts";

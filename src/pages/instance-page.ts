@@ -3,7 +3,7 @@ import type { InstanceSummary, ObjectSummary, Summary } from "../kinds/summary.t
 import type { HistoryRow } from "../cli/history-command.ts";
 import { rowOf, valuesShownMax } from "../cli/history-command.ts";
 import type { AddressCover } from "../address/ranges.ts";
-import type { HistoryEvent } from "../model/history.ts";
+import type { HistoryEvent } from "../history/events.ts";
 import { counted, listed, shortened } from "../model/sentence.ts";
 import { filterForm, framed, liveTitle } from "./frame.ts";
 import type { Markup } from "./html.ts";

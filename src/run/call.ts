@@ -6,7 +6,6 @@ import type { WafFault, WafResult, WriteAccepted } from "../model/waf-result.ts"
 import type { CallOptions, ObjectEvent, WafPort } from "./ports.ts";
 import type { RunResult } from "./run-result.ts";
 import { noteWrite } from "./instance-memory.ts";
-import { noteAccepted, noteRefusals, noteUnknown } from "./note-history.ts";
 import { releaseEndsMs } from "./release.ts";
 import type { World } from "./world.ts";
 import { isOriginOperation, type OriginOperation } from "./write-ledger.ts";
@@ -43,7 +42,6 @@ async function answered(
     counted.rateLimited = 0;
     return await accepted(world, operation, result.value);
   }
-  world.afterwards.catchUp();
   const { fault } = result;
   switch (fault.code) {
     case "Rejected":
@@ -58,7 +56,7 @@ async function answered(
     case "TimedOut":
     case "ContractBroken":
       ledger.unknown(operation);
-      noteUnknown(ports, world.name, operation, world, fault);
+      world.happened({ kind: "Unknown", operation, problem: fault.message });
       if (ports.stopping.aborted) return { kind: "Interrupted" };
       counted.unknown += 1;
       if (counted.unknown > unknownMax || isOriginOperation(operation)) return { kind: "Failed", fault };
@@ -76,14 +74,13 @@ async function answered(
 }
 
 async function accepted(world: World, operation: Operation, { domain }: WriteAccepted): Promise<RunResult | undefined> {
-  const { ledger, memory, ports, name, desired } = world;
-  const before = world.inventory;
+  const { ledger, memory, ports, name } = world;
   const nowMs = ports.clock.nowMs();
   world.advance();
   // An observer may stop the run before its next call.
   ports.observer.operationDone?.(name, operation, world.left);
-  world.afterwards.later(() => noteAccepted(ports, name, operation, { desired, inventory: before }, nowMs));
-  const inventory = ledger.accepted(operation, before, nowMs);
+  world.happened({ kind: "Accepted", operation });
+  const inventory = ledger.accepted(operation, world.inventory, nowMs);
   noteWrite(memory, operation, nowMs);
   if (operation.kind === "RemoveOrigin") {
     emit(world, { type: "Normal", reason: "OriginRemoved", message: `Removed origin ${operation.host}.` });
@@ -92,10 +89,9 @@ async function accepted(world: World, operation: Operation, { domain }: WriteAcc
 }
 
 async function refused(world: World, operation: Operation, message: string): Promise<RunResult | undefined> {
-  const { ledger, ports, name } = world;
+  const { ledger, ports } = world;
   world.advance();
   const inventory = ledger.refused(operation, message, world, ports.clock.nowMs());
-  noteRefusals(ports, name, world.inventory, inventory);
   // No read can verify the refusal of an origin, so verify at least that the same WAF sent it.
   if (isOriginOperation(operation)) world.doubtDomain();
   if (operation.kind === "RemoveOrigin") emitOriginRemovalRefused(world, operation, message);

@@ -3,13 +3,14 @@ import type { Clock } from "../async/clock.ts";
 import type { DeclaredInstance, ListName, OriginType } from "../model/declared.ts";
 import type { ApiKey } from "../model/api-key.ts";
 import type { ConfirmedGathering, ConfirmOptions, Gathered } from "../model/gathered.ts";
-import type { HistoryEvent } from "../model/history.ts";
-import type { Inventory, LoadedInventory, SavedInventory } from "../model/inventory.ts";
-import type { Operation } from "../model/operation.ts";
+import type { Approval, Inventory, LoadedInventory, Refusal, SavedInventory } from "../model/inventory.ts";
+import type { Adoption, Operation } from "../model/operation.ts";
 import type { ObjectName, ResourceMeta } from "../model/resource.ts";
 import type { OriginsRead, WafFault, WafResult, WriteAccepted } from "../model/waf-result.ts";
 import type { Plan } from "../decide/plan.ts";
 import type { CompiledRule } from "../decide/compiled-rule.ts";
+import type { DesiredState } from "../decide/desired.ts";
+import type { DriftedEntry } from "../decide/drift.ts";
 import type { RunFacts } from "./facts.ts";
 import type { RunHooks } from "./run-hooks.ts";
 
@@ -118,9 +119,30 @@ export interface Turn {
   readonly elapsedMs: number;
 }
 
+/** What a run did or found. */
+export type Happening =
+  /** The API accepted the write. */
+  | { readonly kind: "Accepted"; readonly operation: Operation }
+  /** No answer says whether the write took effect. */
+  | { readonly kind: "Unknown"; readonly operation: Operation; readonly problem: string }
+  /** The list shows that a write with an unknown outcome took effect. */
+  | { readonly kind: "Settled"; readonly operation: Operation }
+  | { readonly kind: "Refused"; readonly refusal: Refusal }
+  | { readonly kind: "Drifted"; readonly drift: DriftedEntry }
+  /** It took effect with the record. */
+  | { readonly kind: "Adopted"; readonly adoption: Adoption }
+  | { readonly kind: "Approved"; readonly approval: Approval };
+
+/** What a run knew before something happened. */
+export interface Known {
+  readonly gathered: Gathered;
+  readonly desired: DesiredState;
+  readonly inventory: Inventory;
+}
+
 /** The history for people. Nothing waits for it or depends on it. Must not throw. */
 export interface HistoryPort {
-  note(instance: ObjectName, events: readonly HistoryEvent[]): void;
+  happened(happening: Happening, known: Known, atMs: number): void;
   /** The instance has taken over the record of `former`, whose history becomes the beginning of its own. */
   continues(instance: ObjectName, former: ObjectName): void;
 }

@@ -79,7 +79,6 @@ async function converge(world: World, hooks: RunHooks | undefined): Promise<RunR
     }
     return { kind: "Unsettled" };
   } finally {
-    world.afterwards.catchUp();
     await world.progress.end();
   }
 }

@@ -18,11 +18,11 @@ import { planInSlices } from "../decide/plan.ts";
 import { summarizeLists } from "../decide/progress.ts";
 import { noteDisputes } from "../decide/disputes.ts";
 import { paceOf, type RunFacts } from "./facts.ts";
-import type { ReconcilePorts, WafPort } from "./ports.ts";
+import type { Happening, ReconcilePorts, WafPort } from "./ports.ts";
 import { blocked, resultOfFault, type RunResult } from "./run-result.ts";
-import { emitDomainMove, emitDrift } from "./status/emit-events.ts";
+import { emitAdoptions } from "./status/emit-entry-changes.ts";
+import { emitApproval, emitDomainMove, emitDrift } from "./status/emit-events.ts";
 import { type InstanceMemory, noteRefusal } from "./instance-memory.ts";
-import { Afterwards, emitRecorded, noteDrift, noteRefusals, noteSettled } from "./note-history.ts";
 import { PlanPace } from "./plan-pace.ts";
 import { ProgressReporter } from "./progress-reporter.ts";
 import type { Release } from "./release.ts";
@@ -49,7 +49,6 @@ export class World {
   readonly ports: ReconcilePorts;
   readonly memory: InstanceMemory;
   readonly ledger: WriteLedger;
-  readonly afterwards = new Afterwards();
   readonly opening: OpeningReport;
   readonly progress: ProgressReporter;
   /** What a run counts for its limits: calls, writes in a row with an unknown outcome or a limited rate, and verifications. */
@@ -94,7 +93,10 @@ export class World {
     this.gathered = gathered;
     this.startedMs = ports.clock.nowMs();
     this.beganMs = ports.clock.monotonicMs();
-    this.ledger = new WriteLedger((refusal) => noteRefusal(memory, refusal, ports.clock.nowMs(), this.startedMs));
+    this.ledger = new WriteLedger((refusal, displaced) => {
+      this.happened({ kind: "Refused", refusal });
+      if (displaced !== undefined) noteRefusal(memory, displaced, ports.clock.nowMs(), this.startedMs);
+    });
     this.opening = new OpeningReport(ports, memory);
     this.progress = new ProgressReporter(ports, memory, this.beganMs);
     this.#pace = new PlanPace(ports.clock);
@@ -187,7 +189,7 @@ export class World {
     const inventory = isMissing ? { ...domain.inventory, version: this.#reportedVersion } : domain.inventory;
     this.#drift = findDrift(this.desired, observed, memory.lastSeen);
     emitDrift(ports.status, meta, this.#drift);
-    noteDrift(ports, meta, this.#drift, this.desired);
+    for (const drift of this.#drift) this.happened({ kind: "Drifted", drift });
     const disputes = noteDisputes(inventory.disputes, this.#drift, ports.clock.nowMs());
     this.#inventory = disputes === inventory.disputes ? inventory : { ...inventory, disputes };
     this.#observed = observed;
@@ -328,10 +330,8 @@ export class World {
         lists: { ...lists, [list]: read.value },
         readAtMs: { ...readAtMs, [list]: atMs },
       };
-      noteSettled(this.ports, this.name, this.ledger.takeSettled(list, read.value), this);
-      const inventory = this.ledger.listRead(list, read.value, this, this.ports.clock.nowMs());
-      noteRefusals(this.ports, this.name, this.inventory, inventory);
-      this.#inventory = inventory;
+      for (const operation of this.ledger.takeSettled(list, read.value)) this.happened({ kind: "Settled", operation });
+      this.#inventory = this.ledger.listRead(list, read.value, this, this.ports.clock.nowMs());
     }
     await this.learn({});
     return undefined;
@@ -409,12 +409,26 @@ export class World {
     const saved = await this.ports.inventory.save(this.name, next, this.#revision);
     if (saved.state === "Conflict") return blocked("InventoryConflict", saved.problem);
     if (saved.state === "Failed") return blocked("InventoryUnwritable", saved.problem);
-    emitRecorded(this.ports, this.memory, this, plan, next.approvals > this.#stored.approvals);
+    this.#recorded(plan, next.approvals > this.#stored.approvals ? next.approval : undefined);
     this.ledger.recorded(before, next, observed, adoptions.length);
     this.#stored = next;
     this.#revision = saved.revision;
     await this.learn({ inventory: next });
     return undefined;
+  }
+
+  /** Reports what takes effect with the record. */
+  #recorded({ adoptions }: Plan, approval: Inventory["approval"]): void {
+    const { ports, memory, gathered } = this;
+    if (approval !== undefined) emitApproval(ports.status, memory.emitted, gathered.instance.meta, approval);
+    emitAdoptions(ports.status, gathered, adoptions);
+    for (const adoption of adoptions) this.happened({ kind: "Adopted", adoption });
+    if (approval !== undefined) this.happened({ kind: "Approved", approval });
+  }
+
+  /** Adds to the history. Call it before the world changes. */
+  happened(happening: Happening): void {
+    this.ports.history?.happened(happening, this, this.ports.clock.nowMs());
   }
 
   /**

@@ -42,13 +42,13 @@ export class WriteLedger {
   /** Entries that were recorded in this run and not sent yet. */
   readonly #unsent: Readonly<Record<ListName, Set<Entry>>> = { blocklist: new Set(), allowlist: new Set() };
   readonly #unsentOrigins = new Set<string>();
-  readonly #onDisplaced: (refusal: Refusal) => void;
+  readonly #onRefusal: (refusal: Refusal, displaced: Refusal | undefined) => void;
   readonly #changes = new EntryChanges();
   #done: WritesDone = nothingDone;
 
-  /** @param onDisplaced called for each refusal that the inventory no longer has room for */
-  constructor(onDisplaced: (refusal: Refusal) => void) {
-    this.#onDisplaced = onDisplaced;
+  /** @param onRefusal called for each refusal, with the one that the inventory no longer has room for */
+  constructor(onRefusal: (refusal: Refusal, displaced: Refusal | undefined) => void) {
+    this.#onRefusal = onRefusal;
   }
 
   get done(): WritesDone {
@@ -219,8 +219,7 @@ export class WriteLedger {
   }
 
   #withRefusal(inventory: Inventory, refusal: Refusal): Inventory {
-    const displaced = displacedBy(inventory.refusals, refusal);
-    if (displaced !== undefined) this.#onDisplaced(displaced);
+    this.#onRefusal(refusal, displacedBy(inventory.refusals, refusal));
     return { ...inventory, refusals: withRefusal(inventory.refusals, refusal) };
   }
 

@@ -6,7 +6,7 @@ import type { ApiRequest, ApiServer } from "../../src/kube/api-server.ts";
 import type { ObjectName } from "../../src/model/resource.ts";
 import { ClusterRecordStore } from "../../src/records/cluster-record-store.ts";
 import type { ClusterRecordStoreOptions } from "../../src/records/cluster-record-store.ts";
-import { historyLimits } from "../../src/records/history-records.ts";
+import { historyLimits } from "../../src/history/history.ts";
 import type { RecordOwner } from "../../src/records/record-object.ts";
 import type { RecordKey } from "../../src/records/record-store.ts";
 import { createNamespace, installDefinitions, waitFor } from "../support/builders/cluster-objects.ts";

@@ -1,26 +1,21 @@
 // What each kind of record makes of its store: absent, damaged, in conflict, or not allowed.
 import { describe, expect, test } from "@jest/globals";
-import { unknownOwners } from "../../src/model/entry-owners.ts";
 import type { Entry } from "../../src/address/entry.ts";
-import type { HistoryEvent } from "../../src/model/history.ts";
 import { emptyInventory } from "../../src/model/inventory.ts";
 import type { SeenLists } from "../../src/model/observed.ts";
 import { afterFetch, type FeedState, initialFeedState } from "../../src/feeds/feed-state.ts";
 import { LogCursor } from "../../src/logs/cursor.ts";
 import { ClusterRecordStore } from "../../src/records/cluster-record-store.ts";
 import { decodeFeed, encodeFeed, FeedRecords } from "../../src/feeds/feed-records.ts";
-import { historyLimits, HistoryRecords } from "../../src/records/history-records.ts";
 import { createInventoryRecords } from "../../src/records/inventory-records.ts";
 import { LogRecords, logTextLengthMax } from "../../src/logs/log-records.ts";
 import type { RecordStore } from "../../src/records/record-store.ts";
 import { SeenKeeper } from "../../src/app/seen-keeper.ts";
 import type { RunFacts } from "../../src/run/facts.ts";
 import { aFeed, aReading, someAddresses, textFacts } from "../support/builders/declare-feed.ts";
-import { addresses } from "../support/builders/declare.ts";
 import { MemoryRecords } from "./memory-records.ts";
 
 const main = { namespace: "shop", name: "main" };
-const other = { namespace: "shop", name: "other" };
 
 function openStore(
   records = new MemoryRecords(),
@@ -224,69 +219,6 @@ describe("The record of forwarded logs", () => {
     const forbidden = new LogRecords(openStore(records, { mayWrite: () => false }));
     expect(await forbidden.save(main, record, "")).toMatchObject({ state: "Failed" });
     expect(records.writes).toStrictEqual([]);
-  });
-});
-
-describe("The history of an instance", () => {
-  const nowMs = Date.UTC(2026, 10, 22);
-
-  function anEvent(values: readonly string[], atMs = nowMs): HistoryEvent {
-    return { atMs, kind: "Added", target: "blocklist", values, owners: unknownOwners, note: "" };
-  }
-
-  function world() {
-    const records = new MemoryRecords();
-    const open = (mayWrite = true) => new HistoryRecords(openStore(records, { mayWrite: () => mayWrite }), () => nowMs);
-    const valuesOf = async (instance = main) => {
-      const read = await open().read(instance);
-      return read.ok ? read.events.flatMap(({ values }) => values) : [read.problem];
-    };
-    return { open, valuesOf, records };
-  }
-
-  test("has the events of two writers", async () => {
-    const { open, valuesOf } = world();
-    const [one, two] = [open(), open()];
-    for (const [place, history] of [one, two, one, two].entries()) {
-      expect(await history.append(main, [anEvent([`192.0.2.${place}`])])).toBeUndefined();
-    }
-    expect(await valuesOf()).toStrictEqual(["192.0.2.0", "192.0.2.1", "192.0.2.2", "192.0.2.3"]);
-  });
-
-  test("drops the oldest events if there is no more room, or if they are too old", async () => {
-    const { open, valuesOf, records } = world();
-    const history = open();
-    await history.append(main, [anEvent(["192.0.2.99"], nowMs - historyLimits.ageMsMax - 1)]);
-    expect(await valuesOf()).toStrictEqual([]);
-    for (let batch = 0; batch < 50; batch += 1) await history.append(main, [anEvent(addresses(500, batch * 500))]);
-    const kept = await valuesOf();
-    expect(kept.at(-1)).toBe(addresses(1, 24_999)[0]);
-    expect(kept.length).toBeGreaterThan(10_000);
-    expect(records.objects.get("main-history")!.spec.text.length).toBeLessThanOrEqual(historyLimits.bytesMax);
-  });
-
-  test("begins with that of the instance that it continues, once, whose record is then removed", async () => {
-    const { open, valuesOf } = world();
-    const history = open();
-    await history.append(main, [anEvent(["192.0.2.3"])]);
-    expect(await history.takeOver(main, other)).toBeUndefined();
-    await history.append(other, [anEvent(["192.0.2.1"], nowMs - 2000), anEvent(["192.0.2.2"], nowMs - 1000)]);
-    // A process that was killed has copied a part of it.
-    await history.append(main, [anEvent(["192.0.2.2"], nowMs - 1000)]);
-    expect(await open(false).takeOver(main, other)).toBeUndefined();
-    expect(await valuesOf(other)).toHaveLength(2);
-    expect(await history.takeOver(main, other)).toBeUndefined();
-    expect(await valuesOf()).toStrictEqual(["192.0.2.1", "192.0.2.2", "192.0.2.3"]);
-    expect(await valuesOf(other)).toStrictEqual([]);
-  });
-
-  test("is not stored without permission, and replaced if it is damaged", async () => {
-    const { open, valuesOf } = world();
-    expect(await open(false).append(main, [anEvent(["192.0.2.1"])])).toBeUndefined();
-    expect(await valuesOf()).toStrictEqual([]);
-    const damaged = new HistoryRecords(damagedStore(undefined), () => nowMs);
-    expect(await damaged.read(main)).toMatchObject({ ok: false, isForbidden: false });
-    expect(await damaged.append(main, [anEvent(["192.0.2.1"])])).toBeUndefined();
   });
 });
 

@@ -9,7 +9,7 @@ import type { ApiKey } from "../../model/api-key.ts";
 import { type DeclaredFeed, feedSourceName } from "../../model/declared-feed.ts";
 import type { DeclaredRule } from "../../model/declared.ts";
 import type { AddressText, Gathered, GatheredRule } from "../../model/gathered.ts";
-import type { HistoryEvent } from "../../model/history.ts";
+import type { HistoryEvent } from "../../history/events.ts";
 import type { Inventory } from "../../model/inventory.ts";
 import type { Redactor } from "../../model/redactor.ts";
 import {
@@ -19,7 +19,7 @@ import {
   type ResourceMeta,
   type ResourceRef,
 } from "../../model/resource.ts";
-import { HistoryRecords } from "../../records/history-records.ts";
+import { readHistory } from "../../history/history.ts";
 import { createInventoryRecords } from "../../records/inventory-records.ts";
 import { LogRecords } from "../../logs/log-records.ts";
 import type { RecordStore } from "../../records/record-store.ts";
@@ -211,7 +211,7 @@ export abstract class Target {
 
   /** Oldest first. @throws CommandError if it may not be read */
   async history(instance: ObjectName): Promise<readonly HistoryEvent[]> {
-    const read = await new HistoryRecords(this.#records, () => realClock.nowMs()).read(instance);
+    const read = await readHistory(this.#records, instance, realClock.nowMs());
     if (read.ok) return read.events;
     throw (
       (read.isForbidden ? this.historyForbidden(instance) : undefined) ??

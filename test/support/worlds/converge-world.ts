@@ -3,7 +3,7 @@
 import { CacheClears } from "../../../src/clears/clears.ts";
 import { afterEach } from "@jest/globals";
 import type { Gathered } from "../../../src/model/gathered.ts";
-import type { HistoryEvent } from "../../../src/model/history.ts";
+import { eventsOf, type HistoryEvent } from "../../../src/history/events.ts";
 import type { Inventory } from "../../../src/model/inventory.ts";
 import type { ResourceMeta } from "../../../src/model/resource.ts";
 import { nameKey } from "../../../src/model/resource.ts";
@@ -212,7 +212,7 @@ export class ConvergeWorld {
       source: this.source,
       inventory: this.inventory,
       history: {
-        note: (_, events) => events.forEach((event) => this.history.push(event)),
+        happened: (...args) => eventsOf(...args).forEach((event) => this.history.push(event)),
         continues: (instance, former) => void this.continued.push(`${nameKey(former)} by ${nameKey(instance)}`),
       },
       lifecycle: this.lifecycle,
