@@ -1,7 +1,7 @@
 // Generates the CustomResourceDefinitions from the schemas of the kinds.
 import { servedDefinitions } from "./custom-resource.ts";
 import type { PrinterColumn, ServedDefinition } from "./kind-definition.ts";
-import { apiGroup, apiVersionName, category, kinds, recordKind } from "./kinds.ts";
+import { apiGroup, apiVersionName, category, pluralOf, recordKind, shortNames } from "./kinds.ts";
 import { type CelRule, validationsKey } from "./schema-rules.ts";
 import { type StructuralSchema, structuralSchema } from "./structural-schema.ts";
 
@@ -29,7 +29,7 @@ export function objectSchema(definition: ServedDefinition): StructuralSchema {
 /** Returns a CustomResourceDefinition as plain data. Its keys are in the order in which they are written. */
 export function customResourceDefinition(definition: ServedDefinition): Record<string, unknown> {
   const { kind, selectableFields = [] } = definition;
-  const { plural, singular, shortName } = kinds[kind];
+  const plural = pluralOf(kind);
   // A list of declared objects should not contain records.
   const categories = kind === recordKind ? {} : { categories: [category] };
   return {
@@ -42,7 +42,14 @@ export function customResourceDefinition(definition: ServedDefinition): Record<s
     spec: {
       group: apiGroup,
       scope: "Namespaced",
-      names: { kind, listKind: `${kind}List`, plural, singular, shortNames: [shortName], ...categories },
+      names: {
+        kind,
+        listKind: `${kind}List`,
+        plural,
+        singular: kind.toLowerCase(),
+        shortNames: [shortNames[kind]],
+        ...categories,
+      },
       versions: [
         {
           name: apiVersionName,
@@ -65,4 +72,4 @@ function printerColumn({ name, type, jsonPath, description, priority }: PrinterC
 export const customResourceDefinitionFiles: readonly {
   readonly definition: ServedDefinition;
   readonly file: string;
-}[] = servedDefinitions.map((definition) => ({ definition, file: `${kinds[definition.kind].plural}.yaml` }));
+}[] = servedDefinitions.map((definition) => ({ definition, file: `${pluralOf(definition.kind)}.yaml` }));

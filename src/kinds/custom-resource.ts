@@ -1,23 +1,24 @@
 // All kinds in one place: their definitions, and the objects that documents are parsed into.
+import type * as z from "zod";
 import type { ResourceKind } from "../model/resource.ts";
 import type { apiVersion } from "./kinds.ts";
 import type { KindDefinition, ServedDefinition } from "./kind-definition.ts";
-import { type WafAutoBlockSpec, type WafAutoBlockStatus, wafAutoBlockDefinition } from "./waf-auto-block.ts";
-import { type WafCacheClearSpec, type WafCacheClearStatus, wafCacheClearDefinition } from "./waf-cache-clear.ts";
-import { type WafFeedSpec, type WafFeedStatus, wafFeedDefinition } from "./waf-feed.ts";
-import { type WafInstanceSpec, type WafInstanceStatus, wafInstanceDefinition } from "./waf-instance.ts";
-import { type WafIpRuleSpec, type WafIpRuleStatus, wafIpRuleDefinition } from "./waf-ip-rule.ts";
-import { type WafOriginSpec, type WafOriginStatus, wafOriginDefinition } from "./waf-origin.ts";
+import { wafAutoBlockDefinition } from "./waf-auto-block.ts";
+import { wafCacheClearDefinition } from "./waf-cache-clear.ts";
+import { wafFeedDefinition } from "./waf-feed.ts";
+import { wafInstanceDefinition } from "./waf-instance.ts";
+import { wafIpRuleDefinition } from "./waf-ip-rule.ts";
+import { wafOriginDefinition } from "./waf-origin.ts";
 import { wafRecordDefinition } from "./waf-record.ts";
 
-export const kindDefinitions: Readonly<Record<ResourceKind, KindDefinition>> = {
+export const kindDefinitions = {
   WafInstance: wafInstanceDefinition,
   WafIpRule: wafIpRuleDefinition,
   WafOrigin: wafOriginDefinition,
   WafCacheClear: wafCacheClearDefinition,
   WafFeed: wafFeedDefinition,
   WafAutoBlock: wafAutoBlockDefinition,
-};
+} as const satisfies Record<ResourceKind, KindDefinition>;
 
 /** Every kind that has a CRD and a reference page, in the order in which they are generated. */
 export const servedDefinitions: readonly ServedDefinition[] = [...Object.values(kindDefinitions), wafRecordDefinition];
@@ -36,19 +37,15 @@ export interface ObjectMetadata {
   readonly finalizers: readonly string[];
 }
 
-interface Resource<Kind extends ResourceKind, Spec, Status> {
+type Definitions = typeof kindDefinitions;
+
+/** An object of this kind. */
+export interface Resource<Kind extends ResourceKind> {
   readonly apiVersion: typeof apiVersion;
   readonly kind: Kind;
   readonly metadata: ObjectMetadata;
-  readonly spec: Spec;
-  readonly status: Status;
+  readonly spec: z.output<Definitions[Kind]["spec"]>;
+  readonly status: z.output<Definitions[Kind]["status"]>;
 }
 
-export type WafInstance = Resource<"WafInstance", WafInstanceSpec, WafInstanceStatus>;
-export type WafIpRule = Resource<"WafIpRule", WafIpRuleSpec, WafIpRuleStatus>;
-export type WafOrigin = Resource<"WafOrigin", WafOriginSpec, WafOriginStatus>;
-export type WafCacheClear = Resource<"WafCacheClear", WafCacheClearSpec, WafCacheClearStatus>;
-export type WafFeed = Resource<"WafFeed", WafFeedSpec, WafFeedStatus>;
-export type WafAutoBlock = Resource<"WafAutoBlock", WafAutoBlockSpec, WafAutoBlockStatus>;
-export type CustomResource = WafInstance | WafIpRule | WafOrigin | WafCacheClear | WafFeed | WafAutoBlock;
-export type CustomResourceStatus = CustomResource["status"];
+export type CustomResource = { readonly [Kind in ResourceKind]: Resource<Kind> }[ResourceKind];

@@ -13,22 +13,21 @@ export const recordKind = "WafRecord";
 /** Every kind that has a CRD. */
 export type ServedKind = ResourceKind | typeof recordKind;
 
-export interface KindNames {
-  readonly kind: ServedKind;
-  readonly plural: string;
-  readonly singular: string;
-  readonly shortName: string;
-}
-
-export const kinds: Readonly<Record<ServedKind, KindNames>> = {
-  WafInstance: { kind: "WafInstance", plural: "wafinstances", singular: "wafinstance", shortName: "wafi" },
-  WafIpRule: { kind: "WafIpRule", plural: "wafiprules", singular: "wafiprule", shortName: "wafip" },
-  WafOrigin: { kind: "WafOrigin", plural: "waforigins", singular: "waforigin", shortName: "wafo" },
-  WafCacheClear: { kind: "WafCacheClear", plural: "wafcacheclears", singular: "wafcacheclear", shortName: "wafcc" },
-  WafFeed: { kind: "WafFeed", plural: "waffeeds", singular: "waffeed", shortName: "waffd" },
-  WafAutoBlock: { kind: "WafAutoBlock", plural: "wafautoblocks", singular: "wafautoblock", shortName: "wafab" },
-  WafRecord: { kind: "WafRecord", plural: "wafrecords", singular: "wafrecord", shortName: "wafrec" },
+/** `kubectl get wafip` lists the rules. */
+export const shortNames: Readonly<Record<ServedKind, string>> = {
+  WafInstance: "wafi",
+  WafIpRule: "wafip",
+  WafOrigin: "wafo",
+  WafCacheClear: "wafcc",
+  WafFeed: "waffd",
+  WafAutoBlock: "wafab",
+  WafRecord: "wafrec",
 };
+
+/** The name in URLs and permissions: `wafiprules`. */
+export function pluralOf(kind: ServedKind): string {
+  return `${kind.toLowerCase()}s`;
+}
 
 /** Requests a reconcile run: any new value triggers one. `status.lastHandledRequest` repeats the last value that wafsync handled. */
 export const requestedAtAnnotation = `${apiGroup}/requested-at`;

@@ -5,7 +5,7 @@ import { isRecord } from "../model/record.ts";
 import { type ResourceKind, resourceKinds } from "../model/resource.ts";
 import { counted } from "../model/sentence.ts";
 import { objectSchema } from "./custom-resource-definition.ts";
-import { type CustomResource, type CustomResourceStatus, kindDefinitions } from "./custom-resource.ts";
+import { type CustomResource, kindDefinitions } from "./custom-resource.ts";
 import type { KindDefinition } from "./kind-definition.ts";
 import { apiGroup, apiVersion } from "./kinds.ts";
 import { nearestName } from "./nearest-name.ts";
@@ -115,7 +115,7 @@ function specFaults(
 }
 
 /** An unreadable status is treated as missing: a status is only a report, and wafsync writes it again. */
-function parseStatus(definition: KindDefinition, found: unknown): CustomResourceStatus {
+function parseStatus(definition: KindDefinition, found: unknown): CustomResource["status"] {
   const status = definition.status.safeParse(found);
-  return (status.success ? status.data : definition.status.parse(undefined)) as CustomResourceStatus;
+  return (status.success ? status.data : definition.status.parse(undefined)) as CustomResource["status"];
 }

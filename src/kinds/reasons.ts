@@ -1,6 +1,6 @@
 // Every condition that wafsync writes, and every reason that one can have: the published vocabulary, as closed unions. A reason
 // means the same in each condition, and says what to do. An unlisted one does not compile, so the reference docs stay complete.
-import type { ResourceKind } from "../model/resource.ts";
+import { entryKinds, type ResourceKind, resourceKinds } from "../model/resource.ts";
 
 export const conditionStatuses = ["True", "False", "Unknown"] as const;
 export type ConditionStatus = (typeof conditionStatuses)[number];
@@ -24,12 +24,9 @@ export interface ReasonFact {
   readonly action: string;
 }
 
-const attachedKinds = ["WafIpRule", "WafOrigin", "WafAutoBlock"] as const;
-const everyKind = ["WafInstance", ...attachedKinds, "WafCacheClear", "WafFeed"] as const;
-
 export const conditionFacts = {
   Ready: {
-    kinds: everyKind,
+    kinds: resourceKinds,
     polarity: "NormalTrue",
     meaning:
       "Summarizes the other conditions: `Unknown` during the first sync, and `False` only after a failure. The reason and message are those of the condition that decides.",
@@ -37,12 +34,12 @@ export const conditionFacts = {
     repeatedStatuses: conditionStatuses,
   },
   Accepted: {
-    kinds: everyKind,
+    kinds: resourceKinds,
     polarity: "NormalTrue",
     meaning: "The object is valid and, unless it is the instance itself, attached to its instance.",
   },
   Synced: {
-    kinds: ["WafInstance", ...attachedKinds],
+    kinds: ["WafInstance", ...entryKinds],
     polarity: "NormalTrue",
     meaning: "The WAF matches what this object declares.",
   },
@@ -98,7 +95,7 @@ export const conditionFacts = {
     meaning: "Some clients reached the threshold but are not listed.",
   },
   Reconciling: {
-    kinds: everyKind,
+    kinds: resourceKinds,
     polarity: "AbnormalTrue",
     meaning:
       "Work on this object is in progress or will be retried. Never present while `Ready` is `True`. The reason and message are those of `Ready`.",
@@ -106,7 +103,7 @@ export const conditionFacts = {
     repeatedStatuses: ["True"],
   },
   Stalled: {
-    kinds: everyKind,
+    kinds: resourceKinds,
     polarity: "AbnormalTrue",
     meaning:
       "Only a change by a person can resolve the problem. The reason and message are those of the condition that failed.",

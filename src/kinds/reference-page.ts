@@ -3,7 +3,7 @@ import { capitalized, counted, inThousands } from "../model/sentence.ts";
 import { objectSchema } from "./custom-resource-definition.ts";
 import { servedDefinitions } from "./custom-resource.ts";
 import type { PrinterColumn, ServedDefinition } from "./kind-definition.ts";
-import { apiVersion, category, kinds, recordKind, type ServedKind } from "./kinds.ts";
+import { apiVersion, category, pluralOf, recordKind, type ServedKind, shortNames } from "./kinds.ts";
 import { type ConditionFact, conditionFacts, type ReasonFact, reasonFacts } from "./reasons.ts";
 import { validationsKey } from "./schema-rules.ts";
 import { type StructuralSchema, structuralSchema } from "./structural-schema.ts";
@@ -37,7 +37,7 @@ function pageFile(kind: ServedKind): string {
 function overviewPage(): string {
   const rows = servedDefinitions.map(({ kind, description }) => [
     `[${kind}](${pageFile(kind)})`,
-    `\`${kinds[kind].shortName}\``,
+    `\`${shortNames[kind]}\``,
     description,
   ]);
   return page("Reference", [
@@ -50,13 +50,13 @@ function overviewPage(): string {
 
 function kindPage(definition: ServedDefinition): string {
   const { kind } = definition;
-  const { plural, shortName } = kinds[kind];
+  const shortName = shortNames[kind];
   const schema = objectSchema(definition);
   const columns = definition.printerColumns.map(columnRow);
   const fields = (definition.selectableFields ?? []).map((path) => `\`${path.slice(1)}\``).join(", ");
   return page(kind, [
     definition.description,
-    `\`apiVersion: ${apiVersion}\`, \`kind: ${kind}\`. List them with \`kubectl get ${plural}\`, or \`${shortName}\` for short.`,
+    `\`apiVersion: ${apiVersion}\`, \`kind: ${kind}\`. List them with \`kubectl get ${pluralOf(kind)}\`, or \`${shortName}\` for short.`,
     ...(definition.nameRules ?? []).map(({ message }) => `Rule: ${message}.`),
     ...objectSections("spec", schema.properties?.["spec"]),
     ...objectSections("status", schema.properties?.["status"]),
@@ -98,13 +98,13 @@ function objectSections(path: string, schema: StructuralSchema | undefined): str
 function typeName(field: StructuralSchema): string {
   const { type, items } = field;
   if (field.enum !== undefined) return field.enum.map((choice) => `\`${choice}\``).join(" or ");
-  if (type === "array") return `list of ${items === undefined ? "values" : pluralOf(items)}`;
+  if (type === "array") return `list of ${items === undefined ? "values" : pluralType(items)}`;
   if (type === "object") return field.additionalProperties === undefined ? "object" : "map of strings";
   if (type === "string") return field.format === "date-time" ? "time" : "string";
   return type;
 }
 
-function pluralOf(items: StructuralSchema): string {
+function pluralType(items: StructuralSchema): string {
   return items.type === "string" ? "strings" : `${items.type}s`;
 }
 

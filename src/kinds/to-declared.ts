@@ -1,17 +1,10 @@
 // Converts custom resources into the neutral declarations from which plans are made. What the schemas have in common with a
 // declaration is passed on; durations become milliseconds, and names complete.
-import type {
-  DeclaredCacheClear,
-  DeclaredInstance,
-  DeclaredOrigin,
-  DeclaredRule,
-  Grant,
-  GuestKind,
-} from "../model/declared.ts";
+import type { DeclaredCacheClear, DeclaredInstance, DeclaredOrigin, DeclaredRule, Grant } from "../model/declared.ts";
 import type { DeclaredAutoBlock } from "../model/auto-block.ts";
 import type { DeclaredFeed, FeedFormat } from "../model/declared-feed.ts";
-import type { ObjectName, ResourceKind, ResourceMeta } from "../model/resource.ts";
-import type { CustomResource, WafFeed, WafInstance } from "./custom-resource.ts";
+import type { ObjectName, ResourceKind, ResourceMeta, GuestKind } from "../model/resource.ts";
+import type { CustomResource, Resource } from "./custom-resource.ts";
 import { parseDuration } from "./durations.ts";
 
 /** The part of an object's metadata that wafsync needs. `location` is the file and line; empty in a cluster. */
@@ -40,20 +33,18 @@ export interface DeclaredByKind {
   readonly WafAutoBlock: DeclaredAutoBlock;
 }
 
-type ResourceOf<Kind extends ResourceKind> = Extract<CustomResource, { readonly kind: Kind }>;
-
 /** What a resource of any kind declares. */
 export function toDeclared<Kind extends ResourceKind>(
   resource: CustomResource & { readonly kind: Kind },
   location = "",
 ): DeclaredByKind[Kind] {
-  const convert: (resource: ResourceOf<Kind>) => Omit<DeclaredByKind[Kind], "meta"> = conversions[resource.kind];
+  const convert: (resource: Resource<Kind>) => Omit<DeclaredByKind[Kind], "meta"> = conversions[resource.kind];
   const meta = toResourceMeta(resource, location);
-  return { meta, ...convert(resource as unknown as ResourceOf<Kind>) } as DeclaredByKind[Kind];
+  return { meta, ...convert(resource as unknown as Resource<Kind>) } as DeclaredByKind[Kind];
 }
 
 const conversions: {
-  readonly [Kind in ResourceKind]: (resource: ResourceOf<Kind>) => Omit<DeclaredByKind[Kind], "meta">;
+  readonly [Kind in ResourceKind]: (resource: Resource<Kind>) => Omit<DeclaredByKind[Kind], "meta">;
 } = {
   WafInstance: ({ spec, metadata }) => ({
     baseUrl: canonicalBaseUrl(spec.baseUrl),
@@ -143,7 +134,7 @@ const conversions: {
 };
 
 /** The schema ensures that exactly one of the two is set. */
-function feedSource({ http, crowdsec }: WafFeed["spec"]): DeclaredFeed["source"] {
+function feedSource({ http, crowdsec }: Resource<"WafFeed">["spec"]): DeclaredFeed["source"] {
   if (http !== undefined) {
     const { url, headersFrom } = http;
     return { type: "Http", url, headersFrom, format: feedFormat(http) };
@@ -152,7 +143,7 @@ function feedSource({ http, crowdsec }: WafFeed["spec"]): DeclaredFeed["source"]
   return { type: "Crowdsec", ...crowdsec, url: canonicalBaseUrl(crowdsec.url) };
 }
 
-function feedFormat({ csv, json }: NonNullable<WafFeed["spec"]["http"]>): FeedFormat {
+function feedFormat({ csv, json }: NonNullable<Resource<"WafFeed">["spec"]["http"]>): FeedFormat {
   if (csv !== undefined) return { type: "Csv", ...csv };
   return json === undefined ? { type: "Plain" } : { type: "Json", path: json.path };
 }
@@ -169,11 +160,16 @@ function canonicalBaseUrl(text: string): string {
   return new URL(text).href.replace(/\/$/u, "");
 }
 
-function instanceOf({ metadata, spec }: Pick<ResourceOf<GuestKind>, "metadata" | "spec">): ObjectName {
+function instanceOf({ metadata, spec }: Pick<Resource<GuestKind>, "metadata" | "spec">): ObjectName {
   return { namespace: spec.instanceRef.namespace ?? metadata.namespace, name: spec.instanceRef.name };
 }
 
-function grantOf({ namespaces, maxTtl, cacheClear, ...same }: WafInstance["spec"]["access"][number]): Grant {
+function grantOf({
+  namespaces,
+  maxTtl,
+  cacheClear,
+  ...same
+}: Resource<"WafInstance">["spec"]["access"][number]): Grant {
   const { from, names = [], selector } = namespaces;
   return {
     ...same,

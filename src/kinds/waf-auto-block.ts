@@ -138,7 +138,6 @@ export const wafAutoBlockStatus = z
   .prefault({ observedGeneration: -1 })
   .describe("The observed state, and the listed clients.");
 
-export type WafAutoBlockSpec = z.output<typeof wafAutoBlockSpec>;
 export type WafAutoBlockStatus = z.output<typeof wafAutoBlockStatus>;
 
 export const wafAutoBlockDefinition: KindDefinition<typeof wafAutoBlockSpec, typeof wafAutoBlockStatus> = {

@@ -73,7 +73,6 @@ export const wafCacheClearStatus = z
   .prefault({ observedGeneration: -1 })
   .describe("The result, similar to the status of a Job.");
 
-export type WafCacheClearSpec = z.output<typeof wafCacheClearSpec>;
 export type WafCacheClearStatus = z.output<typeof wafCacheClearStatus>;
 
 export const wafCacheClearDefinition: KindDefinition<typeof wafCacheClearSpec, typeof wafCacheClearStatus> = {

@@ -239,7 +239,6 @@ export const wafFeedStatus = z
   .prefault({ observedGeneration: -1 })
   .describe("The observed state of the feed.");
 
-export type WafFeedSpec = z.output<typeof wafFeedSpec>;
 export type WafFeedStatus = z.output<typeof wafFeedStatus>;
 
 export const wafFeedDefinition: KindDefinition<typeof wafFeedSpec, typeof wafFeedStatus> = {

@@ -1,6 +1,6 @@
 // WafInstance: one API key, one WAF.
 import * as z from "zod";
-import { guestKinds } from "../model/declared.ts";
+import { guestKinds } from "../model/resource.ts";
 import { commonStatus } from "./conditions.ts";
 import { baseUrl } from "./host-rules.ts";
 import { closingColumns, column, type KindDefinition, nameLengthRule } from "./kind-definition.ts";
@@ -334,7 +334,6 @@ export const wafInstanceStatus = z
   .describe("The observed state of the WAF.");
 
 export type HeldGroup = z.output<typeof heldGroup>;
-export type WafInstanceSpec = z.output<typeof wafInstanceSpec>;
 export type WafInstanceStatus = z.output<typeof wafInstanceStatus>;
 
 export const wafInstanceDefinition: KindDefinition<typeof wafInstanceSpec, typeof wafInstanceStatus> = {

@@ -183,7 +183,6 @@ export const wafIpRuleStatus = z
   .prefault({ observedGeneration: -1 })
   .describe("The observed state of the rule.");
 
-export type WafIpRuleSpec = z.output<typeof wafIpRuleSpec>;
 export type WafIpRuleStatus = z.output<typeof wafIpRuleStatus>;
 
 export const wafIpRuleDefinition: KindDefinition<typeof wafIpRuleSpec, typeof wafIpRuleStatus> = {

@@ -35,7 +35,6 @@ export const wafOriginStatus = z
   .prefault({ observedGeneration: -1 })
   .describe("The observed state of the origin.");
 
-export type WafOriginSpec = z.output<typeof wafOriginSpec>;
 export type WafOriginStatus = z.output<typeof wafOriginStatus>;
 
 export const wafOriginDefinition: KindDefinition<typeof wafOriginSpec, typeof wafOriginStatus> = {

@@ -1,6 +1,6 @@
 // What users declare, in neutral terms: defaults filled in, durations in milliseconds, independent of Kubernetes.
 // src/kinds creates these objects from the custom resources; src/decide makes decisions based on them.
-import type { ObjectName, ResourceMeta } from "./resource.ts";
+import type { GuestKind, ObjectName, ResourceMeta } from "./resource.ts";
 
 export type ListName = "blocklist" | "allowlist";
 export const listNames: readonly ListName[] = ["blocklist", "allowlist"];
@@ -22,12 +22,6 @@ export interface LabelSelector {
     readonly values: readonly string[];
   }[];
 }
-
-/** The kinds that can be granted to other namespaces. */
-export const guestKinds = ["WafIpRule", "WafOrigin", "WafCacheClear", "WafAutoBlock"] as const;
-export type GuestKind = (typeof guestKinds)[number];
-/** The kinds that declare entries or origins: those last declared by an object that can't be read are kept. */
-export const entryKinds = ["WafIpRule", "WafOrigin", "WafAutoBlock"] as const;
 
 /** The permissions that the owner of an instance grants to other namespaces (guests). */
 export interface Grant {

@@ -1,5 +1,6 @@
 // The last owners of a managed entry as one canonical string: 100,000 entries share a few such strings, and comparing them is cheap.
 // `WafIpRule:shop/ipsum:ConfigMap%20shop/ipsum,%20key%20list` is one owner; several are sorted and joined by a space.
+import { entryKinds } from "./resource.ts";
 import { listed } from "./sentence.ts";
 
 /** Printable ASCII without whitespace and percent signs, because V8 compiles Unicode classes slowly. */
@@ -28,7 +29,7 @@ declare const brand: unique symbol;
 export type EntryOwners = string & { readonly [brand]: "EntryOwners" };
 
 export interface EntryOwner {
-  readonly kind: "WafIpRule" | "WafOrigin" | "WafAutoBlock";
+  readonly kind: (typeof entryKinds)[number];
   /** `namespace/name` of the object. */
   readonly name: string;
   /** The `source` of the address text that contained the entry; undefined for `spec.addresses` and for origins. */
@@ -75,11 +76,13 @@ export function parseOwners(words: readonly string[]): EntryOwners | undefined {
 }
 
 function readOwner(word: string): EntryOwner | undefined {
-  const [kind, nameWord, sourceWord, ...more] = word.split(":");
+  const [kindWord, nameWord, sourceWord, ...more] = word.split(":");
+  const kind = entryKinds.find((one) => one === kindWord);
   const name = decodeWord(nameWord);
   const source = decodeWord(sourceWord);
-  if (kind !== "WafIpRule" && kind !== "WafOrigin" && kind !== "WafAutoBlock") return undefined;
-  return typeof name !== "string" || source === null || more.length > 0 ? undefined : { kind, name, source };
+  return kind === undefined || typeof name !== "string" || source === null || more.length > 0
+    ? undefined
+    : { kind, name, source };
 }
 
 /** A colon separates the parts of an owner. */

@@ -1,13 +1,12 @@
 // Names of the declared objects, in a cluster or in a directory.
 
-export const resourceKinds = [
-  "WafInstance",
-  "WafIpRule",
-  "WafOrigin",
-  "WafCacheClear",
-  "WafFeed",
-  "WafAutoBlock",
-] as const;
+/** The kinds that declare entries or origins: those last declared by an object that can't be read are kept. */
+export const entryKinds = ["WafIpRule", "WafOrigin", "WafAutoBlock"] as const;
+/** The kinds that refer to an instance, and that its owner can grant to other namespaces. */
+export const guestKinds = [...entryKinds, "WafCacheClear"] as const;
+export type GuestKind = (typeof guestKinds)[number];
+/** The kinds that users declare. */
+export const resourceKinds = ["WafInstance", ...guestKinds, "WafFeed"] as const;
 export type ResourceKind = (typeof resourceKinds)[number];
 
 /** A namespaced name: how rules refer to instances, and the key of queues. */

@@ -1,7 +1,7 @@
 // The WafRecord objects of a record: their names and labels, and their binding to the instance or feed. With `deletionPolicy: Delete`
 // the instance owns its records, and a finalizer keeps its inventory readable until the instance is released, even when a cascade
 // or a namespace deletion deletes it. With `Retain`, a record has neither: it outlives the instance, and does not block deletions.
-import { apiGroup, apiVersion, apiVersionName, kinds, recordKind } from "../kinds/kinds.ts";
+import { apiGroup, apiVersion, apiVersionName, pluralOf, recordKind } from "../kinds/kinds.ts";
 import type { WafRecordSpec } from "../kinds/waf-record.ts";
 import { isRecord, type KubeObject, type KubeObjectMeta } from "../kube/kube-object.ts";
 import type { ResourceType } from "../kube/resource-path.ts";
@@ -10,7 +10,7 @@ import { type RecordKey, recordNames } from "./record-store.ts";
 export const recordResource: ResourceType = {
   group: apiGroup,
   version: apiVersionName,
-  plural: kinds.WafRecord.plural,
+  plural: pluralOf(recordKind),
   namespaced: true,
 };
 

@@ -2,9 +2,9 @@
 // files of a folder. Operator and commands use this function for all of them, so that they cannot disagree.
 import { nearestName } from "../kinds/nearest-name.ts";
 import type { DeclaredByKind } from "../kinds/to-declared.ts";
-import { type DeclaredInstance, type DeclaredRule, type GuestKind, guestKinds } from "../model/declared.ts";
+import type { DeclaredInstance, DeclaredRule } from "../model/declared.ts";
 import type { Gathered } from "../model/gathered.ts";
-import { nameKey, type ObjectName } from "../model/resource.ts";
+import { nameKey, type ObjectName, type GuestKind, guestKinds } from "../model/resource.ts";
 import { listed } from "../model/sentence.ts";
 
 export type Labels = Readonly<Record<string, string>>;

@@ -99,7 +99,7 @@ test("a status that can't be parsed counts as none", () => {
 });
 
 describe("the parts around the spec are validated, too:", () => {
-  const kinds = "WafInstance, WafIpRule, WafOrigin, WafCacheClear, WafFeed, WafAutoBlock";
+  const kinds = "WafInstance, WafIpRule, WafOrigin, WafAutoBlock, WafCacheClear, WafFeed";
   const name = "write lower-case letters, digits, '-' and '.', with a letter or digit at both ends";
   test.each<[string, unknown, string[]]>([
     ["a list", [], [": must be an object with apiVersion, kind, metadata and spec, but is a list"]],

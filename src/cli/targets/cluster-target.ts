@@ -18,7 +18,7 @@ import { approvalAnnotation } from "../../model/approval-annotation.ts";
 import type { Gathered } from "../../model/gathered.ts";
 import type { Redactor } from "../../model/redactor.ts";
 import type { ObjectName } from "../../model/resource.ts";
-import { nameKey } from "../../model/resource.ts";
+import { nameKey, resourceKinds } from "../../model/resource.ts";
 import { ClusterRecordStore } from "../../records/cluster-record-store.ts";
 import { typeOfKind } from "../../source/cluster/cluster-object.ts";
 import { listInstances, readFeed, readInstanceOnce } from "../../source/cluster/read-cluster.ts";
@@ -33,7 +33,7 @@ import type { DeclaredSight, Seen, UnreadSight } from "./target.ts";
 import { Target, isReportedBusy, unrecorded } from "./target.ts";
 import type { OnHold, Progress, Reported, RuleChanges, Settlement, Waiting } from "./rule-changes.ts";
 import { onHoldIn, progressOf, untilSettled } from "./rule-changes.ts";
-import { seeCluster, seenKinds, seenObject } from "./see-cluster.ts";
+import { seeCluster, seenObject } from "./see-cluster.ts";
 
 const timeoutMs = 10_000;
 const approveQuery = { fieldManager: "wafsync-approve" };
@@ -76,7 +76,7 @@ export function openOperator(sight: OperatorSight): Target {
     see: async () => {
       const missing = sight.notReadyBecause();
       return {
-        objects: seenKinds.flatMap((kind) => sight.objects(kind).map((object) => seenObject(kind, object))),
+        objects: resourceKinds.flatMap((kind) => sight.objects(kind).map((object) => seenObject(kind, object))),
         atMs: realClock.nowMs(),
         where: namespace === undefined ? "in all namespaces" : `in namespace ${namespace}`,
         refused: undefined,

@@ -2,15 +2,12 @@
 import type { ApiFault } from "../../kube/api-result.ts";
 import type { ApiServer } from "../../kube/api-server.ts";
 import { listObjects } from "../../kube/verbs.ts";
-import type { ResourceKind } from "../../model/resource.ts";
+import { guestKinds, type ResourceKind } from "../../model/resource.ts";
 import type { ClusterObject } from "../../source/cluster/cluster-object.ts";
 import { instanceNameOf, typeOfKind } from "../../source/cluster/cluster-object.ts";
 import type { Seen, SeenObject } from "./target.ts";
 
 const listTimeoutMs = 30_000;
-const attachedKinds = ["WafIpRule", "WafOrigin", "WafAutoBlock", "WafCacheClear"] as const;
-export const seenKinds = ["WafInstance", ...attachedKinds, "WafFeed"] as const;
-type SeenKind = (typeof seenKinds)[number];
 
 interface Scope {
   /** The only namespace to read; undefined for all namespaces that the user may list. */
@@ -39,7 +36,7 @@ export async function seeCluster(api: ApiServer, { namespace, fallback }: Scope,
   const narrowed = namespace === undefined && home !== undefined ? ["wafinstances"] : [];
   const gaps: string[] = [];
   const objects = instances.objects.map((object) => seenObject("WafInstance", object));
-  const add = async (kind: SeenKind, within: string | undefined): Promise<void> => {
+  const add = async (kind: ResourceKind, within: string | undefined): Promise<void> => {
     const read = await list(api, kind, within, home ?? fallback);
     const { plural } = typeOfKind(kind);
     if (read.fault?.code === "Forbidden") gaps.push(`You are not allowed to list ${plural}: they are not shown.`);
@@ -49,7 +46,7 @@ export async function seeCluster(api: ApiServer, { namespace, fallback }: Scope,
     // Objects of other namespaces may refer to the instances of this one.
     objects.push(...seen.filter((one) => [one.namespace, one.instance?.namespace].includes(home ?? one.namespace)));
   };
-  for (const kind of attachedKinds) await add(kind, undefined);
+  for (const kind of guestKinds) await add(kind, undefined);
   await add("WafFeed", home);
   if (narrowed.length > 0) {
     const plurals = narrowed.join(", ");
@@ -60,7 +57,7 @@ export async function seeCluster(api: ApiServer, { namespace, fallback }: Scope,
   return { atMs, where, objects, refused: undefined, gaps };
 }
 
-export function seenObject(kind: SeenKind, object: ClusterObject): SeenObject {
+export function seenObject(kind: ResourceKind, object: ClusterObject): SeenObject {
   const { namespace = "", name } = object.metadata;
   const { description, baseUrl, suspend } = (object.spec ?? {}) as Readonly<Record<string, unknown>>;
   return {

@@ -4,7 +4,7 @@
 import type { ObjectChange } from "../../kube/store.ts";
 import { type Attachment, decideAttachment } from "../../model/attachment.ts";
 import { continuesOf } from "../../model/continues.ts";
-import { type DeclaredInstance, entryKinds, type GuestKind } from "../../model/declared.ts";
+import type { DeclaredInstance } from "../../model/declared.ts";
 import type { BrokenReference, BrokenReferences } from "../../model/gathered.ts";
 import {
   nameKey,
@@ -13,6 +13,8 @@ import {
   type ResourceKind,
   resourceKinds,
   type ResourceMeta,
+  entryKinds,
+  type GuestKind,
 } from "../../model/resource.ts";
 import { asSentence, capitalized } from "../../model/sentence.ts";
 import { type LabelsOf, missingInstance } from "../gather.ts";

@@ -2,7 +2,7 @@
 // changes of them matter. A stored object shares its spec with its former version if the two are equal, so that a spec is
 // parsed only once although status and labels change.
 import type { CustomResource } from "../../kinds/custom-resource.ts";
-import { apiGroup, apiVersion, apiVersionName, instanceFinalizer, kinds } from "../../kinds/kinds.ts";
+import { apiGroup, apiVersion, apiVersionName, instanceFinalizer, pluralOf } from "../../kinds/kinds.ts";
 import { parseMetadata } from "../../kinds/parse-metadata.ts";
 import { parseResource } from "../../kinds/parse-resource.ts";
 import type { ResourceFault } from "../../kinds/resource-fault.ts";
@@ -12,7 +12,7 @@ import type { ObjectChange } from "../../kube/store.ts";
 import type { ResourceType } from "../../kube/resource-path.ts";
 import { sameJson } from "../../kube/status-writer.ts";
 import { approvalAnnotation } from "../../model/approval-annotation.ts";
-import type { DeclaredInstance, GuestKind } from "../../model/declared.ts";
+import type { DeclaredInstance } from "../../model/declared.ts";
 import {
   type FieldSetter,
   nameKey,
@@ -20,6 +20,7 @@ import {
   resourceKey,
   type ResourceKind,
   type ResourceMeta,
+  type GuestKind,
 } from "../../model/resource.ts";
 import { type AttachedObjects, byGuestKind, type Parsed } from "../gather.ts";
 
@@ -37,7 +38,7 @@ export const secretType: ResourceType = { group: "", version: "v1", plural: "sec
 export const namespaceType: ResourceType = { group: "", version: "v1", plural: "namespaces", namespaced: false };
 
 export function typeOfKind(kind: ResourceKind): ResourceType {
-  return { group: apiGroup, version: apiVersionName, plural: kinds[kind].plural, namespaced: true };
+  return { group: apiGroup, version: apiVersionName, plural: pluralOf(kind), namespaced: true };
 }
 
 /** As large as the object itself, and used only by kubectl. */

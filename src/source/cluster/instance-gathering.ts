@@ -2,7 +2,7 @@
 // CRD that is being deleted can unblock anyone. Objects of namespaces without access are excluded first, so that no Secret or ConfigMap is
 // read for them. Then reads what the instance and its rules refer to: the Secret with the API key, and the ConfigMaps with addresses. The
 // owner's ConfigMaps come first. A run waits only briefly for those of guests, and their grant limits the size of each text.
-import { apiGroup, apiVersionName, kinds } from "../../kinds/kinds.ts";
+import { apiGroup, apiVersionName, pluralOf } from "../../kinds/kinds.ts";
 import type { Clock } from "../../async/clock.ts";
 import { withDeadline } from "../../async/deadline.ts";
 import { TimeSlices } from "../../async/time-slices.ts";
@@ -11,16 +11,16 @@ import type { ApiServer } from "../../kube/api-server.ts";
 import { isRecord, type KubeObject } from "../../kube/kube-object.ts";
 import { getObject, listObjects } from "../../kube/verbs.ts";
 import { dependsOnLabels } from "../../model/attachment.ts";
+import type { DeclaredInstance, DeclaredRule, Grant } from "../../model/declared.ts";
+import type { AddressText, ConfirmedGathering, Gathered } from "../../model/gathered.ts";
 import {
-  type DeclaredInstance,
-  type DeclaredRule,
+  nameKey,
+  type ObjectName,
+  type ResourceKind,
   entryKinds,
-  type Grant,
   type GuestKind,
   guestKinds,
-} from "../../model/declared.ts";
-import type { AddressText, ConfirmedGathering, Gathered } from "../../model/gathered.ts";
-import { nameKey, type ObjectName, type ResourceKind } from "../../model/resource.ts";
+} from "../../model/resource.ts";
 import { parseInSlices } from "../../decide/rule-entries.ts";
 import {
   type AttachedObjects,
@@ -274,7 +274,7 @@ export async function readFresh(context: FreshContext, name: ObjectName): Promis
   if (!labels.ok) return labels;
   const objects = new Map<GuestKind, readonly ClusterObject[]>();
   for (const { kind, listed } of lists) {
-    if (!listed.ok) return failedRead(`The ${kinds[kind].plural} of ${nameKey(meta)}`, listed.fault);
+    if (!listed.ok) return failedRead(`The ${pluralOf(kind)} of ${nameKey(meta)}`, listed.fault);
     objects.set(kind, listed.value);
   }
   const referring = byGuestKind((kind) => objects.get(kind) ?? []);

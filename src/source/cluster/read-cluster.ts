@@ -8,7 +8,7 @@ import type { KubeObject } from "../../kube/kube-object.ts";
 import { createObjectStore } from "../../kube/store.ts";
 import { getObject, listObjects } from "../../kube/verbs.ts";
 import { type DeclaredFeed, feedSourceName } from "../../model/declared-feed.ts";
-import { type DeclaredInstance, type DeclaredRule, type GuestKind, guestKinds } from "../../model/declared.ts";
+import type { DeclaredInstance, DeclaredRule } from "../../model/declared.ts";
 import type { Gathered } from "../../model/gathered.ts";
 import {
   type FieldSetter,
@@ -18,6 +18,8 @@ import {
   type ResourceKind,
   type ResourceMeta,
   type ResourceRef,
+  type GuestKind,
+  guestKinds,
 } from "../../model/resource.ts";
 import { byGuestKind, gather, type Labels, type LabelsOf } from "../gather.ts";
 import { ApiKeys } from "./api-keys.ts";

@@ -2,15 +2,17 @@
 // usually because of a typo. The same snapshot gives the same objects, so each list of addresses is parsed only once.
 import { nearestName } from "../../kinds/nearest-name.ts";
 import { type ApiKey, validateApiKey, type ValidatedApiKey } from "../../model/api-key.ts";
+import type { DeclaredInstance, DeclaredRule } from "../../model/declared.ts";
+import type { AddressText, BrokenReference, BrokenReferences, Gathered, GatheredKey } from "../../model/gathered.ts";
 import {
-  type DeclaredInstance,
-  type DeclaredRule,
+  nameKey,
+  type ObjectName,
+  resourceKey,
+  type ResourceMeta,
   entryKinds,
   type GuestKind,
   guestKinds,
-} from "../../model/declared.ts";
-import type { AddressText, BrokenReference, BrokenReferences, Gathered, GatheredKey } from "../../model/gathered.ts";
-import { nameKey, type ObjectName, resourceKey, type ResourceMeta } from "../../model/resource.ts";
+} from "../../model/resource.ts";
 import { listed } from "../../model/sentence.ts";
 import {
   type AttachedObjects,

@@ -9,9 +9,9 @@ import type {
   ListName,
   ListSettings,
 } from "../../../src/model/declared.ts";
-import { emptyRule, guestKinds } from "../../../src/model/declared.ts";
+import { emptyRule } from "../../../src/model/declared.ts";
 import type { AddressText, GatheredRule } from "../../../src/model/gathered.ts";
-import type { ResourceKind, ResourceMeta } from "../../../src/model/resource.ts";
+import { type ResourceKind, type ResourceMeta, guestKinds } from "../../../src/model/resource.ts";
 
 /** The default creation time of a test's objects: an hour before the start of a virtual clock. */
 export const createdMs = Date.UTC(2026, 0, 1) - 3_600_000;
