@@ -142,7 +142,7 @@ export class Standalone {
    * file may declare, and instances that another one continues.
    */
   async orphaned(): Promise<readonly ObjectName[]> {
-    const metas = [...this.#source.snapshot().instances.values()].map(({ meta }) => meta);
+    const metas = this.#source.snapshot().declared.WafInstance.map(({ meta }) => meta);
     const continued = metas.map(continuesOf).flatMap((one) => (one.state === "Named" ? [nameKey(one.former)] : []));
     const declared = new Set([...metas.map(nameKey), ...continued]);
     const errors = this.#source.faults().filter(({ severity }) => severity === "Error");
@@ -361,7 +361,7 @@ export class Standalone {
 
   /** Applies changed request intervals: with a shorter one, a waiting call starts earlier. */
   #pace(): void {
-    for (const instance of this.#source.snapshot().instances.values()) this.#wafClients.pace(instance);
+    for (const instance of this.#source.snapshot().declared.WafInstance) this.#wafClients.pace(instance);
   }
 
   /**
@@ -422,11 +422,11 @@ function hasFailedTransiently({ result }: ReconcileOutcome): boolean {
   return !["BadApiKey", "MissingApiKey", "NotFound", "ContractBroken", "TooLarge"].includes(code);
 }
 
-function secretIn({ secrets }: DirectorySnapshot, namespace: string, { name, key }: SecretKeyRef): SecretValue {
+function secretIn(snapshot: DirectorySnapshot, namespace: string, { name, key }: SecretKeyRef): SecretValue {
   const secretName = nameKey({ namespace, name });
-  const secret = secrets.get(secretName);
+  const secret = snapshot.find("Secret", { namespace, name });
   if (secret === undefined) return { ok: false, problem: `Secret ${secretName} is not in the directory: add it.` };
-  const value = secret.data.get(key);
+  const value = secret.texts.get(key)?.text;
   return value === undefined
     ? { ok: false, problem: `Secret ${secretName} has no key ${key}: add it.` }
     : { ok: true, value };

@@ -2,6 +2,7 @@
 // not parsed again, and a new version of a text requires parsing only its new lines.
 import type { Entry } from "../address/entry.ts";
 import { parseDeclaredEntry } from "../address/entry.ts";
+import { describeIndex, describeLine } from "../model/address-source.ts";
 import { finished } from "../model/finished.ts";
 import type { AddressText, GatheredRule } from "../model/gathered.ts";
 import { nameKey } from "../model/resource.ts";
@@ -131,10 +132,6 @@ function* parseInline({ meta, addresses }: GatheredRule["rule"]): Generator<unde
   return parsed;
 }
 
-function describeIndex(index: number): string {
-  return `spec.addresses[${index}]`;
-}
-
 function* parseText(text: Exclude<AddressText, MissingText>): Generator<undefined, ParsedAddresses> {
   const { source } = text;
   if (text.state === "Listed") {
@@ -152,9 +149,9 @@ function* parseText(text: Exclude<AddressText, MissingText>): Generator<undefine
     parsedTexts.set(text, listed);
     return listed;
   }
-  const describeLine = (line: number): string => `${source}, line ${line}`;
+  const describe = (line: number): string => describeLine(source, line);
   const lines = readAddressLines(text.text);
-  const parsed = { source, ...(yield* parseLines(lines, describeLine, latest.get(source)?.deref(), detached)) };
+  const parsed = { source, ...(yield* parseLines(lines, describe, latest.get(source)?.deref(), detached)) };
   parsedTexts.set(text, parsed);
   remember(source, parsed);
   return parsed;

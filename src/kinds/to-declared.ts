@@ -85,7 +85,9 @@ const conversions: {
     return {
       ...same,
       instance: instanceOf({ spec, metadata }),
-      addressesFrom: addressesFrom.flatMap(({ configMapKeyRef }) => configMapKeyRef ?? []),
+      addressesFrom: addressesFrom.flatMap(({ configMapKeyRef }) =>
+        configMapKeyRef === undefined ? [] : { kind: "ConfigMap", namespace: metadata.namespace, ...configMapKeyRef },
+      ),
       feeds: addressesFrom.flatMap(({ feedRef }) =>
         feedRef === undefined ? [] : { namespace: feedRef.namespace ?? metadata.namespace, name: feedRef.name },
       ),

@@ -1,5 +1,6 @@
 // What users declare, in neutral terms: defaults filled in, durations in milliseconds, independent of Kubernetes.
 // src/kinds creates these objects from the custom resources; src/decide makes decisions based on them.
+import type { TextSource } from "./address-source.ts";
 import type { GuestKind, ObjectName, ResourceMeta } from "./resource.ts";
 
 export type ListName = "blocklist" | "allowlist";
@@ -116,8 +117,8 @@ export interface DeclaredRule {
   readonly instance: ObjectName;
   readonly action: "Block" | "Allow";
   readonly addresses: readonly string[];
-  /** ConfigMaps of the rule's own namespace. */
-  readonly addressesFrom: readonly { readonly name: string; readonly key: string }[];
+  /** Texts in the rule's own namespace. */
+  readonly addressesFrom: readonly TextSource[];
   /** The feeds that it uses. */
   readonly feeds: readonly ObjectName[];
   /** As written by the user: networks that are taken out of its entries. */

@@ -57,11 +57,6 @@ export function missingInstance(instance: ObjectName, known: readonly ObjectName
   return `${problem}; there is one in namespace ${elsewhere.namespace}: name it in spec.instanceRef.namespace`;
 }
 
-/** Names a ConfigMap's key as the source of entries, in messages and in records; `, line 3` follows. */
-export function configMapSource({ namespace, name }: ObjectName, key: string): string {
-  return `ConfigMap ${namespace}/${name}, key ${key}`;
-}
-
 export async function gather({
   instance,
   attached,

@@ -46,7 +46,7 @@ test("the result stays the same object until something changes in a feed that it
 
 test("a rule with a ConfigMap and a feed gets the content of both", async () => {
   const rule = aRule("shop/threats", {
-    addressesFrom: [{ name: "list", key: "list" }],
+    addressesFrom: [{ kind: "ConfigMap", namespace: "shop", name: "list", key: "list" }],
     feeds: [threats],
     texts: ["192.0.2.1"],
   });

@@ -162,7 +162,7 @@ test("a rule declares its entries, its expiry in milliseconds, and the full name
     instance: { namespace: "shop", name: "shop" },
     action: "Block",
     addresses: ["192.0.2.1"],
-    addressesFrom: [{ name: "list", key: "ips.txt" }],
+    addressesFrom: [{ kind: "ConfigMap", namespace: "shop", name: "list", key: "ips.txt" }],
     feeds: [
       { namespace: "shop", name: "threats" },
       { namespace: "platform", name: "drop" },

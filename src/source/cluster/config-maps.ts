@@ -6,10 +6,11 @@ import type { ApiServer } from "../../kube/api-server.ts";
 import type { KubeObject } from "../../kube/kube-object.ts";
 import type { ObjectView } from "../../kube/store.ts";
 import { getObject } from "../../kube/verbs.ts";
+import { describeSource } from "../../model/address-source.ts";
 import type { AddressText } from "../../model/gathered.ts";
 import { nameKey, type ObjectName } from "../../model/resource.ts";
 import { inThousands } from "../../model/sentence.ts";
-import { configMapSource, keysInWords } from "../gather.ts";
+import { keysInWords } from "../gather.ts";
 import { type ConfigMapObject, configMapType } from "./cluster-object.ts";
 
 const requestTimeoutMs = 10_000;
@@ -79,7 +80,7 @@ export class ConfigMaps {
 
   /** The last content, of which `load` determines the age. */
   text(name: ObjectName, key: string): AddressText {
-    const source = configMapSource(name, key);
+    const source = describeSource({ kind: "ConfigMap", ...name, key });
     const { content, problem } = this.#known.get(nameKey(name)) ?? {};
     if (content === undefined) {
       return { state: "Missing", source, problem: problem ?? `ConfigMap ${nameKey(name)} is still being read.` };
@@ -173,7 +174,7 @@ function contentOf(
   if (object === undefined) return absent;
   const data = object.data ?? {};
   const texts = Object.entries(data).map(([key, text]): [string, AddressText] => {
-    const source = configMapSource(name, key);
+    const source = describeSource({ kind: "ConfigMap", ...name, key });
     const known = former?.texts.get(key);
     if (text.length > lengthMax)
       return [key, { state: "Missing", source, problem: tooLong(name, lengthMax), isTooLarge: true }];

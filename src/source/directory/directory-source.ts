@@ -5,8 +5,8 @@ import type { Clock } from "../../async/clock.ts";
 import { Turns } from "../../async/turns.ts";
 import type { ConfirmOptions, ConfirmedGathering, Gathered } from "../../model/gathered.ts";
 import { nameKey, type ObjectName } from "../../model/resource.ts";
-import { type EnvironmentKey, gatherInstance, type Unattached, unattachedOf } from "./gather.ts";
-import { folderDepthMax, hasTransientFault, readDirectory, type ReadFiles } from "./read-directory.ts";
+import { type EnvironmentKey, Gathering, type Unattached, unattachedOf } from "./gather.ts";
+import { hasTransientFault, readDirectory, type ReadFiles } from "./read-directory.ts";
 import { type DirectorySnapshot, emptySnapshot } from "./snapshot.ts";
 import { faultText, type SourceFault } from "./source-fault.ts";
 
@@ -25,7 +25,6 @@ export interface DirectorySourceOptions {
   /** The API key of instances whose Secret is not in the directory. */
   readonly environmentKey: EnvironmentKey | undefined;
   readonly clock: Clock;
-  readonly debounceMs?: number;
   readonly quietMs?: number;
   readonly rescanIntervalMs?: number;
 }
@@ -43,17 +42,18 @@ export class DirectorySource {
   readonly #skip: readonly string[];
   readonly #closing = new AbortController();
   readonly #watching = new Set<Promise<void>>();
-  readonly #gathered = new Map<string, Promise<Gathered | undefined>>();
   readonly #quiet: QuietPeriod;
   /** Aborts at the next change of the version. */
   #changing = new AbortController();
-  #snapshot: DirectorySnapshot = emptySnapshot;
+  #snapshot = emptySnapshot;
+  #gathering: Gathering;
   #files: ReadFiles = new Map();
   #version = 0;
   readonly #loads = new Turns();
 
   constructor(options: DirectorySourceOptions) {
     this.#options = options;
+    this.#gathering = new Gathering(emptySnapshot, options.environmentKey);
     this.#quiet = new QuietPeriod(options.quietMs ?? quietMsDefault);
     this.#directory = resolve(options.directory);
     this.#skip = options.stateDirectory === undefined ? [] : [resolve(options.stateDirectory)];
@@ -79,18 +79,13 @@ export class DirectorySource {
 
   /** Every declared instance, ordered by name. */
   instances(): ObjectName[] {
-    const metas = [...this.#snapshot.instances.values()].map(({ meta }) => meta);
-    return metas
-      .map(({ namespace, name }) => ({ namespace, name }))
-      .sort((left, right) => (nameKey(left) < nameKey(right) ? -1 : 1));
+    const names = this.#snapshot.all("WafInstance").map(({ name }) => name);
+    return names.toSorted((left, right) => (nameKey(left) < nameKey(right) ? -1 : 1));
   }
 
   /** All objects of the instance, from the last snapshot; the same object until the version changes. */
   async gather(instance: ObjectName): Promise<Gathered | undefined> {
-    const key = nameKey(instance);
-    const gathered = this.#gathered.get(key) ?? gatherInstance(this.#snapshot, instance, this.#options.environmentKey);
-    this.#gathered.set(key, gathered);
-    return await gathered;
+    return await this.#gathering.of(instance);
   }
 
   /**
@@ -148,7 +143,7 @@ export class DirectorySource {
    * ends when the signal aborts or the source is closed.
    */
   async watch(onChange: (snapshot: DirectorySnapshot) => void, signal: AbortSignal): Promise<void> {
-    const { clock, debounceMs = 1, rescanIntervalMs = 30_000 } = this.#options;
+    const { clock, rescanIntervalMs = 30_000 } = this.#options;
     const stop = AbortSignal.any([signal, this.#closing.signal]);
     if (stop.aborted) return;
     let seen = this.#version;
@@ -168,10 +163,7 @@ export class DirectorySource {
       {
         directory: this.#directory,
         skip: this.#skip,
-        depthMax: folderDepthMax,
         clock,
-        debounceMs,
-        debounceMsMax: debounceMs * 50,
         rescanIntervalMs,
         onHint: scan,
       },
@@ -205,7 +197,7 @@ export class DirectorySource {
   }
 
   async #scan(): Promise<DirectorySnapshot> {
-    const { clock } = this.#options;
+    const { clock, environmentKey } = this.#options;
     const startMs = clock.monotonicMs();
     const reading = { directory: this.#directory, skip: this.#skip, before: this.#files };
     const { snapshot, files, stamp } = await readDirectory(reading);
@@ -213,7 +205,7 @@ export class DirectorySource {
     this.#quiet.scanned(stamp, startMs, clock.monotonicMs());
     if (this.#version === 0 || snapshot.fingerprint !== this.#snapshot.fingerprint) {
       this.#version += 1;
-      this.#gathered.clear();
+      this.#gathering = new Gathering(snapshot, environmentKey);
       this.#changing.abort();
       this.#changing = new AbortController();
     }

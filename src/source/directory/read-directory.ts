@@ -5,21 +5,20 @@
 // be untrusted. No folder is visited twice, so loops are harmless. Names that begin with a dot are skipped: `..data` of a mounted ConfigMap,
 // `.git`, and the temporary files of editors. Permanent faults, which the user has to fix, differ from transient ones: a file that disappears
 // while it is read is looked for again by the next scan.
+import { isUtf8 } from "node:buffer";
 import { createHash } from "node:crypto";
-import { type BigIntStats, constants, type Dirent } from "node:fs";
+import { constants, type Dirent } from "node:fs";
 import { open, readdir, realpath, stat } from "node:fs/promises";
 import { join, sep } from "node:path";
 import { mapConcurrently } from "../../async/map-concurrently.ts";
 import { hexDigest } from "../../model/hex-digest.ts";
 import { visibleText } from "../../model/visible-text.ts";
 import { type DirectoryItem, readDocument } from "./read-document.ts";
-import { assembleSnapshot, type DirectorySnapshot } from "./snapshot.ts";
+import { DirectorySnapshot } from "./snapshot.ts";
 import { sourceFault, type SourceFault } from "./source-fault.ts";
 import { readYamlDocuments } from "./yaml-documents.ts";
 
 const readsAtOnceMax = 16;
-/** The maximum number of reported faults per file: only the first ones are reported. */
-const faultsPerFileMax = 100;
 
 interface ReadFile {
   /** Identifies the text; undefined if it was not readable. */
@@ -61,7 +60,7 @@ export async function readDirectory({ directory, skip, before }: DirectoryReadin
   const faults = [...found.faults, ...all.flatMap((one) => one.faults)];
   const stamp = createHash("sha256").update(found.folders.join("\0"));
   for (const [file, { digest }] of files) stamp.update(`\0${file} ${digest ?? ""}`);
-  const snapshot = assembleSnapshot(
+  const snapshot = new DirectorySnapshot(
     all.flatMap(({ items }) => items),
     faults,
   );
@@ -85,21 +84,11 @@ async function readFile(found: FoundFile, before: ReadFile | undefined): Promise
     ...faults.map(({ line, message }) => sourceFault(file, message, { line })),
     ...objects.flatMap((object) => object.faults),
   ];
-  return { digest, items: objects.flatMap(({ items }) => items), faults: bounded(file, all) };
-}
-
-/** The first faults of a file; if there are more, they still block removals. */
-function bounded(file: string, faults: readonly SourceFault[]): readonly SourceFault[] {
-  const errors = faults.filter(({ severity }) => severity === "Error");
-  if (faults.length <= faultsPerFileMax) return faults;
-  if (errors.length === 0) return faults.slice(0, faultsPerFileMax);
-  const rest = sourceFault(file, `the file has ${errors.length} faults; these are the first`);
-  return [...errors.slice(0, faultsPerFileMax), rest];
+  return { digest, items: objects.flatMap(({ items }) => items), faults: all };
 }
 
 /** A folder with more files, such as a home directory, was given by mistake. The same for folders. */
-export const filesMax = 10_000;
-export const folderDepthMax = 32;
+const filesMax = 10_000;
 const leadsOutside = "the symbolic link leads out of the folder and is not followed: move the target into the folder";
 
 export interface FoundFile {
@@ -116,8 +105,15 @@ export interface FoundFiles {
   readonly folders: readonly string[];
 }
 
-interface Folder extends FoundFile {
-  readonly depth: number;
+interface Walk extends FoundFiles {
+  /** The real path of the directory. */
+  readonly root: string;
+  readonly files: FoundFile[];
+  readonly faults: SourceFault[];
+  readonly folders: string[];
+  /** The real paths of the folders that were visited, or are left out. */
+  readonly visited: Set<string>;
+  readonly waiting: FoundFile[];
 }
 
 /**
@@ -125,57 +121,31 @@ interface Folder extends FoundFile {
  * @param skip Absolute paths of folders that are left out, such as the state directory.
  */
 export async function listSourceFiles(directory: string, skip: readonly string[]): Promise<FoundFiles> {
-  const walk: Walk = {
-    root: await realpath(directory).catch(() => directory),
-    files: [],
-    faults: [],
-    visited: await identitiesOf(skip),
-    waiting: [{ file: "", path: directory, depth: 0 }],
-    folders: [],
-  };
-  const { files, faults, folders, waiting } = walk;
+  const [root = directory, ...skipped] = await Promise.all(
+    [directory, ...skip].map(async (path) => await realpath(path).catch(() => path)),
+  );
+  const waiting = [{ file: "", path: directory }];
+  const walk: Walk = { root, files: [], faults: [], folders: [], visited: new Set(skipped), waiting };
   for (let folder = waiting.shift(); folder !== undefined; folder = waiting.shift()) {
-    if (skip.includes(folder.path)) continue;
-    if (folder.depth > folderDepthMax || Math.max(files.length, folders.length) >= filesMax) {
-      const limits = `at most ${filesMax} of each, ${folderDepthMax} levels deep, are read`;
-      faults.push(sourceFault(folder.file, `too many files or folders: ${limits}`));
+    if (Math.max(walk.files.length, walk.folders.length) >= filesMax) {
+      walk.faults.push(sourceFault(folder.file, `too many files or folders: at most ${filesMax} of each are read`));
       break;
     }
     await visitFolder(folder, walk);
   }
-  files.sort((left, right) => (left.file < right.file ? -1 : 1));
-  return { files, faults, folders };
+  walk.files.sort((left, right) => (left.file < right.file ? -1 : 1));
+  return walk;
 }
 
-/** A skipped folder counts as visited, by any path to it. Folders that do not exist are ignored. */
-async function identitiesOf(paths: readonly string[]): Promise<Set<string>> {
-  const found = await Promise.all(paths.map(async (path) => await stat(path, { bigint: true }).catch(() => undefined)));
-  return new Set(found.flatMap((stats) => (stats === undefined ? [] : [identityOf(stats)])));
-}
-
-function identityOf({ dev, ino }: BigIntStats): string {
-  return `${dev} ${ino}`;
-}
-
-interface Walk {
-  /** The real path of the directory. */
-  readonly root: string;
-  readonly files: FoundFile[];
-  readonly faults: SourceFault[];
-  readonly visited: Set<string>;
-  readonly waiting: Folder[];
-  readonly folders: string[];
-}
-
-async function visitFolder(folder: Folder, walk: Walk): Promise<void> {
+async function visitFolder(folder: FoundFile, walk: Walk): Promise<void> {
   let entries: Dirent[];
   try {
-    const stats = await stat(folder.path, { bigint: true });
-    const identity = identityOf(stats);
-    if (walk.visited.has(identity)) return;
-    walk.visited.add(identity);
-    walk.folders.push(`${folder.file} ${identity} ${stats.mtimeNs} ${stats.ctimeNs}`);
-    entries = await readdir(folder.path, { withFileTypes: true });
+    const real = await realpath(folder.path);
+    if (walk.visited.has(real)) return;
+    walk.visited.add(real);
+    const { ino, mtimeMs, ctimeMs } = await stat(real);
+    walk.folders.push(`${folder.file} ${ino} ${mtimeMs} ${ctimeMs}`);
+    entries = await readdir(real, { withFileTypes: true });
   } catch (error) {
     walk.faults.push(folderFault(folder, error));
     return;
@@ -191,9 +161,9 @@ async function visitFolder(folder: Folder, walk: Walk): Promise<void> {
   }
 }
 
-async function visitEntry(entry: Dirent, folder: Folder, walk: Walk): Promise<void> {
+async function visitEntry(entry: Dirent, folder: FoundFile, walk: Walk): Promise<void> {
   const file = folder.file === "" ? entry.name : `${folder.file}/${entry.name}`;
-  const found: Folder = { file, path: join(folder.path, entry.name), depth: folder.depth + 1 };
+  const found = { file, path: join(folder.path, entry.name) };
   const { files, faults, waiting } = walk;
   if (visibleText(file) !== file) {
     faults.push(sourceFault(visibleText(file), "the name contains invisible characters: rename it"));
@@ -210,7 +180,7 @@ function isNamed(file: string): boolean {
 }
 
 /** Links that are not named like a YAML file are only followed to folders, and ignored if they are dangling. */
-async function visitLink(link: Folder, { root, files, faults, waiting }: Walk): Promise<void> {
+async function visitLink(link: FoundFile, { root, files, faults, waiting }: Walk): Promise<void> {
   const { file, path } = link;
   try {
     const real = await realpath(path);
@@ -229,7 +199,7 @@ async function visitLink(link: Folder, { root, files, faults, waiting }: Walk): 
   }
 }
 
-function folderFault(folder: Folder, error: unknown): SourceFault {
+function folderFault(folder: FoundFile, error: unknown): SourceFault {
   const code = (error as NodeJS.ErrnoException).code;
   if (folder.file !== "") return accessFault(folder.file, error);
   if (code === "ENOENT") return sourceFault(".", "the directory does not exist", { isTransient: true });
@@ -254,9 +224,18 @@ export async function readSourceFile({ file, path }: FoundFile): Promise<ReadTex
     await using opened = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
     const stats = await opened.stat();
     if (!stats.isFile()) return refuse("not a regular file");
-    if (stats.size > fileBytesMax) return refuse(tooBig(stats.size));
-    const decoded = decodeText(await opened.readFile());
-    return decoded.ok ? decoded : refuse(decoded.message, decoded.line);
+    if (stats.size > fileBytesMax) {
+      const [size, limit] = [stats.size, fileBytesMax].map((bytes) => bytes / 1024 / 1024);
+      return refuse(`the file has ${size?.toFixed(1)} MiB, but the limit is ${limit} MiB: split it`);
+    }
+    const bytes = await opened.readFile();
+    const mark = bytes.subarray(0, 2).toString("hex");
+    if (mark === "fffe" || mark === "feff") return refuse("the file is UTF-16: save it as UTF-8");
+    const text = bytes.toString("utf8");
+    const lineOf = (place: number): number => text.slice(0, place).split("\n").length;
+    if (text.includes("\0")) return refuse("the file is binary, or not UTF-8", lineOf(text.indexOf("\0")));
+    if (!isUtf8(bytes)) return refuse("the file is not UTF-8: save it as UTF-8", lineOf(text.indexOf("\uFFFD")));
+    return { ok: true, text: text.replace(/^\uFEFF/u, "") };
   } catch (error) {
     return { ok: false, fault: accessFault(file, error) };
   }
@@ -271,34 +250,4 @@ function accessFault(file: string, error: unknown): SourceFault {
   }
   if (code === "EACCES" || code === "EPERM") return sourceFault(file, "cannot be read: permission denied");
   return sourceFault(file, `cannot be read (${code})`, { isTransient: true });
-}
-
-function tooBig(size: number): string {
-  const megabytes = (size / 1024 / 1024).toFixed(1);
-  return `the file has ${megabytes} MiB, but the limit is ${fileBytesMax / 1024 / 1024} MiB: split it`;
-}
-
-type DecodedText =
-  | { readonly ok: true; readonly text: string }
-  | { readonly ok: false; readonly message: string; readonly line: number | undefined };
-
-function decodeText(bytes: Buffer): DecodedText {
-  const mark = bytes.subarray(0, 2).toString("hex");
-  if (mark === "fffe" || mark === "feff") {
-    return { ok: false, message: "the file is UTF-16: save it as UTF-8", line: undefined };
-  }
-  const nul = bytes.indexOf(0);
-  if (nul >= 0) return { ok: false, message: "the file is binary, or not UTF-8", line: lineOfByte(bytes, nul) };
-  try {
-    // The decoder drops a byte order mark.
-    return { ok: true, text: new TextDecoder("utf-8", { fatal: true }).decode(bytes) };
-  } catch {
-    const replaced = bytes.toString("utf8").indexOf("\uFFFD");
-    const line = bytes.toString("utf8").slice(0, Math.max(0, replaced)).split("\n").length;
-    return { ok: false, message: "the file is not UTF-8: save it as UTF-8", line };
-  }
-}
-
-function lineOfByte(bytes: Buffer, offset: number): number {
-  return bytes.subarray(0, offset).toString("latin1").split("\n").length;
 }

@@ -1,16 +1,18 @@
 // Reads one YAML document: the kinds of wafsync, the Secrets, ConfigMaps and Namespaces that they need, and lists of these.
 // All other Kubernetes objects are ignored. Strict, because a misspelled field would hide an API key or a list of addresses. Messages never
 // quote a value.
+import * as z from "zod";
 import type { CustomResource } from "../../kinds/custom-resource.ts";
 import { nearestName } from "../../kinds/nearest-name.ts";
-import { type ParsedMetadata, parseMetadata } from "../../kinds/parse-metadata.ts";
+import { parseMetadata } from "../../kinds/parse-metadata.ts";
 import { isOurs, parseResource } from "../../kinds/parse-resource.ts";
-import { nameOfValue, type ResourceFault, resourceFault, unknownFieldFault } from "../../kinds/resource-fault.ts";
+import { faultsOfIssue, type ResourceFault, resourceFault } from "../../kinds/resource-fault.ts";
+import { structuralSchema } from "../../kinds/structural-schema.ts";
 import { type DeclaredByKind, toDeclared } from "../../kinds/to-declared.ts";
 import { withoutNulls } from "../../kinds/without-nulls.ts";
 import { ApiKey } from "../../model/api-key.ts";
 import { isRecord } from "../../model/record.ts";
-import { namespaceLengthMax, type ObjectName, type ResourceKind, resourceKinds } from "../../model/resource.ts";
+import { type ObjectName, type ResourceKind, resourceKinds } from "../../model/resource.ts";
 import { placeText, type RemovalScope, sourceFault, type SourceFault, sourceNote } from "./source-fault.ts";
 import type { YamlDocument } from "./yaml-documents.ts";
 
@@ -69,9 +71,8 @@ export function readDocument(document: YamlDocument, file: string): ReadDocument
 function readObject(object: Mapping, place: Place): ReadDocument {
   const { apiVersion, kind } = object;
   if (isKustomization(object, place.file)) return { items: [], faults: [] };
-  if (kind === "Secret" && isCore(apiVersion)) return readCore(place, readSecret(object));
-  if (kind === "ConfigMap" && isCore(apiVersion)) return readCore(place, readConfigMap(object));
-  if (kind === "Namespace" && isCore(apiVersion)) return readCore(place, readNamespace(object));
+  const coreKind = apiVersion === "v1" ? coreKinds.find((known) => known === kind) : undefined;
+  if (coreKind !== undefined) return readCore(coreKind, object, place);
   if (isOurs(object) || looksLikeOurs(object)) return readResource(object, place);
   return readForeign(object, place);
 }
@@ -109,19 +110,6 @@ function referenceLines(resource: CustomResource, { document, segments }: Place)
     instanceRef: document.lineOf([...segments, "spec", "instanceRef"]),
     addresses: addresses.map((_, index) => document.lineOf([...segments, "spec", "addresses", index])),
   };
-}
-
-function readCore(place: Place, read: ReadCoreObject): ReadDocument {
-  if (!read.ok) return { items: [], faults: read.faults.map((fault) => faultAt(place, fault, "All")) };
-  const { document, segments, file } = place;
-  const keys = read.object.kind === "ConfigMap" ? Object.keys(read.object.data) : [];
-  const textLines = new Map(
-    keys.map((key) => {
-      const at = [...segments, "data", key];
-      return [key, { key: document.lineOf(at), first: document.blockLineOf(at) }];
-    }),
-  );
-  return { items: [{ ...read.object, file, line: document.lineOf(segments), textLines }], faults: [] };
 }
 
 /** Ignores objects of other kinds with a note. An object that is probably a misspelled wafsync kind is a fault. */
@@ -192,10 +180,6 @@ function looksLikeOurs({ apiVersion, kind }: Mapping): boolean {
   return typeof kind === "string" && (/^waf/i.test(kind) || nearestName(kind, resourceKinds) !== undefined);
 }
 
-function isCore(apiVersion: unknown): boolean {
-  return apiVersion === "v1";
-}
-
 function isList({ apiVersion, kind }: Mapping): boolean {
   if (kind === "List") return apiVersion === "v1" || apiVersion === undefined;
   return resourceKinds.some((known) => kind === `${known}List`) || coreKinds.some((known) => kind === `${known}List`);
@@ -211,100 +195,83 @@ function textOf(value: unknown): string {
   return typeof value === "string" ? value : "";
 }
 
-export const coreKinds = ["Secret", "ConfigMap", "Namespace"] as const;
+/** The fields of the core kinds, apart from `apiVersion`, `kind` and `metadata`. Those of a Namespace are not checked. */
+const coreSchemas = {
+  /** `data` is base64, `stringData` is plain text and takes precedence, as in Kubernetes. */
+  Secret: z.strictObject({
+    type: z.string().optional(),
+    data: z.record(z.string(), z.string().transform(decodeBase64)).default({}),
+    stringData: z.record(z.string(), z.string()).default({}),
+    immutable: z.boolean().optional(),
+  }),
+  ConfigMap: z.strictObject({
+    data: z.record(z.string(), z.string()).default({}),
+    binaryData: z.record(z.string(), z.string()).default({}),
+    immutable: z.boolean().optional(),
+  }),
+  Namespace: z.object({}),
+};
+export type CoreKind = keyof typeof coreSchemas;
+const coreKinds = Object.keys(coreSchemas) as CoreKind[];
 
-export type ReadCoreObject =
-  | { readonly ok: true; readonly object: CoreObject }
-  | { readonly ok: false; readonly faults: readonly ResourceFault[] };
-
-/** `data` is base64, `stringData` is plain text and takes precedence, as in Kubernetes. */
-export function readSecret(object: Mapping): ReadCoreObject {
-  const faults = unknownFields(object, ["type", "data", "stringData", "immutable"]);
-  const metadata = metadataOf(object);
-  if (!metadata.ok) faults.push(...metadata.faults);
-  const data = new Map<string, ApiKey>();
-  for (const [key, text] of stringEntries(object, "data", faults)) {
-    const decoded = decodeBase64(text);
-    if (decoded.ok) data.set(key, new ApiKey(decoded.text));
-    else faults.push(resourceFault(["data", key], decoded.message));
+/** Reads null as the API server does: a field without a value, or an empty string in a map. `kubectl create --dry-run` writes it. */
+function readCore(kind: CoreKind, object: Mapping, place: Place): ReadDocument {
+  const { apiVersion: _version, kind: _kind, metadata, ...others } = object;
+  const named = parseMetadata(withoutNulls(metadata), defaultNamespace);
+  const fields = mapValues(others, (value) =>
+    isRecord(value) ? mapValues(value, (text) => text ?? "") : (value ?? undefined),
+  );
+  const parsed = coreSchemas[kind].safeParse(fields);
+  const faults = named.ok ? [] : [...named.faults];
+  if (!parsed.success) {
+    const schema = structuralSchema(coreSchemas[kind]);
+    faults.push(...parsed.error.issues.flatMap((issue) => faultsOfIssue(issue, [], fields, schema)).map(inQuotes));
   }
-  for (const [key, text] of stringEntries(object, "stringData", faults)) data.set(key, new ApiKey(text));
-  if (!metadata.ok || faults.length > 0) return { ok: false, faults };
-  const { namespace, name } = metadata.metadata;
-  return { ok: true, object: { kind: "Secret", name: { namespace, name }, data } };
-}
-
-export function readConfigMap(object: Mapping): ReadCoreObject {
-  const faults = unknownFields(object, ["data", "binaryData", "immutable"]);
-  const metadata = metadataOf(object);
-  if (!metadata.ok) faults.push(...metadata.faults);
-  const data = Object.fromEntries(stringEntries(object, "data", faults));
-  if (!metadata.ok || faults.length > 0) return { ok: false, faults };
-  const { namespace, name } = metadata.metadata;
-  return { ok: true, object: { kind: "ConfigMap", name: { namespace, name }, data } };
-}
-
-/** A Namespace has no namespace: its own name is used instead. */
-export function readNamespace(object: Mapping): ReadCoreObject {
-  const metadata = metadataOf(object);
-  if (!metadata.ok) return metadata;
-  const { name, labels } = metadata.metadata;
-  if (name.length > namespaceLengthMax) {
-    const message = `must have at most ${namespaceLengthMax} characters`;
-    return { ok: false, faults: [resourceFault(["metadata", "name"], message)] };
+  if (!named.ok || !parsed.success || faults.length > 0) {
+    return { items: [], faults: faults.map((fault) => faultAt(place, fault, "All")) };
   }
-  return { ok: true, object: { kind: "Namespace", name: { namespace: name, name }, labels } };
-}
-
-/** `kubectl create --dry-run` writes `creationTimestamp: null`: a null field is treated as absent, as in the API server. */
-function metadataOf(object: Mapping): ParsedMetadata {
-  return parseMetadata(withoutNulls(object["metadata"]), defaultNamespace);
-}
-
-function unknownFields(object: Mapping, fields: readonly string[]): ResourceFault[] {
-  const known = ["apiVersion", "kind", "metadata", ...fields];
-  return Object.keys(object)
-    .filter((field) => !known.includes(field))
-    .map((field) => unknownFieldFault([], field, known));
-}
-
-function stringEntries(object: Mapping, field: string, faults: ResourceFault[]): [string, string][] {
-  const value = object[field] ?? {};
-  if (typeof value !== "object" || Array.isArray(value)) {
-    faults.push(resourceFault([field], `must be a map of strings, but is ${nameOfValue(value)}`));
-    return [];
+  const { file, document, segments } = place;
+  const { namespace, name, labels } = named.metadata;
+  const placed = { file, line: document.lineOf(segments) };
+  if (kind === "Namespace") {
+    // A Namespace has no namespace: its own name is used instead.
+    return { items: [{ kind, name: { namespace: name, name }, labels, ...placed }], faults: [] };
   }
-  const entries: [string, string][] = [];
-  for (const [key, text] of Object.entries(value)) {
-    if (typeof text === "string") entries.push([key, text]);
-    else if (text === null) entries.push([key, ""]);
-    else faults.push(resourceFault([field, key], `must be a string, but is ${nameOfValue(text)}: put it in quotes`));
-  }
-  return entries;
+  const { data, stringData = {} } = parsed.data as { data: Readonly<Record<string, string>>; stringData?: typeof data };
+  const texts = Object.entries({ ...data, ...stringData }).map(([key, text]) => {
+    const field = key in stringData ? "stringData" : "data";
+    const isBlock = document.isBlock([...segments, field, key]);
+    return [key, { text: new ApiKey(text), line: document.lineOf([...segments, field, key]), isBlock }] as const;
+  });
+  return { items: [{ kind, name: { namespace, name }, texts: new Map(texts), ...placed }], faults: [] };
 }
 
-type DecodedText = { readonly ok: true; readonly text: string } | { readonly ok: false; readonly message: string };
-
-function decodeBase64(encoded: string): DecodedText {
+function decodeBase64(encoded: string, context: z.RefinementCtx): string {
   const compact = encoded.replaceAll(/\s/g, "");
   if (!/^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/.test(compact)) {
-    return { ok: false, message: "is not base64: encode it, or write the plain text below stringData" };
+    context.addIssue("is not base64: encode it, or write the plain text below stringData");
+    return z.NEVER;
   }
   try {
-    return { ok: true, text: new TextDecoder("utf-8", { fatal: true }).decode(Buffer.from(compact, "base64")) };
+    return new TextDecoder("utf-8", { fatal: true }).decode(Buffer.from(compact, "base64"));
   } catch {
-    return { ok: false, message: "contains base64 data that is not UTF-8 text" };
+    context.addIssue("contains base64 data that is not UTF-8 text");
+    return z.NEVER;
   }
+}
+
+function mapValues(map: Mapping, change: (value: unknown) => unknown): Mapping {
+  return Object.fromEntries(Object.entries(map).map(([key, value]) => [key, change(value)]));
+}
+
+/** YAML parses an unquoted `12345` as a number. */
+function inQuotes(fault: ResourceFault): ResourceFault {
+  const isPlain = /^must be a string, but is (?:a number|a fraction|true or false)$/u.test(fault.message);
+  return isPlain ? { ...fault, message: `${fault.message}: put it in quotes` } : fault;
 }
 
 /** The namespace of documents without one, as in kubectl. */
 export const defaultNamespace = "default";
-
-export type CoreObject =
-  | { readonly kind: "ConfigMap"; readonly name: ObjectName; readonly data: Readonly<Record<string, string>> }
-  /** Every value is wrapped as an API key, so that none is printed by accident. */
-  | { readonly kind: "Secret"; readonly name: ObjectName; readonly data: ReadonlyMap<string, ApiKey> }
-  | { readonly kind: "Namespace"; readonly name: ObjectName; readonly labels: Readonly<Record<string, string>> };
 
 interface Placed {
   readonly name: ObjectName;
@@ -320,11 +287,21 @@ export interface ReferenceLines {
   readonly addresses: readonly number[];
 }
 
-/** The lines of a ConfigMap value: that of its key, and its first one if it is written as a block. */
-export interface TextLines {
-  readonly key: number;
-  readonly first: number | undefined;
+/** One value of a Secret or ConfigMap, wrapped so that it is never printed by accident. */
+export interface StoredText {
+  readonly text: ApiKey;
+  /** The line of its key. */
+  readonly line: number;
+  /** Whether its first line follows the line of its key. */
+  readonly isBlock: boolean;
 }
+
+type TextItem = {
+  [Kind in "Secret" | "ConfigMap"]: Placed & {
+    readonly kind: Kind;
+    readonly texts: ReadonlyMap<string, StoredText>;
+  };
+}["Secret" | "ConfigMap"];
 
 type DeclaredItem = {
   [Kind in ResourceKind]: Placed & {
@@ -336,4 +313,5 @@ type DeclaredItem = {
 
 export type DirectoryItem =
   | DeclaredItem
-  | (Placed & CoreObject & { readonly textLines: ReadonlyMap<string, TextLines> });
+  | TextItem
+  | (Placed & { readonly kind: "Namespace"; readonly labels: Readonly<Record<string, string>> });

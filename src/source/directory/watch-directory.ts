@@ -10,15 +10,7 @@ export interface WatchOptions {
   readonly directory: string;
   /** Absolute paths to leave out. */
   readonly skip: readonly string[];
-  /** The maximum depth of folders below the directory. */
-  readonly depthMax: number;
   readonly clock: Clock;
-  /**
-   * Quiet time between an event and `onHint`. It starts short, so that an urgent file is read immediately, and doubles with
-   * every further hint of a burst up to `debounceMsMax`, so that thousands of changed files cause few scans.
-   */
-  readonly debounceMs: number;
-  readonly debounceMsMax: number;
   readonly rescanIntervalMs: number;
   /**
    * Awaited: the next hint comes only after it has resolved. Must not reject. After `Rescan` another hint follows even
@@ -30,10 +22,10 @@ export interface WatchOptions {
 const retryDelayMsMin = 250;
 /** The maximum wait for the watch to start: the polling interval finds missed changes. */
 const readyMsMax = 10_000;
-/** A burst ends after this long without a hint. */
-const silenceMs = 500;
-/** The longest time between the first event of a burst and a hint. */
-const burstMsMax = 500;
+/** Most programs have finished writing a file after this time. */
+const settleMs = 1;
+/** The pause after a hint: the first file of thousands is read immediately, and the others cause few scans. */
+const pauseMs = 50;
 
 /**
  * Watches until the signal aborts. `ready` resolves once every further change causes an event, or soon after if the folder can't be
@@ -43,11 +35,11 @@ export function watchDirectory(
   options: WatchOptions,
   signal: AbortSignal,
 ): { readonly ready: Promise<void>; readonly ended: Promise<void> } {
-  const burst = new Burst(options);
+  const changed = new ChangeSignal();
   const watcher = openWatcher(options);
-  watcher.on("all", () => burst.event());
+  watcher.on("all", () => changed.notify());
   // The library drops `all` events within 50 ms of each other, and with them the last state of a file, but no `raw` events.
-  watcher.on("raw", () => burst.event());
+  watcher.on("raw", () => changed.notify());
   // What can't be watched is found at the intervals.
   watcher.on("error", () => undefined);
   const ready = new Promise<void>((done) => {
@@ -60,18 +52,17 @@ export function watchDirectory(
     watcher.once("ready", settle);
     signal.addEventListener("abort", settle, { once: true });
   });
-  const ended = hintAfterBursts(options, burst, signal)
+  const ended = hintAfterChanges(options, changed, signal)
     .then(() => watcher.close())
     .catch(() => undefined);
   return { ready, ended };
 }
 
-function openWatcher({ directory, skip, depthMax }: WatchOptions): FSWatcher {
+function openWatcher({ directory, skip }: WatchOptions): FSWatcher {
   const root = resolve(directory);
   const skipped = new Set(skip.flatMap((path) => [path, pathBelow(root, path)]));
   return watch(root, {
     ignoreInitial: true,
-    depth: depthMax,
     // A mounted ConfigMap changes when its link `..data` gets a new target, so names with two dots are not ignored.
     ignored: (path) => {
       const name = basename(path);
@@ -91,7 +82,7 @@ function pathBelow(root: string, path: string): string {
 }
 
 /**
- * Such a folder is watched at its real path, if it is inside; circular links would be followed up to the depth limit. Changes of
+ * Such a folder is watched at its real path, if it is inside; circular links would be followed without end. Changes of
  * the link itself are reported by the watch of its parent folder.
  */
 function isLinkToFolder(path: string): boolean {
@@ -102,50 +93,18 @@ function isLinkToFolder(path: string): boolean {
   }
 }
 
-/** The times of the first and last event of a burst, and a way to wait for the next event. */
-class Burst {
-  readonly #clock: Clock;
-  readonly #begun = new ChangeSignal();
-  firstMs: number | undefined;
-  lastMs = 0;
-
-  constructor({ clock }: WatchOptions) {
-    this.#clock = clock;
-  }
-
-  event(): void {
-    this.lastMs = this.#clock.monotonicMs();
-    this.firstMs ??= this.lastMs;
-    this.#begun.notify();
-  }
-
-  /** Resolves as soon as there is an event since the last hint, at the latest after this time, or at the abort. */
-  async begun(idleMs: number, signal: AbortSignal): Promise<void> {
-    if (this.firstMs !== undefined) return;
-    const cancel = this.#clock.schedule(idleMs, () => this.event());
-    await this.#begun.wait(this.#begun.version, signal);
-    cancel();
-  }
-}
-
-async function hintAfterBursts(options: WatchOptions, burst: Burst, signal: AbortSignal): Promise<void> {
-  const { clock, debounceMs, debounceMsMax, rescanIntervalMs, onHint } = options;
+async function hintAfterChanges(options: WatchOptions, changed: ChangeSignal, signal: AbortSignal): Promise<void> {
+  const { clock, rescanIntervalMs, onHint } = options;
   let idleMs = rescanIntervalMs;
   let retryDelayMs = retryDelayMsMin;
-  let hintedMs = Number.NEGATIVE_INFINITY;
-  let quietMs = debounceMs;
-  while (!signal.aborted) {
-    await burst.begun(idleMs, signal);
-    const firstMs = burst.firstMs ?? clock.monotonicMs();
-    quietMs = firstMs - hintedMs < silenceMs ? Math.min(quietMs * 2, debounceMsMax) : debounceMs;
-    for (let leftMs = quietMs; leftMs > 0 && !signal.aborted;) {
-      await clock.sleep(leftMs, signal);
-      leftMs = Math.min(burst.lastMs + quietMs, firstMs + burstMsMax) - clock.monotonicMs();
-    }
-    burst.firstMs = undefined;
+  for (let seen = changed.version; !signal.aborted; await clock.sleep(pauseMs, signal)) {
+    const cancel = clock.schedule(idleMs, () => changed.notify());
+    await changed.wait(seen, signal);
+    cancel();
+    await clock.sleep(settleMs, signal);
     if (signal.aborted) return;
+    seen = changed.version;
     const answer = await onHint();
-    hintedMs = clock.monotonicMs();
     idleMs = answer === "Rescan" ? retryDelayMs : rescanIntervalMs;
     retryDelayMs = answer === "Rescan" ? Math.min(retryDelayMs * 2, rescanIntervalMs) : retryDelayMsMin;
   }

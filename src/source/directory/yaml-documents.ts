@@ -8,7 +8,6 @@ import {
   isPair,
   isScalar,
   isSeq,
-  Lexer,
   LineCounter,
   type Node,
   Parser,
@@ -17,10 +16,6 @@ import {
 
 const depthMax = 64;
 const aliasesMax = 100;
-/** A file with 100,000 entries has far fewer tokens. A parsed file takes several hundred bytes for each token. */
-export const tokensPerFileMax = 1_000_000;
-/** A shorter text can't have more tokens than this. */
-const uncountedLengthMax = tokensPerFileMax;
 
 export interface YamlDocument {
   readonly value: unknown;
@@ -28,8 +23,8 @@ export interface YamlDocument {
   readonly line: number;
   /** The line of a field such as `["spec", "addresses", 3]`, or of its nearest existing parent. */
   lineOf(segments: readonly (string | number)[]): number;
-  /** The first line of a string that is written as a block (`|`); undefined for other strings. */
-  blockLineOf(segments: readonly (string | number)[]): number | undefined;
+  /** Whether a string is written as a block (`|`), whose first line follows the line of the field. */
+  isBlock(segments: readonly (string | number)[]): boolean;
 }
 
 /** Why a document can't be read, and on which line. */
@@ -58,26 +53,12 @@ export function readYamlDocuments(text: string): YamlDocuments {
   } as const;
   const documents: YamlDocument[] = [];
   const faults: YamlFault[] = [];
-  if (hasTooManyTokens(text)) {
-    return { documents, faults: [{ line: 1, message: `the file has more than ${tokensPerFileMax} tokens: split it` }] };
-  }
   for (const document of new Composer(options).compose(new Parser(lines.addNewLine).parse(text))) {
     const fault = faultOf(document, lines);
     if (fault !== undefined) faults.push(fault);
     else if (document.contents !== null) addDocument(document, lines, documents, faults);
   }
   return { documents, faults };
-}
-
-/** Counts the tokens before anything is stored. */
-function hasTooManyTokens(text: string): boolean {
-  if (text.length <= uncountedLengthMax) return false;
-  let count = 0;
-  for (const _ of new Lexer().lex(text)) {
-    count += 1;
-    if (count > tokensPerFileMax) return true;
-  }
-  return false;
 }
 
 function addDocument(document: Document, lines: LineCounter, documents: YamlDocument[], faults: YamlFault[]): void {
@@ -94,9 +75,9 @@ function addDocument(document: Document, lines: LineCounter, documents: YamlDocu
     value,
     line,
     lineOf: (segments) => lineOfField(document, segments, lines) ?? line,
-    blockLineOf: (segments) => {
+    isBlock: (segments) => {
       const node = document.getIn(segments, true);
-      return isScalar(node) && node.type === "BLOCK_LITERAL" ? lineOfNode(node, lines) + 1 : undefined;
+      return isScalar(node) && node.type === "BLOCK_LITERAL";
     },
   });
 }

@@ -156,7 +156,8 @@ describe("A rule whose entries were already on the list", () => {
 });
 
 describe("The sources of a rule", () => {
-  const from = (...names: readonly string[]) => names.map((name) => ({ name, key: "list" }));
+  const from = (...names: readonly string[]) =>
+    names.map((name) => ({ kind: "ConfigMap", namespace: "edge", name, key: "list" }) as const);
 
   test("are listed with the number of valid entries", async () => {
     const missing = { state: "Missing", source: "ConfigMap edge/c, key list", problem: "There is none." } as const;

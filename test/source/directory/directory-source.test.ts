@@ -17,7 +17,6 @@ function sourceOptions(directory: string): DirectorySourceOptions {
     stateDirectory: undefined,
     environmentKey: undefined,
     clock: realClock,
-    debounceMs: 10,
     quietMs: 0,
     rescanIntervalMs: 60_000,
   };

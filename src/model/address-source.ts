@@ -1,0 +1,29 @@
+// Where the addresses of a rule come from, apart from `spec.addresses`. Equal sources have equal descriptions, which records and statuses
+// contain.
+import { nameKey, type ObjectName } from "./resource.ts";
+
+/** A text with one entry per line. */
+export interface TextSource extends ObjectName {
+  readonly kind: "ConfigMap";
+  readonly key: string;
+}
+
+export interface FeedSource extends ObjectName {
+  readonly kind: "WafFeed";
+}
+
+/** `ConfigMap shop/ipsum, key list` or `WafFeed shop/drop`. */
+export function describeSource(source: TextSource | FeedSource): string {
+  const object = `${source.kind} ${nameKey(source)}`;
+  return source.kind === "WafFeed" ? object : `${object}, key ${source.key}`;
+}
+
+/** The place of an entry in a text: `ConfigMap shop/ipsum, key list, line 3`. */
+export function describeLine(source: string, line: number): string {
+  return `${source}, line ${line}`;
+}
+
+/** The place of an entry in `spec.addresses`. */
+export function describeIndex(index: number): string {
+  return `spec.addresses[${index}]`;
+}
