@@ -8,13 +8,7 @@ import { spawn } from "node:child_process";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { availableParallelism, tmpdir } from "node:os";
 import { delimiter, join, relative } from "node:path";
-import {
-  findCollector,
-  findControlPlane,
-  findCrowdsec,
-  findKubeScore,
-  findTools,
-} from "../test/support/control-plane/go-programs.ts";
+import { findCollector, findControlPlane, findCrowdsec, findTools } from "../test/support/control-plane/go-programs.ts";
 import { offerControlPlane } from "../test/support/control-plane/shared-control-plane.ts";
 import { buildCommand, bundleIn, bundleVariable } from "../test/support/processes/bundle.ts";
 import { type Check, checks, clusterTests, fastTests, longTests, measuringTests, thoroughTests } from "./checks.ts";
@@ -194,7 +188,6 @@ if (mode === "--deploy" || mode === "--all") {
   await findTools();
   await findCollector();
   await findCrowdsec();
-  await findKubeScore();
   const paths = [...longTests(), ...thoroughTests(), ...parameters];
   const more = { WAFSYNC_TEST_CASES: "all" };
   keep(await runTests("Deployment tests and long tests", paths, { more }));

@@ -199,11 +199,6 @@ describe("the bundle, alone in a folder without node_modules", () => {
     await trials[command]?.();
   });
 
-  test("tells the version of the package", async () => {
-    const { version } = JSON.parse(await readFile(join(root, "package.json"), "utf8")) as { version: string };
-    expect(await run("--version")).toMatchObject({ code: 0, stdout: `${version}\n`, stderr: "" });
-  });
-
   test("loads each of its chunks, those too that are rarely needed", async () => {
     const chunks = (await readdir(inFolder("program/chunks"))).map((name) => inFolder(`program/chunks/${name}`));
     const urls = chunks.map((path) => pathToFileURL(path).href);
@@ -211,17 +206,6 @@ describe("the bundle, alone in a folder without node_modules", () => {
     const script = `process.argv = ["node", "wafsync", "--version"]; for (const url of ${JSON.stringify(urls)}) await import(url);`;
     await execute(process.execPath, ["--input-type=module", "--eval", script], { cwd: scratch.path, env: {} });
     expect(chunks.length).toBeGreaterThan(10);
-  });
-
-  test("keeps the names of functions, so that a stack trace can be read", async () => {
-    const names = await readdir(inFolder("program/chunks"));
-    const plan = names.find((name) => name.startsWith("plan-command-")) ?? "";
-    expect(await readFile(inFolder(`program/chunks/${plan}`), "utf8")).toContain("async function runPlan(");
-  });
-
-  test("has the licences of all packages in it at its side", async () => {
-    const text = await readFile(inFolder("program/THIRD-PARTY-LICENSES.txt"), "utf8");
-    for (const name of ["zod", "yaml", "ipaddr.js"]) expect(text).toContain(`${name} `);
   });
 
   test("is a program of its own where the system runs scripts, and names no folder of the machine that built it", async () => {

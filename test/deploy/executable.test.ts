@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { parse } from "yaml";
 import { fillKrewManifest } from "../../scripts/krew-manifest.ts";
 import { describeWithControlPlane } from "../support/control-plane/suite.ts";
-import { tellDemo, tryOperator, withSimulatedFolder } from "../support/processes/shipped-program.ts";
+import { tryOperator, withSimulatedFolder } from "../support/processes/shipped-program.ts";
 import { runWafsync, startWafsync } from "../support/processes/wafsync-process.ts";
 import { scratchDirectory } from "../support/worlds/scratch-directory.ts";
 import type { ScratchDirectory } from "../support/worlds/scratch-directory.ts";
@@ -82,16 +82,6 @@ describe("the single executable", () => {
       running.child.kill("SIGTERM");
       expect(await running.ended).toMatchObject({ code: 0 });
     });
-  });
-
-  test("tells the story of the demo", async () => {
-    const { executable, environment } = alone();
-    expect(await tellDemo([executable], environment)).toContain("203.0.113.66");
-  });
-
-  test("loads the Kubernetes client for a cluster", async () => {
-    const { code, stderr } = await run("clear-cache", "--instance", "shop/main", "--kubeconfig", "missing.yaml");
-    expect({ code, stderr }).toStrictEqual({ code: 2, stderr: expect.stringContaining("missing.yaml") });
   });
 
   test("is a plugin of kubectl, and its completion, by the name that it is called by", async () => {

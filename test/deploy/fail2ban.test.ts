@@ -93,12 +93,6 @@ describe("The commands of the action", () => {
     expect(await callOf(ban, { ...tags, bantime: "-1" })).toBe(`|block|2001:db8::7|${rest}`);
   });
 
-  test("unblock", async () => {
-    expect(await callOf(await setting("actionunban"), { ip: "192.0.2.1" })).toBe(
-      "|unblock|192.0.2.1|--from|/etc/wafsync",
-    );
-  });
-
   test("pass on nothing that an attacker has written", async () => {
     const text = await readFile(action, "utf8");
     const tags = [...text.replaceAll(/^#.*$/gmu, "").matchAll(/<(?<tag>[^>]+)>/gu)].map(

@@ -5,7 +5,7 @@ import { setTimeout as realDelay } from "node:timers/promises";
 import { afterAll, beforeAll, beforeEach, expect, test } from "@jest/globals";
 import { definitionsDirectory, installDefinitions } from "../support/builders/cluster-objects.ts";
 import { addresses, instance, origin, rule } from "../support/builders/manifests.ts";
-import { fast, slow } from "../support/processes/slowness.ts";
+import { slow } from "../support/processes/slowness.ts";
 import { describeOperator } from "../support/worlds/operator-suite.ts";
 import { callsOf } from "../support/worlds/operator-world.ts";
 import type { TestWaf } from "../support/worlds/operator-world.ts";
@@ -39,44 +39,11 @@ await describeOperator(
 
     afterAll(async () => await proxy.close());
 
-    /** One rule is created and another one deleted. Both changes take effect, and nothing else is removed. */
-    async function expectRecovery(name: string, address: string): Promise<void> {
-      await world().apply(rule(namespace, name, [address]));
-      await world().eventually(`${name} is blocked`, () => waf.view.has("blocklist", address));
-      await world().allReady(namespace);
-      await world().remove(rule(namespace, name, []));
-      await world().eventually(`${name} is unblocked`, () => !waf.view.has("blocklist", address));
-      expect(waf.view.blocklist).toHaveLength(50);
-      expect(removals() - removalsBefore).toBe(1);
-      expect((await world().operator.health("/readyz")).status).toBe(200);
-    }
-
     /** Starts with fresh backoffs, so that the faults of one test do not delay the next one. */
     async function restartOperator(): Promise<void> {
       await world().operator.end();
       await world().startOperator({ port: proxy.port });
     }
-
-    test("a restart of the API server", async () => {
-      await world().cluster.restartApiServer("SIGKILL");
-      await expectRecovery("restart", "203.0.113.1");
-    });
-
-    test("broken connections while rules are created and deleted", async () => {
-      await restartOperator();
-      for (let place = 0; place < 20; place += 1) {
-        await world().apply(rule(namespace, `cut-${place}`, [`203.0.113.${100 + place}`]));
-        if (place % 10 === 0) proxy.cut();
-      }
-      await world().eventually("all are blocked", () => waf.view.blocklist.length === 70);
-      for (let place = 0; place < 20; place += 1) {
-        await world().remove(rule(namespace, `cut-${place}`, []));
-        if (place === 10) proxy.cut();
-      }
-      await world().eventually("all are unblocked", () => waf.view.blocklist.length === 50);
-      expect(removals() - removalsBefore).toBe(20);
-      await world().allReady(namespace);
-    });
 
     test("an outage with edits that are compacted before it ends: no busy loop, and one new list", async () => {
       await restartOperator();
@@ -142,24 +109,6 @@ await describeOperator(
       });
       await world().eventually("it is ready", async () => (await world().operator.health("/readyz")).status === 200);
       expect(removals()).toBe(removalsBefore);
-    });
-
-    test("a connection that goes silent without being closed", async () => {
-      await world().operator.end();
-      const timesAsFast = fast(15);
-      const operator = await world().startOperator({ port: proxy.port, timesAsFast });
-      const quiet = await world().newInstance("quiet", { resyncInterval: "1d" });
-      await world().apply(rule(quiet.namespace, "first", ["203.0.113.1"]));
-      await world().allReady(quiet.namespace);
-      proxy.fallSilent();
-      await world().apply(rule(quiet.namespace, "second", ["203.0.113.2"]));
-      await realDelay(500);
-      expect(quiet.waf.view.blocklist).toStrictEqual(["203.0.113.1"]);
-      proxy.speakAgain();
-      const noticesWithinMs = 900_000 / timesAsFast;
-      await world().eventually("the silence is noticed", () => quiet.waf.view.blocklist.length === 2, noticesWithinMs);
-      await world().allReady(quiet.namespace);
-      expect(operator.isRunning()).toBe(true);
     });
 
     async function cpuSeconds(): Promise<number> {

@@ -39,36 +39,6 @@ await describeOperator("automatic blocks", (world) => {
     return { status: object?.status ?? {}, of: (type: string) => conditionOf(object, type) };
   }
 
-  test("an attacker is suggested, then blocked, even after the operator was killed; each row counts once", async () => {
-    const { namespace, waf } = await world().newInstance("auto", { logs });
-    attack(waf, attacker, 30);
-    await world().apply(autoBlock(namespace, { mode: "Suggest" }));
-    await world().eventually("the suggestion", async () => (await statusOf(namespace)).status["listed"] === 1);
-    expect(waf.view.blocklist).toStrictEqual([]);
-    const events = await world().events(namespace);
-    expect(events.map(({ reason }) => reason)).toContain("BlockSuggested");
-    await world().apply(autoBlock(namespace));
-    await world().eventually("the block", () => waf.view.has("blocklist", attacker));
-
-    await world().operator.end("SIGKILL");
-    await world().startOperator();
-    attack(waf, "2001:db8::66", 25);
-    await world().eventually("the second block", () => waf.view.has("blocklist", "2001:db8::66"));
-    expect(waf.view.has("blocklist", attacker)).toBe(true);
-    // The object itself has not changed, so its generation does not show whether the status already covers the second block.
-    await world().eventually("the status", async () => (await statusOf(namespace)).status["synced"] === "2/2");
-    const { status, of } = await statusOf(namespace);
-    expect(status).toMatchObject({
-      listed: 2,
-      rows: { matched: 55, late: 0, unreadable: 0 },
-      clients: expect.arrayContaining([expect.objectContaining({ entry: attacker, requests: 30, times: 1 })]),
-    });
-    expect(of("LogsJudged")).toMatchObject({ status: "True", reason: "Judged" });
-
-    await world().remove(autoBlock(namespace));
-    await world().eventually("the list is empty", () => waf.view.blocklist.length === 0);
-  });
-
   test("a guest needs a grant, and blocks neither addresses that the owner allows nor more or longer than granted", async () => {
     const guest = await world().newNamespace("auto-guest");
     const access = (kinds: readonly string[]) => [

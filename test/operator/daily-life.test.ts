@@ -4,7 +4,7 @@
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "@jest/globals";
 import { addresses, cacheClear, configMap, instance, keySecret, origin, rule } from "../support/builders/manifests.ts";
-import { slow, within } from "../support/processes/slowness.ts";
+import { slow } from "../support/processes/slowness.ts";
 import { describeOperator } from "../support/worlds/operator-suite.ts";
 import { callsOf, conditionOf } from "../support/worlds/operator-world.ts";
 
@@ -43,18 +43,6 @@ await describeOperator("the life of a WAF", (world) => {
     });
   });
 
-  test("a rule without its instance reports this, and attaches when the instance is created", async () => {
-    const namespace = await world().newNamespace("late");
-    const waf = world().newWaf();
-    await world().apply(rule(namespace, "early", ["203.0.113.3"]));
-    await world().becomes("WafIpRule", namespace, "early", "Accepted", "False InstanceNotFound");
-    await world().apply(instance(namespace, world().simulator.baseUrl));
-    await world().becomes("WafInstance", namespace, "waf", "Ready", "False BadApiKey");
-    await world().apply(keySecret(namespace, waf.key));
-    await world().allReady(namespace);
-    expect(waf.view.blocklist).toStrictEqual(["203.0.113.3"]);
-  });
-
   test("an expired rule is removed on time, and not at the next resync", async () => {
     const { namespace, waf } = await world().newInstance("expiry", { resyncInterval: "1h" });
     const [untilMs, ttlMs] = [slow(5_000), slow(4_000)];
@@ -74,27 +62,6 @@ await describeOperator("the life of a WAF", (world) => {
     await world().becomes("WafIpRule", namespace, "until", "Synced", "True Expired");
     expect((await world().read("WafIpRule", namespace, "until"))?.status).toMatchObject({ expiresAt });
     await world().eventually("an event says so", async () => (await reasonsOfEvents(namespace)).includes("Expired"));
-  });
-
-  test("manual changes are corrected at the next resync, and an event reports this", async () => {
-    const { namespace, waf } = await world().newInstance("drift", { resyncInterval: "1s" });
-    await world().apply(rule(namespace, "declared", addresses(3)));
-    await world().allReady(namespace);
-    waf.view.add("blocklist", ["203.0.113.99"]);
-    waf.view.remove("blocklist", addresses(1));
-    await within(5_000, async () => {
-      await world().eventually("the entry is there again", () => waf.view.has("blocklist", "198.18.0.0"));
-    });
-    expect(waf.view.has("blocklist", "203.0.113.99")).toBe(true);
-    await world().eventually("an event names the entry", async () => {
-      const drift = (await world().events(namespace)).find(({ reason }) => reason === "DriftDetected");
-      return drift?.message.includes("198.18.0.0") === true && drift.involvedObject.kind === "WafInstance";
-    });
-    await world().eventually("the foreign entry is counted", async () => {
-      const { status } = (await world().read("WafInstance", namespace, "waf")) ?? {};
-      return JSON.stringify(status?.["blocklist"]).includes('"foreign":1');
-    });
-    await world().patch(instance(namespace, ""), { spec: { resyncInterval: "1h" } });
   });
 
   test("a rotated key is used without a restart", async () => {
@@ -124,21 +91,6 @@ await describeOperator("the life of a WAF", (world) => {
   });
 
   describe("at the end", () => {
-    test("a deleted instance removes its managed entries, and leaves foreign ones", async () => {
-      const { namespace, waf } = await world().newInstance("goodbye", { deletionPolicy: "Delete" });
-      waf.view.add("blocklist", ["203.0.113.50"]);
-      await world().apply(rule(namespace, "ours", addresses(40)), origin(namespace, "standby", "standby.example.com"));
-      await world().allReady(namespace);
-      await world().remove(instance(namespace, ""));
-      await world().eventually(
-        "the instance is gone",
-        async () => (await world().read("WafInstance", namespace, "waf")) === undefined,
-      );
-      expect(waf.view.blocklist).toStrictEqual(["203.0.113.50"]);
-      expect(waf.view.origins).toStrictEqual([]);
-      await world().becomes("WafIpRule", namespace, "ours", "Accepted", "False InstanceNotFound");
-    });
-
     test("a namespace can be deleted as a whole: its entries leave the WAF, and nothing else changes", async () => {
       await world().atRest();
       const { namespace, waf } = await world().newInstance("leaving", { deletionPolicy: "Delete" });

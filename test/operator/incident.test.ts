@@ -6,7 +6,6 @@ import { addresses, configMap, rule } from "../support/builders/manifests.ts";
 import { waitFor } from "../support/builders/cluster-objects.ts";
 import type { FinishedProcess } from "../support/processes/wafsync-process.ts";
 import { runWafsync } from "../support/processes/wafsync-process.ts";
-import { summarySchema } from "../../src/kinds/summary.ts";
 import { dayMs } from "../../src/model/time-text.ts";
 import { anEntry } from "../support/worlds/forward-world.ts";
 import { describeOperator } from "../support/worlds/operator-suite.ts";
@@ -95,43 +94,6 @@ await describeOperator("the commands of an incident", (world) => {
     expect([reasons.includes("Ended"), reasons.includes("Expired")]).toStrictEqual([true, false]);
   });
 
-  test("a user who may only create rules blocks an address although expired rules could be deleted, and learns of an unmanaged entry", async () => {
-    const { cluster } = world();
-    const old = rule(namespace, "waf-block-192-0-2-250", ["192.0.2.250"], { expiresAt: "2026-01-01T00:00:00Z" });
-    const annotations = { "wafsync.dev/created-by": "wafsync-block" };
-    await world().apply({ ...old, metadata: { ...old.metadata, annotations } });
-    await cluster.expectKubectl(["create", "serviceaccount", "creator", "-n", namespace]);
-    const resources = "wafiprules.wafsync.dev,wafinstances.wafsync.dev";
-    const verbs = ["--verb=get", "--verb=list", "--verb=create"];
-    await cluster.expectKubectl(["create", "role", "creator", ...verbs, `--resource=${resources}`, "-n", namespace]);
-    const to = ["--role=creator", `--serviceaccount=${namespace}:creator`, "-n", namespace];
-    await cluster.expectKubectl(["create", "rolebinding", "creator", ...to]);
-    const creator = await cluster.kubeconfigFor(namespace, "creator");
-    const user = `--as=system:serviceaccount:${namespace}:creator`;
-    await waitFor("the rights of the creator", rightsMs, async () => {
-      const asked = await cluster.runKubectl([
-        "auth",
-        "can-i",
-        "create",
-        "wafiprules.wafsync.dev",
-        "-n",
-        namespace,
-        user,
-      ]);
-      return asked.stdout.trim() === "yes" ? true : undefined;
-    });
-    waf.view.add("blocklist", ["203.0.113.77"]);
-    const blocked = await call(creator, "block", "203.0.113.77", "--for", "1h");
-    expect([blocked.code, blocked.stdout]).toStrictEqual([0, expect.not.stringContaining("until")]);
-    expect(blocked.stderr).toContain("another writer added 203.0.113.77");
-    expect(await world().read("WafIpRule", namespace, "waf-block-192-0-2-250")).toBeDefined();
-    const responded = await call(responder, "unblock", "203.0.113.77");
-    expect([responded.code, responded.stdout]).toStrictEqual([1, expect.stringContaining("another writer added it")]);
-    expect((await call(responder, "block", "203.0.113.78")).stderr).toContain("deleted WafIpRule");
-    expect((await call(responder, "unblock", "203.0.113.78")).code).toBe(0);
-    waf.view.remove("blocklist", ["203.0.113.77"]);
-  });
-
   test("an administrator finds an address of a ConfigMap on the lists, with its line, and its complete history", async () => {
     const { kubeconfig } = world().cluster;
     await world().apply(
@@ -202,52 +164,6 @@ await describeOperator("the commands of an incident", (world) => {
     expect([approved.code, approved.stdout]).toStrictEqual([0, expect.stringContaining("Approved on WafInstance")]);
     await world().eventually("they are removed", () => waf.view.blocklist.length === 511);
     await world().allReady(namespace);
-  });
-
-  test("a user who can't write rules is told which permission is missing, and nothing is written", async () => {
-    const { cluster } = world();
-    const other = await world().newNamespace("elsewhere");
-    await cluster.expectKubectl(["create", "serviceaccount", "nobody", "-n", other]);
-    const kubeconfig = await cluster.kubeconfigFor(other, "nobody");
-    const refused = await call(kubeconfig, "block", urgent, "--instance", `${namespace}/waf`);
-    expect([refused.code, refused.stderr]).toStrictEqual([
-      2,
-      expect.stringContaining("you are not allowed to get wafinstances"),
-    ]);
-    expect(waf.view.has("blocklist", urgent)).toBe(false);
-  });
-
-  test("the operator's page explains an address like wafsync why, and shows every WAF of the cluster", async () => {
-    const { cluster, operator } = world();
-    await world().allReady(namespace);
-    const instance = `${namespace}/waf`;
-    const [address = ""] = waf.view.blocklist;
-    const words = ["why", address, "--instance", instance, "--kubeconfig", cluster.kubeconfig, "--allow-insecure-http"];
-    const why = await runWafsync([...words, "-o", "json"]);
-    const search = new URLSearchParams({ address, instance }).toString();
-    const shown = JSON.parse((await operator.page(`/why.json?${search}`)).text) as unknown;
-    expect(shown).toStrictEqual(jsonOf(why));
-    expect(jsonOf(why)["instances"]).toMatchObject([{ verdict: "Blocked", liveListsRead: true }]);
-    const summary = summarySchema.parse(JSON.parse((await operator.page("/summary")).text));
-    expect(summary).toMatchObject({ where: "in all namespaces", gaps: [] });
-    expect(summary.instances.find((one) => one.instance === instance)).toMatchObject({
-      domain: waf.domain,
-      ready: "True",
-    });
-    const page = await operator.page(`/instances/${instance}`);
-    expect([page.status, page.text.includes(waf.domain)]).toStrictEqual([200, true]);
-    expect((await operator.page("/")).text).toContain(waf.domain);
-    const requests = await operator.page(`/instances/${instance}/requests`);
-    expect([requests.status, requests.text.includes("spec.logs.enabled is not set")]).toStrictEqual([400, true]);
-  });
-
-  test("wafsync ui shows a responder one namespace, and what it can't read", async () => {
-    await using page = await servePage(["--kubeconfig", responder, "-n", namespace, "--allow-insecure-http"]);
-    const summary = await page.json("/summary");
-    expect(summary).toMatchObject({ where: `in namespace ${namespace}`, totals: { instances: 1 } });
-    expect((await page.get(`/instances/${namespace}/waf`)).text).toContain("You are not allowed to list wafrecords");
-    const why = (await page.get(`/why?address=${urgent}`)).text;
-    expect(why).toContain("You are not allowed to get Secret");
   });
 
   test("a viewer without permissions sees an explanation in wafsync ui, and no data", async () => {

@@ -101,23 +101,6 @@ await describeOperator("the forwarding of logs", (world) => {
     });
   });
 
-  test("a missing reader is reported and loses no entries, and the WAF is reconciled as before", async () => {
-    const { namespace, waf } = await world().newInstance("reader", { logs });
-    await world().allReady(namespace);
-    operator.process.child.stdout?.destroy();
-    block(waf, 10, 60);
-    await world().becomes("WafInstance", namespace, "waf", "LogsForwarded", "False OutputUnavailable");
-    const events = await world().events(namespace);
-    expect(events.map(({ reason }) => reason)).toContain("LogForwardingFailed");
-    expect(conditionOf(await world().read("WafInstance", namespace, "waf"), "Ready")?.status).toBe("True");
-
-    await operator.end();
-    operator = await world().startOperator();
-    await world().eventually("a new operator forwards them", () => {
-      return rowsOf(operator.process.printed(), namespace).length === 10;
-    });
-  });
-
   test("of two replicas, only the leader forwards, and the other replica continues where it stopped", async () => {
     await operator.end();
     const elected = ["--leader-elect", "--lease-namespace", "wafsync-system", "--lease-name", "logs"];
@@ -141,18 +124,5 @@ await describeOperator("the forwarding of logs", (world) => {
     expect(rows()).toStrictEqual(wanted.toSorted());
     await second.end();
     operator = await world().startOperator();
-  });
-
-  test("an instance without a collector reports what is missing, and forwarding can be turned off", async () => {
-    const { namespace, waf } = await world().newInstance("otlp", { logs: { ...logs, output: "OTLP" } });
-    block(waf, 1, 60);
-    const condition = async () => {
-      return conditionOf(await world().read("WafInstance", namespace, "waf"), "LogsForwarded");
-    };
-    await world().eventually("the condition is there", async () => (await condition())?.reason === "OutputUnavailable");
-    expect((await condition())?.message).toContain("--otlp-endpoint");
-    await world().patch(instance(namespace, ""), { spec: { logs: { enabled: false } } });
-    await world().eventually("the condition is gone", async () => (await condition()) === undefined);
-    await world().allReady(namespace);
   });
 });

@@ -2,7 +2,7 @@
 // Long: `npm run test:deploy` runs it.
 import { beforeAll, expect, test } from "@jest/globals";
 import type { Manifest } from "../support/builders/manifests.ts";
-import { addresses, cacheClear, instance, keySecret, origin, rule } from "../support/builders/manifests.ts";
+import { cacheClear, instance, keySecret, origin, rule } from "../support/builders/manifests.ts";
 import { publicBlocklist } from "../support/builders/public-blocklist.ts";
 import { knownPaths } from "../../src/simulator/endpoints.ts";
 import { runWafsync } from "../support/processes/wafsync-process.ts";
@@ -84,25 +84,5 @@ await describeOperator("an instance under another name", (world) => {
       );
       return added.flatMap(({ values }) => values).length === 1_413;
     });
-  });
-
-  test("leaves its entries when it is deleted, and manages them again when it is recreated", async () => {
-    const { namespace, waf } = await world().newInstance("back");
-    const feed = rule(namespace, "feed", addresses(20));
-    await world().apply(feed);
-    await world().allReady(namespace);
-    const writes = writesTo(waf);
-    await world().remove(instance(namespace, ""));
-    await world().eventually(
-      "the instance is gone",
-      async () => (await world().read("WafInstance", namespace, "waf")) === undefined,
-    );
-    expect((await world().events(namespace)).map(({ reason }) => reason)).toContain("EntriesRetained");
-    expect(waf.view.blocklist).toHaveLength(20);
-    await world().apply(instance(namespace, world().simulator.baseUrl));
-    await synced(namespace, "waf", 20);
-    expect(writesTo(waf)).toBe(writes);
-    await world().apply(rule(namespace, "feed", addresses(19)));
-    await world().eventually("its entries are managed", () => waf.view.blocklist.length === 19);
   });
 });

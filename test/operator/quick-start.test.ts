@@ -4,11 +4,10 @@ import { readFile, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as realDelay } from "node:timers/promises";
 import { beforeAll, expect, test } from "@jest/globals";
-import { addresses, instance, keySecret, rule } from "../support/builders/manifests.ts";
 import { pagesOfSuites } from "../support/pages/documented-pages.ts";
 import { slow } from "../support/processes/slowness.ts";
 import { describeOperator } from "../support/worlds/operator-suite.ts";
-import { conditionOf, isAtRest } from "../support/worlds/operator-world.ts";
+import { isAtRest } from "../support/worlds/operator-world.ts";
 import type { TestWaf } from "../support/worlds/operator-world.ts";
 
 interface DocumentedCommand {
@@ -148,39 +147,5 @@ await describeOperator("the quick start", (world) => {
     expect(await operator.metric('workqueue_depth{name="instances"}')).toBe(0);
     expect((await operator.health("/healthz")).status).toBe(200);
     expect((await operator.health("/readyz")).status).toBe(200);
-  });
-
-  test("the command in the message approves the removals on hold", async () => {
-    const { cluster } = world();
-    const held = conditionOf(await world().read("WafInstance", "shop", "shop"), "RemovalsHeld")?.message ?? "";
-    const [, command = ""] = held.split("kubectl ");
-    await cluster.expectKubectl(command.split(" "));
-    await world().eventually("they are done", () => shop.view.blocklist.length === 6);
-    await world().remove(rule("shop", "partner", []));
-    await world().eventually("the deleted rule's entry is gone", () => shop.view.blocklist.length === 5);
-    await world().allReady("shop");
-    expect(shop.view.blocklist.sort()).toStrictEqual([
-      "192.0.2.17",
-      "192.0.2.64/29",
-      "198.51.100.5",
-      "198.51.100.9",
-      "2001:db8:bad::/48",
-    ]);
-  });
-
-  test("a rule with 10,000 addresses is accepted and synced, and its status stays small", async () => {
-    const namespace = await world().newNamespace("large");
-    const waf = world().newWaf();
-    await world().apply(
-      keySecret(namespace, waf.key),
-      instance(namespace, world().simulator.baseUrl),
-      rule(namespace, "large", addresses(10_000)),
-    );
-    await world().allReady(namespace, 120_000);
-    expect(waf.view.blocklist).toHaveLength(10_000);
-    const large = await world().read("WafIpRule", namespace, "large");
-    expect(large?.status).toMatchObject({ progress: "10000/10000" });
-    expect(JSON.stringify(large?.status).length).toBeLessThan(8 * 1024);
-    expect(conditionOf(large, "Synced")).toMatchObject({ status: "True", reason: "Synced" });
   });
 });

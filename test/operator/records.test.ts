@@ -94,19 +94,6 @@ await describeOperator("the records of wafsync", (world) => {
     expect(explained.replaceAll(/\s+/g, " ")).toContain("Written by wafsync; do not edit.");
   });
 
-  test("are deleted soon if the finalizer of the instance is removed manually while the operator runs", async () => {
-    const { namespace, waf } = await syncedInstance("torn", { deletionPolicy: "Delete" });
-    world().simulator.addFaults({ effect: { kind: "ServerError" }, times: 1_000_000 });
-    const { cluster } = world();
-    await cluster.expectKubectl(["delete", "wafinstance", "waf", "-n", namespace, "--wait=false"]);
-    const finalizers = JSON.stringify({ metadata: { finalizers: null } });
-    await cluster.expectKubectl(["patch", "wafinstance", "waf", "-n", namespace, "--type=merge", "-p", finalizers]);
-    const record = ["wafrecord/waf-inventory", "-n", namespace];
-    await cluster.expectKubectl(["wait", "--for=delete", ...record, `--timeout=${slow(60)}s`]);
-    expect(waf.view.blocklist).toHaveLength(8);
-    world().simulator.faults.clear();
-  });
-
   describe("the documented recovery", () => {
     test("of a damaged record works, and the instance starts from scratch", async () => {
       const { namespace, waf } = await syncedInstance("damaged", { deletionPolicy: "Delete" });

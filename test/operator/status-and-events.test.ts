@@ -1,7 +1,6 @@
 // The operator's reports about entries: events with their names, and who approved removals.
 import { beforeAll, expect, test } from "@jest/globals";
 import { addresses, rule } from "../support/builders/manifests.ts";
-import { runWafsync } from "../support/processes/wafsync-process.ts";
 import { describeOperator } from "../support/worlds/operator-suite.ts";
 import type { KubeEvent } from "../support/worlds/operator-world.ts";
 
@@ -21,33 +20,6 @@ await describeOperator("the reports of the operator", (world) => {
     });
     return found!;
   }
-
-  test("a rule with a mistyped instance is seen in an event, a metric, status, why and /summary", async () => {
-    const { namespace } = await world().newInstance("typo");
-    const mistyped = rule(namespace, "typo", ["192.0.2.99"], { instanceRef: { name: "waff" } });
-    await world().apply(rule(namespace, "right", ["192.0.2.1"]), mistyped);
-    const problem = `There is no WafInstance ${namespace}/waff; did you mean waf?`;
-    const event = await told(namespace, "WafIpRule", "typo", "InstanceNotFound");
-    expect([event.type, event.message]).toStrictEqual(["Warning", problem]);
-    const series = 'wafsync_unattached_objects{kind="WafIpRule",reason="InstanceNotFound"}';
-    expect(await world().operator.metric(series)).toBe(1);
-
-    const from = ["--kubeconfig", world().cluster.kubeconfig, "-n", namespace, "--allow-insecure-http"];
-    const status = await runWafsync(["status", ...from]);
-    expect([status.code, status.stdout]).toStrictEqual([
-      1,
-      expect.stringContaining(`WafIpRule ${namespace}/typo: InstanceNotFound\n  ${problem}`),
-    ]);
-    const why = await runWafsync(["why", "192.0.2.99", ...from]);
-    expect([why.code, why.stdout]).toStrictEqual([
-      1,
-      expect.stringContaining(
-        `WafIpRule ${namespace}/typo at spec.addresses[0] declares it without effect:\n  ${problem}`,
-      ),
-    ]);
-    const summary = JSON.parse((await world().operator.page("/summary")).text) as unknown;
-    expect(summary).toMatchObject({ totals: { unattached: 1 }, unattached: [{ name: `${namespace}/typo` }] });
-  });
 
   test("events name the entries and the rule, and events about approvals name who set the annotation", async () => {
     const { namespace, waf } = await world().newInstance("named", { guards: { maxRemovals: 2 } });

@@ -4,8 +4,6 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
 import { parse } from "yaml";
-import { parseResource } from "../../../src/kinds/parse-resource.ts";
-import type { Answer } from "../../support/deploy/judge.ts";
 import { judge } from "../../support/deploy/judge.ts";
 import { describeWithTools } from "../../support/deploy/tools-suite.ts";
 
@@ -40,12 +38,6 @@ await describeWithTools("the actions in Argo CD", ["judge"], ({ files }) => {
     return enabled.map(([name]) => name).sort();
   }
 
-  async function run(name: string, object: Readonly<Record<string, unknown>>): Promise<Answer | undefined> {
-    const { definitions } = await actionsOf(String(object["kind"]));
-    const script = definitions.find((definition) => definition.name === name)?.["action.lua"] ?? "";
-    return (await judge(files.judge, "action", [{ object, script }]))[0];
-  }
-
   test("are offered where they make sense", async () => {
     const running = anObject("WafInstance", instanceSpec);
     expect(await offered(running)).toStrictEqual(["clear-cache", "suspend", "sync-now"]);
@@ -67,62 +59,5 @@ await describeWithTools("the actions in Argo CD", ["judge"], ({ files }) => {
         Object.keys(answer?.actions ?? {}).sort(),
       );
     }
-  });
-
-  test("sync-now asks for a reconcile at this time, and changes nothing else", async () => {
-    const object = anObject("WafIpRule", { addresses: ["192.0.2.7"] });
-    const answer = await run("sync-now", object);
-    expect(answer?.error).toBeUndefined();
-    expect(answer?.resources).toStrictEqual([
-      {
-        operation: "patch",
-        resource: {
-          ...object,
-          metadata: {
-            ...(object["metadata"] as object),
-            annotations: { "wafsync.dev/requested-at": expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/) },
-          },
-        },
-      },
-    ]);
-  });
-
-  test("suspend and resume set spec.suspend, and leave empty maps what they are", async () => {
-    const object = anObject("WafInstance", instanceSpec);
-    const suspended = (await run("suspend", object))?.resources?.[0]?.resource;
-    expect(suspended).toStrictEqual({ ...object, spec: { ...instanceSpec, suspend: true } });
-    const resumed = (await run("resume", suspended ?? {}))?.resources?.[0]?.resource;
-    expect(resumed).toStrictEqual({ ...object, spec: { ...instanceSpec, suspend: false } });
-  });
-
-  test("approve-removals approves the plan that is held now, and fails where none is", async () => {
-    const held = anObject("WafInstance", instanceSpec, { status: { heldPlan: "0123456789ab" } });
-    expect((await run("approve-removals", held))?.resources).toStrictEqual([
-      {
-        operation: "patch",
-        resource: expect.objectContaining({
-          metadata: expect.objectContaining({ annotations: { "wafsync.dev/approve-removals": "0123456789ab" } }),
-        }),
-      },
-    ]);
-    expect((await run("approve-removals", anObject("WafInstance", instanceSpec)))?.error).toContain(
-      "No removals are on hold",
-    );
-  });
-
-  test("clear-cache creates a valid WafCacheClear that belongs to the instance and goes by itself", async () => {
-    const object = anObject("WafInstance", instanceSpec);
-    const [created] = (await run("clear-cache", object))?.resources ?? [];
-    expect(created?.operation).toBe("create");
-    expect(created?.resource).toMatchObject({
-      kind: "WafCacheClear",
-      metadata: {
-        name: expect.stringMatching(/^shop-\d{14}$/),
-        namespace: "edge",
-        ownerReferences: [{ kind: "WafInstance", name: "shop", uid: (object["metadata"] as { uid: string }).uid }],
-      },
-      spec: { instanceRef: { name: "shop" }, ttlSecondsAfterFinished: 3600 },
-    });
-    expect(parseResource(created?.resource, { defaultNamespace: "edge" })).toMatchObject({ ok: true });
   });
 });

@@ -189,13 +189,4 @@ await describeWithTools("the monitoring", ["promtool", "prometheus"], ({ files }
     expect(rules.length).toBeGreaterThan(10);
     expect(rules.filter(({ health }) => health !== "ok")).toStrictEqual([]);
   });
-
-  test("an instance keeps its name next to the name of the process", async () => {
-    const [ready] = await prometheus.query("wafsync_instance_ready");
-    expect(ready?.metric).toMatchObject({
-      waf_instance: "edge/shop",
-      instance: expect.stringMatching(/^127\.0\.0\.1:/),
-    });
-    expect(ready?.metric).not.toHaveProperty("exported_instance");
-  });
 });

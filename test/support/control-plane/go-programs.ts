@@ -60,19 +60,6 @@ export async function findCrowdsec(environment: Environment = process.env): Prom
   return await find(crowdsec, environment);
 }
 
-/** kube-linter is missing, because the Go module proxy does not serve its module. */
-export async function findKubeScore(environment: Environment = process.env): Promise<FoundProgram> {
-  const kubeScore: GoBuild = {
-    name: "kube-score",
-    title: "kube-score",
-    sourceDirectory: join(tests, "deploy", "linters"),
-    sourceFiles: ["go.mod", "go.sum"],
-    packages: ["tool"],
-    flags: withoutSymbols,
-  };
-  return await find(kubeScore, environment);
-}
-
 export const toolNames = ["helm", "kubeconform", "promtool", "prometheus", "judge"] as const;
 export type ToolName = (typeof toolNames)[number];
 

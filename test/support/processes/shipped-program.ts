@@ -1,7 +1,5 @@
 // Runs the shipped programs as users do: the installed npm package and the single executable get the same tests.
-import { execFile } from "node:child_process";
 import { join } from "node:path";
-import { promisify } from "node:util";
 import { createNamespace, installDefinitions, waitFor } from "../builders/cluster-objects.ts";
 import { collectionOf, instance, keySecret, rule } from "../builders/manifests.ts";
 import type { ClusterAccess } from "../control-plane/cluster-access.ts";
@@ -11,11 +9,9 @@ import { startOperator } from "./operator-process.ts";
 import type { ProcessOptions } from "./wafsync-process.ts";
 import { startWafsync } from "./wafsync-process.ts";
 
-const root = join(import.meta.dirname, "../../..");
 const key = "shipped-key-0123456789";
 const address = "203.0.113.9";
 const readyMs = 60_000;
-const outputBytesMax = 8 * 1024 * 1024;
 
 /** Starts the program's simulator, passes its URL to the callback, and ends it afterwards. */
 async function withSimulator<T>(options: ProcessOptions, work: (baseUrl: string) => Promise<T>): Promise<T> {
@@ -64,11 +60,4 @@ export async function tryOperator(cluster: ClusterAccess, options: ProcessOption
       await operator.end();
     }
   });
-}
-
-/** Runs the demo (`npm run demo`) with the program. Rejects if one of its checks fails. */
-export async function tellDemo(command: readonly string[], environment: NodeJS.ProcessEnv): Promise<string> {
-  const script = join(root, "scripts/demo.ts");
-  const options = { cwd: root, env: environment, maxBuffer: outputBytesMax };
-  return (await promisify(execFile)(process.execPath, [script, ...command], options)).stdout;
 }
