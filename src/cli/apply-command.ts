@@ -1,20 +1,17 @@
 // `wafsync apply`: brings every WAF to its declared state, and exits.
 import { realClock } from "../async/clock.ts";
-import { nameKey } from "../model/resource.ts";
-import type { ObjectName, ResourceMeta } from "../model/resource.ts";
+import { nameKey, type ObjectName, type ResourceMeta } from "../model/resource.ts";
 import { counted } from "../model/sentence.ts";
 import type { RunFacts } from "../run/facts.ts";
 import type { ObjectEvent, ReconcileObserver } from "../run/ports.ts";
 import type { ApplyOptions } from "./commands/folder-commands.ts";
 import { noInstance, printFaults, printTroubles } from "./folder-faults.ts";
-import type { InstanceView } from "./instance-view.ts";
-import { viewResult } from "./instance-view.ts";
+import { type InstanceView, viewResult } from "./instance-view.ts";
 import { resultLines } from "./print-instance.ts";
 import type { Session } from "./session.ts";
 import { StatusLine } from "./status-line.ts";
 import { withStandalone } from "./targets/folder-runs.ts";
-import type { Terminal } from "./terminal.ts";
-import { remark } from "./terminal.ts";
+import { type Terminal, remark } from "./terminal.ts";
 
 /** What was seen of an instance while it was reconciled. */
 interface Happened {

@@ -1,11 +1,9 @@
 // Parses times and addresses on the command line: `--since` and `--until` with the same language in every command, and addresses as
 // strictly as those of a rule, so that no command affects an unintended address.
 import { parseDuration } from "../kinds/durations.ts";
-import type { Entry } from "../address/entry.ts";
-import { parseDeclaredEntry } from "../address/entry.ts";
+import { type Entry, parseDeclaredEntry } from "../address/entry.ts";
 import { asSentence } from "../model/sentence.ts";
-import { dayMs } from "../model/time-text.ts";
-import { dayOf, parseDay } from "../model/time-text.ts";
+import { dayMs, dayOf, parseDay } from "../model/time-text.ts";
 import { CommandError } from "./describe-error.ts";
 
 /** A whole day, or a time. */

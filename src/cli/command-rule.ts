@@ -5,13 +5,10 @@ import { formatTime } from "../kinds/conditions.ts";
 import { apiVersion } from "../kinds/kinds.ts";
 import { parseResource } from "../kinds/parse-resource.ts";
 import { toDeclared } from "../kinds/to-declared.ts";
-import type { DeclaredRule } from "../model/declared.ts";
-import { unblockedAtMs } from "../model/declared.ts";
-import type { Entry } from "../address/entry.ts";
-import { networkOf, parseDeclaredEntry } from "../address/entry.ts";
+import { type DeclaredRule, unblockedAtMs } from "../model/declared.ts";
+import { type Entry, networkOf, parseDeclaredEntry } from "../address/entry.ts";
 import { partsOf } from "../address/network.ts";
-import type { ObjectName, ResourceMeta } from "../model/resource.ts";
-import { nameKey, nameLengthMax } from "../model/resource.ts";
+import { type ObjectName, type ResourceMeta, nameKey, nameLengthMax } from "../model/resource.ts";
 
 /** Records which command wrote the rule. */
 export const createdByAnnotation = "wafsync.dev/created-by";

@@ -4,8 +4,7 @@ import { continuesAnnotation } from "../model/continues.ts";
 import { nameKey } from "../model/resource.ts";
 import { faultText } from "../source/directory/source-fault.ts";
 import type { InstanceView } from "./instance-view.ts";
-import type { Terminal } from "./terminal.ts";
-import { remark } from "./terminal.ts";
+import { type Terminal, remark } from "./terminal.ts";
 
 /** The errors and notes about the files, each with its place. */
 export interface Faults {

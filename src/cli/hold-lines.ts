@@ -1,7 +1,6 @@
 // Describes removals on hold in short lines, which stay readable on a narrow terminal, and names the command that approves them.
 import type { HeldGroup } from "../kinds/waf-instance.ts";
-import type { ObjectName } from "../model/resource.ts";
-import { nameKey } from "../model/resource.ts";
+import { type ObjectName, nameKey } from "../model/resource.ts";
 import { counted } from "../model/sentence.ts";
 import { visibleTexts } from "../model/visible-text.ts";
 

@@ -10,8 +10,7 @@ import type { WafResult } from "../model/waf-result.ts";
 import type { WafClient } from "../waf/client.ts";
 import type { ImportOptions } from "./commands/waf-commands.ts";
 import { CommandError } from "./describe-error.ts";
-import type { Import, ImportedFile, SkippedEntry, WafContent } from "./import-documents.ts";
-import { buildImport } from "./import-documents.ts";
+import { type Import, type ImportedFile, type SkippedEntry, type WafContent, buildImport } from "./import-documents.ts";
 import type { Session } from "./session.ts";
 import { withBaseUrl } from "./targets/open-target.ts";
 

@@ -1,14 +1,10 @@
 // The data that a command shows about one instance, the same for people and for `-o json`: its objects, and the content of its plan,
 // which is writes, adoptions, and all other differences from the declared state.
-import type { Condition } from "../kinds/conditions.ts";
-import { findCondition, formatTime } from "../kinds/conditions.ts";
-import type { DeclaredCacheClear } from "../model/declared.ts";
-import { listNames } from "../model/declared.ts";
-import type { EntryOwners } from "../model/entry-owners.ts";
-import { lastDeclaredBy } from "../model/entry-owners.ts";
+import { type Condition, findCondition, formatTime } from "../kinds/conditions.ts";
+import { type DeclaredCacheClear, listNames } from "../model/declared.ts";
+import { type EntryOwners, lastDeclaredBy } from "../model/entry-owners.ts";
 import type { Adoption, Operation } from "../model/operation.ts";
-import type { ResourceMeta } from "../model/resource.ts";
-import { nameKey } from "../model/resource.ts";
+import { type ResourceMeta, nameKey } from "../model/resource.ts";
 import { ruleIdOf, ruleLabel } from "../model/rule-id.ts";
 import { asSentence } from "../model/sentence.ts";
 import { progressText, ruleProgress } from "../decide/progress.ts";

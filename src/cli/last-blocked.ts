@@ -2,8 +2,7 @@
 // day, so only a few pages are read.
 import { dayOf, formatDay } from "../model/time-text.ts";
 import { realClock } from "../async/clock.ts";
-import type { Entry } from "../address/entry.ts";
-import { networkOf } from "../address/entry.ts";
+import { type Entry, networkOf } from "../address/entry.ts";
 import { type LogEntry, logTimeMs } from "../model/log-entry.ts";
 import { type LogPort, readLogs } from "../logs/read-logs.ts";
 import { rowsOfClients } from "./logs/log-filter.ts";

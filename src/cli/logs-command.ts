@@ -5,23 +5,14 @@ import { realClock } from "../async/clock.ts";
 import { inThousands } from "../model/sentence.ts";
 import { formatDay } from "../model/time-text.ts";
 import { countLogs } from "../logs/read-logs.ts";
-import { fileProblem, statUserFile } from "../source/directory/atomic-file.ts";
-import { LockFile } from "../source/directory/lock-file.ts";
-import type { LogsOptions } from "./commands/waf-commands.ts";
-import { asCommandError, CommandError } from "./describe-error.ts";
-import { collectRange, followLogs } from "./logs/collect-logs.ts";
-import type { CollectionEnd, LogCollection } from "./logs/collect-logs.ts";
-import { loadCheckpoint, removeCheckpoint, saveCheckpoint } from "./logs/log-checkpoint.ts";
-import type { LogCheckpoint, LogPosition } from "./logs/log-checkpoint.ts";
-import { parseLogFilter, parseNetwork } from "./logs/log-filter.ts";
-import type { LogFilter } from "./logs/log-filter.ts";
+import type { LogsOptions, LogFormatName } from "./commands/waf-commands.ts";
+import { CommandError } from "./describe-error.ts";
+import { collectRange, followLogs, type CollectionEnd, type LogCollection } from "./logs/collect-logs.ts";
+import { parseLogFilter, parseNetwork, type LogFilter } from "./logs/log-filter.ts";
 import { createLogFormat, logFormats } from "./logs/log-format.ts";
-import type { LogFormatName } from "./commands/waf-commands.ts";
-import { createStreamOutput, openFileOutput } from "./logs/log-output.ts";
-import { describeRange, isWithin, parseRange } from "./logs/log-range.ts";
-import type { LogRange } from "./logs/log-range.ts";
-import type { LogWatch, OpenedLogs } from "./logs/log-watch.ts";
-import { logFaultError, withLogs } from "./logs/log-watch.ts";
+import { createStreamOutput, type LogOutput, openLogFile } from "./logs/log-output.ts";
+import { describeRange, isWithin, parseRange, type LogRange } from "./logs/log-range.ts";
+import { type LogWatch, type OpenedLogs, logFaultError, withLogs } from "./logs/log-watch.ts";
 import type { DeclaredKey } from "./targets/open-waf.ts";
 import { quoted } from "./targets/target-options.ts";
 import { terminalOn } from "./terminal.ts";
@@ -33,30 +24,9 @@ export async function runLogs(options: LogsOptions): Promise<number> {
   const showsRows = options.follow || (options.out === undefined && process.stdout.isTTY);
   const how = { command: "wafsync logs", range: request.range, nowMs, showsProgress: !showsRows };
   return await withLogs(options, how, async (opened) => {
-    const end = await withOutput(options.out, async () => await copyRows(options, request, opened));
+    const end = await copyRows(options, request, opened);
     return report(end, opened.inUse?.declared, options, request, opened.watch);
   });
-}
-
-/** Only one process at a time may write a file. */
-async function withOutput<T>(file: string | undefined, work: () => Promise<T>): Promise<T> {
-  if (file === undefined) return await work();
-  await statUserFile(file).catch(asCommandError());
-  const lock = new LockFile(`${file}.wafsync-lock`, { clock: realClock, command: "wafsync logs" });
-  const locked = await lock.acquire().catch((error: unknown) => {
-    throw new CommandError(`${file} cannot be written: ${fileProblem(error)}`);
-  });
-  if (locked.state === "Busy") {
-    throw new CommandError(
-      `${file} is being written by ${locked.holder.by}`,
-      "Wait until that process has ended, or choose another file.",
-    );
-  }
-  try {
-    return await work();
-  } finally {
-    lock.release();
-  }
 }
 
 async function copyRows(
@@ -64,22 +34,14 @@ async function copyRows(
   request: LogRequest,
   { ports, baseUrl, watch }: OpenedLogs,
 ): Promise<CollectionEnd> {
-  const { out: file, follow } = options;
+  const { out: file, follow, resume: isResuming } = options;
   const question = `--base-url ${quoted(baseUrl)} ${request.question}`;
-  const checkpoint = await findCheckpoint(options, question);
-  const { days, sinceMs, untilMs } = checkpoint?.range ?? request.range;
-  const range: LogRange = { days, sinceMs, untilMs };
-  const from = checkpoint?.position;
-  const firstDay = from?.nextDay ?? days.firstDay;
-  if (!follow && firstDay <= days.lastDay) {
-    const dates = { startDate: formatDay(firstDay), endDate: formatDay(days.lastDay) };
-    const counted = await countLogs(ports, dates);
-    if (!counted.ok) return { state: ports.stopping.aborted ? "Stopped" : "Failed", rows: 0, fault: counted.fault };
-    watch.expect(counted.total);
-  }
+  const opened =
+    file === undefined ? undefined : await openLogFile(file, { question, range: request.range, isResuming });
+  const output: LogOutput = opened ?? createStreamOutput(process.stdout);
+  const range = opened?.from.range ?? request.range;
+  const firstDay = opened?.from.nextDay ?? range.days.firstDay;
   const isTerminal = file === undefined && process.stdout.isTTY;
-  const output =
-    file === undefined ? createStreamOutput(process.stdout) : await openFileOutput(file, from?.offset ?? 0);
   const collection: LogCollection = {
     ports,
     perPage: options.pageSize,
@@ -93,41 +55,16 @@ async function copyRows(
       const { lookback: lookbackDays, interval } = options;
       return await followLogs(collection, { firstDay, lookbackDays, intervalMs: interval * 1000, clock: realClock });
     }
-    if (file === undefined) return await collectRange(collection, days);
-    const save = async (position: LogPosition): Promise<void> => {
-      await saveCheckpoint(file, { question, range, position });
-    };
-    const end = await collectRange(collection, days, { from, save });
-    if (end.state === "Done") await removeCheckpoint(file);
-    return end;
+    if (firstDay <= range.days.lastDay) {
+      const dates = { startDate: formatDay(firstDay), endDate: formatDay(range.days.lastDay) };
+      const counted = await countLogs(ports, dates);
+      if (!counted.ok) return { state: ports.stopping.aborted ? "Stopped" : "Failed", rows: 0, fault: counted.fault };
+      watch.expect(counted.total);
+    }
+    return await collectRange(collection, range.days);
   } finally {
     await output.close();
   }
-}
-
-/** The checkpoint of an earlier run. @throws CommandError if the options do not match the files that exist */
-async function findCheckpoint(
-  { out: file, resume: isResuming }: LogsOptions,
-  question: string,
-): Promise<LogCheckpoint | undefined> {
-  if (file === undefined) return undefined;
-  const checkpoint = await loadCheckpoint(file);
-  if (checkpoint !== undefined && !isResuming) {
-    throw new CommandError(`${file} is an unfinished download`, "Add --resume to continue it, or remove it first.");
-  }
-  if (checkpoint === undefined && (await statUserFile(file)) !== undefined) {
-    throw new CommandError(
-      isResuming ? `${file} exists and is not an unfinished download` : `${file} exists already`,
-      "Choose another name, or remove it first.",
-    );
-  }
-  if (checkpoint !== undefined && checkpoint.question !== question) {
-    throw new CommandError(
-      `the unfinished download in ${file} was started with other options`,
-      `It was started with ${checkpoint.question}.`,
-    );
-  }
-  return checkpoint;
 }
 
 function report(

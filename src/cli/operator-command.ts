@@ -12,17 +12,12 @@ import { hexDigest } from "../model/hex-digest.ts";
 import { parseSelector } from "../model/label-selector.ts";
 import { Redactor } from "../model/redactor.ts";
 import { visibleText } from "../model/visible-text.ts";
-import type { Logger } from "../telemetry/log.ts";
-import { createLogger } from "../telemetry/log.ts";
+import { type Logger, createLogger } from "../telemetry/log.ts";
 import type { OperatorCommandOptions } from "./commands/process-commands.ts";
 import { CommandError } from "./describe-error.ts";
-import type { BindAddress } from "../pages/server.ts";
-import { parseBindAddress } from "../pages/server.ts";
-import type { PageApp, PageServer } from "../pages/server.ts";
-import { startPageServer } from "../pages/server.ts";
+import { type BindAddress, parseBindAddress, type PageApp, type PageServer, startPageServer } from "../pages/server.ts";
 import { readKubeConfig } from "./read-kube-config.ts";
-import type { Paint, Style } from "./terminal.ts";
-import { terminalOn } from "./terminal.ts";
+import { type Paint, type Style, terminalOn } from "./terminal.ts";
 
 /** How long a WAF call may continue after a signal: as long as any call may take. */
 const graceMs = 10_000;

@@ -4,8 +4,7 @@ import { counted, inThousands } from "../model/sentence.ts";
 import { nameKey } from "../model/resource.ts";
 import { visibleTexts } from "../model/visible-text.ts";
 import type { DifferenceView, EntryView, InstanceView, ObjectView, OperationView } from "./instance-view.ts";
-import { tableLines } from "./terminal.ts";
-import type { Paint } from "./terminal.ts";
+import { tableLines, type Paint } from "./terminal.ts";
 
 const entriesShownMax = 5;
 const examplesMax = 5;

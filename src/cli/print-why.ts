@@ -3,8 +3,7 @@ import type { Entry } from "../address/entry.ts";
 import { visibleTexts } from "../model/visible-text.ts";
 import { inThousands } from "../model/sentence.ts";
 import type { Verdict } from "../decide/explain.ts";
-import { markdownText } from "./terminal.ts";
-import type { Paint } from "./terminal.ts";
+import { markdownText, type Paint } from "./terminal.ts";
 import type { CoveringView, OwnerView, WhyView } from "./why-view.ts";
 
 const styles: Readonly<Record<Verdict, Parameters<Paint>[0]>> = {

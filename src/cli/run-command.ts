@@ -1,7 +1,6 @@
 // `wafsync run`: keeps every WAF in its declared state until a signal. Prints one line per event.
 import { realClock } from "../async/clock.ts";
-import { nameKey } from "../model/resource.ts";
-import type { ResourceMeta } from "../model/resource.ts";
+import { nameKey, type ResourceMeta } from "../model/resource.ts";
 import type { ObjectEvent } from "../run/ports.ts";
 import type { ApplyOptions } from "./commands/folder-commands.ts";
 import { printFaults } from "./folder-faults.ts";

@@ -1,12 +1,10 @@
 // What every command has that works on a WAF: terminals that show no keys, signals, and errors without keys. What it works on is
 // opened first, and closed at the end, whatever happens.
-import { createStopping } from "../app/stopping.ts";
-import type { StoppingControl } from "../app/stopping.ts";
+import { createStopping, type StoppingControl } from "../app/stopping.ts";
 import { realClock } from "../async/clock.ts";
 import { Redactor } from "../model/redactor.ts";
 import { redactError } from "./describe-error.ts";
-import type { Terminal } from "./terminal.ts";
-import { editedTerminal, terminalOn } from "./terminal.ts";
+import { type Terminal, editedTerminal, terminalOn } from "./terminal.ts";
 
 export interface Session {
   /** Receives the results of the command. */

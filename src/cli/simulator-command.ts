@@ -1,7 +1,6 @@
 // `wafsync simulator`: serves the WAF API from memory until a signal.
 import { describeSimulator, startSimulator } from "../simulator/start-simulator.ts";
-import type { LogScenario } from "../simulator/log-entries.ts";
-import { logScenarios } from "../simulator/log-entries.ts";
+import { type LogScenario, logScenarios } from "../simulator/log-entries.ts";
 import { overlapModes } from "../simulator/simulator-world.ts";
 import { spellingModes } from "../simulator/network.ts";
 import type { SimulatorOptions } from "./commands/process-commands.ts";

@@ -1,8 +1,7 @@
 // `wafsync status`: shows every instance, its pending writes with their remaining time, its removals on hold with the command that
 // approves them, and everything that is not Ready.
 import packageJson from "../../package.json" with { type: "json" };
-import type { InstanceSummary, ObjectSummary, Summary } from "../kinds/summary.ts";
-import { summaryObjectsMax } from "../kinds/summary.ts";
+import { type InstanceSummary, type ObjectSummary, type Summary, summaryObjectsMax } from "../kinds/summary.ts";
 import { realClock } from "../async/clock.ts";
 import { inThousands, shortened } from "../model/sentence.ts";
 import { visibleTexts } from "../model/visible-text.ts";
@@ -13,8 +12,7 @@ import { heldOf, objectsNotReady, pendingOf, summarize } from "./summarize.ts";
 import { withTarget } from "./targets/open-target.ts";
 import { chosenFrom, parseInstanceName, planningWords } from "./targets/target-options.ts";
 import type { SeenObject, Target } from "./targets/target.ts";
-import type { Paint, Terminal } from "./terminal.ts";
-import { tableLines, widthOf } from "./terminal.ts";
+import { type Paint, type Terminal, tableLines, widthOf } from "./terminal.ts";
 
 const watchMs = 2_000;
 const nameLengthMin = 12;

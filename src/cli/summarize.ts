@@ -1,6 +1,5 @@
 // Summarizes the reported state of all WAFs, for `wafsync status` and the page.
-import type { Condition } from "../kinds/conditions.ts";
-import { findCondition, formatTime } from "../kinds/conditions.ts";
+import { type Condition, findCondition, formatTime } from "../kinds/conditions.ts";
 import type { FeedSummary, InstanceSummary, ObjectSummary, Summary } from "../kinds/summary.ts";
 import { summaryObjectsMax } from "../kinds/summary.ts";
 import type { WafFeedStatus } from "../kinds/waf-feed.ts";

@@ -8,8 +8,7 @@ import { withTarget } from "./targets/open-target.ts";
 import { chosenInstances, targetWords } from "./targets/target-options.ts";
 import type { Target } from "./targets/target.ts";
 import { remark } from "./terminal.ts";
-import type { WhyView } from "./why-view.ts";
-import { examineSight, viewWhy } from "./why-view.ts";
+import { type WhyView, examineSight, viewWhy } from "./why-view.ts";
 
 const exitCodes = { Blocked: 0, NotBlocked: 1, Allowed: 3 } as const;
 

@@ -1,18 +1,15 @@
 // The result of `why` for one address on one WAF, as plain data.
-import type { Condition } from "../kinds/conditions.ts";
-import { findCondition, formatTime } from "../kinds/conditions.ts";
+import { type Condition, findCondition, formatTime } from "../kinds/conditions.ts";
 import { realClock } from "../async/clock.ts";
 import { inSlices } from "../async/time-slices.ts";
 import { AddressCover } from "../address/ranges.ts";
 import type { Entry } from "../address/entry.ts";
-import type { ResourceMeta } from "../model/resource.ts";
-import { nameKey, resourceKey } from "../model/resource.ts";
+import { type ResourceMeta, nameKey, resourceKey } from "../model/resource.ts";
 import type { LogEntry } from "../model/log-entry.ts";
 import { shortened } from "../model/sentence.ts";
 import type { Covering, Examined, Ineffective, Wanting } from "../decide/explain.ts";
 import { examineInSlices, explainAddress } from "../decide/explain.ts";
-import type { Reported } from "./targets/rule-changes.ts";
-import { isReportedSynced } from "./targets/rule-changes.ts";
+import { type Reported, isReportedSynced } from "./targets/rule-changes.ts";
 import type { InstanceSight } from "./targets/target.ts";
 
 const pathLengthMax = 120;

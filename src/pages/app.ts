@@ -18,15 +18,13 @@ import { asSentence, capitalized, shortened } from "../model/sentence.ts";
 import { assetAt, framed } from "./frame.ts";
 import { declaredLists } from "./client-lists.ts";
 import { html } from "./html.ts";
-import type { ReadHistory } from "./instance-page.ts";
-import { instancePage } from "./instance-page.ts";
+import { type ReadHistory, instancePage } from "./instance-page.ts";
 import { instancesWith, overviewPage, readChoice, refusal } from "./overview-page.ts";
 import { instancePath, nameLengthMax } from "./parts.ts";
 import { readRequests } from "./requests.ts";
 import { requestSections } from "./requests-page.ts";
 import type { PageApp, PageRequest, PageResponse } from "./server.ts";
-import type { CachedSummary } from "./summary-cache.ts";
-import { SummaryCache } from "./summary-cache.ts";
+import { type CachedSummary, SummaryCache } from "./summary-cache.ts";
 import { chooseInstancePage, whyPage } from "./why-page.ts";
 
 export interface PageParts {

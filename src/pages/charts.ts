@@ -2,8 +2,7 @@
 // across the drawing are shares of its width, so that it also fits wide and narrow screens.
 import { inThousands, shortened } from "../model/sentence.ts";
 import { dayMs } from "../model/time-text.ts";
-import type { Markup } from "./html.ts";
-import { html } from "./html.ts";
+import { type Markup, html } from "./html.ts";
 
 /** In characters. */
 const nameLengthMax = 100;

@@ -1,8 +1,7 @@
 // The frame of every page: the head, and for served pages the search, the region for screen reader announcements, and the two assets.
 import { hexDigest } from "../model/hex-digest.ts";
 import { shortened } from "../model/sentence.ts";
-import type { Markup } from "./html.ts";
-import { html } from "./html.ts";
+import { type Markup, html } from "./html.ts";
 import { nameLengthMax } from "./parts.ts";
 import { pageScript } from "./script.ts";
 import type { PageResponse } from "./server.ts";

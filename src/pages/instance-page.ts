@@ -1,13 +1,11 @@
 // The pages of one WAF: its state, removals on hold, its rules and other objects, and its history.
 import type { InstanceSummary, ObjectSummary, Summary } from "../kinds/summary.ts";
-import type { HistoryRow } from "../cli/history-command.ts";
-import { rowOf, valuesShownMax } from "../cli/history-command.ts";
+import { type HistoryRow, rowOf, valuesShownMax } from "../cli/history-command.ts";
 import type { AddressCover } from "../address/ranges.ts";
 import type { HistoryEvent } from "../history/events.ts";
 import { counted, listed, shortened } from "../model/sentence.ts";
 import { filterForm, framed, liveTitle } from "./frame.ts";
-import type { Markup } from "./html.ts";
-import { html } from "./html.ts";
+import { type Markup, html } from "./html.ts";
 import { objectSection } from "./overview-page.ts";
 import type { Column } from "./parts.ts";
 import { ageOf, copyable, dataTable, instancePath, moreThan, section, stateMark, tiles, warnings } from "./parts.ts";

@@ -4,8 +4,7 @@ import type { FeedSummary, InstanceSummary, ObjectSummary, Summary } from "../ki
 import { heldOf, objectsNotReady, pendingOf } from "../cli/summarize.ts";
 import { counted, inThousands, shortened } from "../model/sentence.ts";
 import { filterForm, framed, liveTitle } from "./frame.ts";
-import type { Markup } from "./html.ts";
-import { html } from "./html.ts";
+import { type Markup, html } from "./html.ts";
 import type { Column } from "./parts.ts";
 import {
   ageOf,

@@ -3,8 +3,7 @@
 import type { InstanceSummary } from "../kinds/summary.ts";
 import { inThousands, shortened } from "../model/sentence.ts";
 import { dayMs, hourMs, minuteMs } from "../model/time-text.ts";
-import type { Markup } from "./html.ts";
-import { html } from "./html.ts";
+import { type Markup, html } from "./html.ts";
 
 export const nameLengthMax = 300;
 const commandLengthMax = 1_000;

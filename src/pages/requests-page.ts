@@ -1,17 +1,13 @@
 // Renders blocked requests, for the report and for the served page of a WAF: totals, a chart with its numbers as a table, clients with the
 // list that each is on, the rule to copy, and the most frequent reasons, countries and paths.
-import type { Entry } from "../address/entry.ts";
-import { isOpaque } from "../address/entry.ts";
+import { type Entry, isOpaque } from "../address/entry.ts";
 import { inThousands, shortened } from "../model/sentence.ts";
 import { stepLabel, sumsOf, timeChart } from "./charts.ts";
 import type { ListState } from "./client-lists.ts";
-import type { Markup } from "./html.ts";
-import { html } from "./html.ts";
-import type { Cell, Column } from "./parts.ts";
-import { copyButton, dataTable, section, tiles, warnings } from "./parts.ts";
+import { type Markup, html } from "./html.ts";
+import { type Cell, type Column, copyButton, dataTable, section, tiles, warnings } from "./parts.ts";
 import type { BlockedRequests } from "./requests.ts";
-import type { Counted, Ranked, Ranking, RequestSummary } from "./statistics.ts";
-import { otherReasons } from "./statistics.ts";
+import { type Counted, type Ranked, type Ranking, type RequestSummary, otherReasons } from "./statistics.ts";
 
 /** In characters. */
 const cellLengthMax = 160;

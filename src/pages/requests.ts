@@ -1,7 +1,6 @@
 // Reads what a page about blocked requests shows: the requests of a period or the newest ones, the domain of the WAF, and its lists.
 import { stringify } from "yaml";
-import type { LogRange } from "../cli/logs/log-range.ts";
-import { describeRange, isWithin } from "../cli/logs/log-range.ts";
+import { type LogRange, describeRange, isWithin } from "../cli/logs/log-range.ts";
 import type { LogWatch } from "../cli/logs/log-watch.ts";
 import type { ListName } from "../model/declared.ts";
 import type { Entry } from "../address/entry.ts";
@@ -13,10 +12,8 @@ import type { OriginsRead, WafFault, WafResult } from "../model/waf-result.ts";
 import type { DayRange } from "../logs/cursor.ts";
 import { countLogs, type LogPort, type LogReaderPorts, readLogs } from "../logs/read-logs.ts";
 import type { CallOptions } from "../run/ports.ts";
-import type { DeclaredLists, ListState } from "./client-lists.ts";
-import { addressesToBlock, listStates, networksIn } from "./client-lists.ts";
-import type { Period, Ranked, RequestSummary } from "./statistics.ts";
-import { RequestStatistics } from "./statistics.ts";
+import { type DeclaredLists, type ListState, addressesToBlock, listStates, networksIn } from "./client-lists.ts";
+import { type Period, type Ranked, type RequestSummary, RequestStatistics } from "./statistics.ts";
 
 /** The limits of a served page, which reads the newest days first. */
 const newestDays = 2;

@@ -1,9 +1,7 @@
 // Serves the page over HTTP: read-only, without a session, and only to pages of its own origin. The content is loaded with the
 // first request, so a page that nobody opens uses no memory.
-import { createServer } from "node:http";
-import type { IncomingMessage, ServerResponse } from "node:http";
-import type { AddressInfo, Socket } from "node:net";
-import { isIP, isIPv6 } from "node:net";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { type AddressInfo, type Socket, isIP, isIPv6 } from "node:net";
 import { CommandError } from "../cli/describe-error.ts";
 
 export interface BindAddress {

@@ -1,7 +1,6 @@
 // Summarizes blocked requests: over time by type of reason, and by client, reason, country and path. The memory does not grow with the
 // number of rows, nor with their content, which attackers control.
-import type { Entry } from "../address/entry.ts";
-import { readObservedEntry } from "../address/entry.ts";
+import { type Entry, readObservedEntry } from "../address/entry.ts";
 import type { LogEntry } from "../model/log-entry.ts";
 import { dayMs, hourMs, minuteMs } from "../model/time-text.ts";
 import { labelOfReason } from "../logs/row-tests.ts";

@@ -4,13 +4,10 @@ import { adviceLines, whyLines } from "../cli/print-why.ts";
 import type { WhyView } from "../cli/why-view.ts";
 import type { Entry } from "../address/entry.ts";
 import { shortened } from "../model/sentence.ts";
-import type { Frame } from "./frame.ts";
-import { filterForm, framed } from "./frame.ts";
-import type { Markup } from "./html.ts";
-import { html } from "./html.ts";
+import { type Frame, filterForm, framed } from "./frame.ts";
+import { type Markup, html } from "./html.ts";
 import { instanceLink } from "./overview-page.ts";
-import type { Column } from "./parts.ts";
-import { copyable, dataTable, instancePath, moreThan, nameLengthMax, section } from "./parts.ts";
+import { type Column, copyable, dataTable, instancePath, moreThan, nameLengthMax, section } from "./parts.ts";
 
 const lineLengthMax = 4_000;
 const choicesMax = 100;

@@ -1,7 +1,6 @@
 // The commands that reconcile a folder: `plan`, `apply` and `run`.
 import { Argument } from "commander";
-import type { OptionsOf } from "./declare.ts";
-import { command, format } from "./declare.ts";
+import { type OptionsOf, command, format } from "./declare.ts";
 import { folderOptions, onFolder } from "./option-groups.ts";
 
 const argument = new Argument("[directory]", "the folder, as an alternative to -f");

@@ -1,7 +1,6 @@
 // The commands for people who look after WAFs: `status`, `block`, `unblock`, `why`, `approve` and `history`.
 import { Argument } from "commander";
-import type { OptionsOf } from "./declare.ts";
-import { command, flag, format, number, text } from "./declare.ts";
+import { type OptionsOf, command, flag, format, number, text } from "./declare.ts";
 import { readingOptions, targetOptions, timeHelp } from "./option-groups.ts";
 
 const output = format("table", "json");

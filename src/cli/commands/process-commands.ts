@@ -1,7 +1,6 @@
 // The commands that keep running, `ui`, `operator` and `simulator`, and those about wafsync itself.
 import { Argument } from "commander";
-import type { OptionsOf } from "./declare.ts";
-import { choice, command, flag, format, number, text, texts } from "./declare.ts";
+import { type OptionsOf, choice, command, flag, format, number, text, texts } from "./declare.ts";
 import { allowedBaseUrls, allowPrivateFeeds, clusterOptions, placeOptions } from "./option-groups.ts";
 
 const uiOptions = {
@@ -89,11 +88,7 @@ const simulatorOptions = {
   seed: number("--seed <n>", "seed for the generated logs", [0, 4_294_967_295], 1),
 };
 
-const versionOptions = {
-  ...clusterOptions,
-  client: flag("--client", "do not contact the API server"),
-  output: format("table", "json"),
-};
+const versionOptions = { output: format("table", "json") };
 
 export type UiOptions = OptionsOf<typeof uiOptions>;
 export type OperatorCommandOptions = OptionsOf<typeof operatorOptions>;
@@ -150,14 +145,12 @@ For the current shell only: source <(wafsync completion bash), or wafsync comple
     load: async () => (await import("../completion/completion-scripts.ts")).runCompletion,
   }),
   command("version", {
-    description: "Print the versions of wafsync, Node.js and, if there is a kubeconfig, the API server.",
+    description: "Print the versions of wafsync and Node.js, for bug reports.",
     options: versionOptions,
     help: `
 Examples:
   $ wafsync version
-  $ wafsync version --context staging -o json
-
-Exit codes: 0, or 2 if the API server of --kubeconfig or --context does not respond.
+  $ wafsync version -o json
 `,
     load: async () => (await import("../version-command.ts")).runVersion,
   }),

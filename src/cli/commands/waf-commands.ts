@@ -1,7 +1,5 @@
 // The commands that call one WAF: `import`, `clear-cache`, `logs` and `report`.
-import type { OptionsOf } from "./declare.ts";
-import { choice, command, flag, format, lists, number, text, texts } from "./declare.ts";
-import { required } from "./declare.ts";
+import { type OptionsOf, choice, command, flag, format, lists, number, text, texts, required } from "./declare.ts";
 import { allowInsecureHttp, callTimeout, clusterOptions, keyFile } from "./option-groups.ts";
 import { logSourceOptions, timeHelp } from "./option-groups.ts";
 

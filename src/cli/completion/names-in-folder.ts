@@ -1,8 +1,7 @@
 // Reads the names of instances from the valid files of a folder: sufficient for completion, and much faster than checking the
 // whole folder.
 import { isNameOfNamespace, isNameOfObject } from "../../model/resource.ts";
-import { listSourceFiles } from "../../source/directory/read-directory.ts";
-import { readSourceFile } from "../../source/directory/read-directory.ts";
+import { listSourceFiles, readSourceFile } from "../../source/directory/read-directory.ts";
 import { readYamlDocuments } from "../../source/directory/yaml-documents.ts";
 
 const kind = "WafInstance";

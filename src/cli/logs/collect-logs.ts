@@ -3,12 +3,10 @@
 import type { Clock } from "../../async/clock.ts";
 import type { LogEntry } from "../../model/log-entry.ts";
 import type { WafFault } from "../../model/waf-result.ts";
-import { LogCursor } from "../../logs/cursor.ts";
-import type { DayRange } from "../../logs/cursor.ts";
+import { LogCursor, type DayRange } from "../../logs/cursor.ts";
 import type { DaySummary } from "../../logs/day-reading.ts";
 import { dayOf } from "../../model/time-text.ts";
 import { type LogPiece, type LogReaderPorts, randomSeed, readLogs } from "../../logs/read-logs.ts";
-import type { LogPosition } from "./log-checkpoint.ts";
 import type { LogFilter } from "./log-filter.ts";
 import type { LogFormat } from "./log-format.ts";
 import type { LogOutput } from "./log-output.ts";
@@ -35,34 +33,21 @@ export type CollectionEnd =
   | { readonly state: "Done" | "Stopped" | "NobodyReads"; readonly rows: number }
   | { readonly state: "Failed"; readonly rows: number; readonly fault: WafFault };
 
-export interface Resumable {
-  /** Where an earlier run ended; undefined to start from the beginning. */
-  readonly from: LogPosition | undefined;
-  /** Called after each day. */
-  readonly save: (position: LogPosition) => Promise<void>;
-}
-
-/** Reads every day of the range once. @param resumable undefined if the output cannot be resumed */
-export async function collectRange(
-  collection: LogCollection,
-  days: DayRange,
-  resumable?: Resumable,
-): Promise<CollectionEnd> {
+/** Reads every day of the range once; of a resumed file, the days that are left. */
+export async function collectRange(collection: LogCollection, days: DayRange): Promise<CollectionEnd> {
   const { ports, perPage, format, output } = collection;
-  const from = resumable?.from;
-  const copy = new Copy(collection, from?.rows ?? 0);
-  const save = async (nextDay: number): Promise<void> => {
-    if (resumable !== undefined) await resumable.save({ nextDay, offset: await output.settle(), rows: copy.rows });
-  };
-  if (from === undefined) {
+  const { nextDay = days.firstDay, rows = 0, isNew = true } = output.from ?? {};
+  const copy = new Copy(collection, rows);
+  if (isNew) {
     await output.write(format.start);
-    await save(days.firstDay);
+    await output.dayDone?.(nextDay, 0);
   }
-  const left = { firstDay: from?.nextDay ?? days.firstDay, lastDay: days.lastDay };
-  const end = await copy.take(readLogs(ports, { days: left, perPage }), async (day) => await save(day + 1));
+  const left = { firstDay: nextDay, lastDay: days.lastDay };
+  const onDay = async (day: number): Promise<void> => await output.dayDone?.(day + 1, copy.rows);
+  const end = await copy.take(readLogs(ports, { days: left, perPage }), onDay);
   if (end !== undefined) return end;
   const isRead = await output.write(format.end(copy.rows === 0));
-  await output.settle();
+  await output.finish?.();
   return { state: isRead ? "Done" : "NobodyReads", rows: copy.rows };
 }
 
@@ -101,15 +86,11 @@ function isTransient({ code }: WafFault): boolean {
 /** Rows on their way to the output. */
 class Copy {
   readonly #collection: LogCollection;
-  #rows: number;
+  rows: number;
 
   constructor(collection: LogCollection, rows: number) {
     this.#collection = collection;
-    this.#rows = rows;
-  }
-
-  get rows(): number {
-    return this.#rows;
+    this.rows = rows;
   }
 
   /** Undefined when all days are done. */
@@ -121,7 +102,7 @@ class Copy {
     for await (const piece of pieces) {
       switch (piece.kind) {
         case "Rows":
-          if (!(await this.#write(piece.entries))) return { state: "NobodyReads", rows: this.#rows };
+          if (!(await this.#write(piece.entries))) return { state: "NobodyReads", rows: this.rows };
           watcher.rowsRead(piece.entries.length, piece.day);
           break;
         case "DayDone":
@@ -129,9 +110,9 @@ class Copy {
           if (piece.summary !== undefined) watcher.dayDone(piece.day, piece.summary);
           break;
         case "Failed":
-          return { state: "Failed", rows: this.#rows, fault: piece.fault };
+          return { state: "Failed", rows: this.rows, fault: piece.fault };
         case "Stopped":
-          return { state: "Stopped", rows: this.#rows };
+          return { state: "Stopped", rows: this.rows };
       }
     }
     return undefined;
@@ -142,8 +123,8 @@ class Copy {
     for (let start = 0; start < entries.length; start += rowsPerWrite) {
       const chosen = entries.slice(start, start + rowsPerWrite).filter(filter);
       if (chosen.length === 0) continue;
-      if (!(await output.write(format.rows(chosen, this.#rows === 0)))) return false;
-      this.#rows += chosen.length;
+      if (!(await output.write(format.rows(chosen, this.rows === 0)))) return false;
+      this.rows += chosen.length;
     }
     return true;
   }

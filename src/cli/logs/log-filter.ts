@@ -3,8 +3,7 @@ import { clientNetworkOf, type Entry, readSpelling } from "../../address/entry.t
 import type { Network } from "../../address/network.ts";
 import { contains } from "../../address/ranges.ts";
 import type { LogEntry } from "../../model/log-entry.ts";
-import { countryTest, pathTest, reasonTest, statusTest } from "../../logs/row-tests.ts";
-import type { RowTest } from "../../logs/row-tests.ts";
+import { countryTest, pathTest, reasonTest, statusTest, type RowTest } from "../../logs/row-tests.ts";
 import { parseAddress } from "../arguments.ts";
 import { CommandError } from "../describe-error.ts";
 

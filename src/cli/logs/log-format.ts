@@ -1,11 +1,9 @@
 // Formats log rows as text. Values that attackers control stay data: a spreadsheet never interprets a cell as a formula, and a
 // terminal never interprets a character as a command.
-import { jsonLineOf } from "../../model/visible-text.ts";
-import { logEntryFields } from "../../model/log-entry.ts";
+import { jsonLineOf, markedText } from "../../model/visible-text.ts";
+import { logEntryFields, type LogEntry } from "../../model/log-entry.ts";
 import type { LogFormatName } from "../commands/waf-commands.ts";
-import type { LogEntry } from "../../model/log-entry.ts";
 import { shortened } from "../../model/sentence.ts";
-import { markedText } from "../../model/visible-text.ts";
 
 export interface LogFormat {
   /** Written before the first row. */

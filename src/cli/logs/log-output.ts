@@ -1,22 +1,28 @@
-// The output of the rows: a stream that another program reads, or a file that can be resumed. Both write text in order and
-// make the caller wait while they are busy.
-import { open } from "node:fs/promises";
-import type { FileHandle } from "node:fs/promises";
+// The output of `logs`: a stream that another program reads, or a file that one process at a time may write. As long as the download of a
+// file is unfinished, a checkpoint next to it records up to which byte the output is complete, and which days it covers. It is written
+// after a day has reached the disk. When a download resumes, bytes after that position are truncated, and the unfinished day is read again.
+import { type FileHandle, open, readFile, rm } from "node:fs/promises";
 import type { Writable } from "node:stream";
-import { CommandError } from "../describe-error.ts";
-import { fileProblem } from "../../source/directory/atomic-file.ts";
+import * as z from "zod";
+import { realClock } from "../../async/clock.ts";
+import { fileProblem, statUserFile, writeFileAtomically } from "../../source/directory/atomic-file.ts";
+import { LockFile } from "../../source/directory/lock-file.ts";
+import { asCommandError, CommandError } from "../describe-error.ts";
+import type { LogRange } from "./log-range.ts";
 
 export interface LogOutput {
+  /** Where an earlier run stopped. */
+  readonly from?: Pick<LogFile["from"], "nextDay" | "rows" | "isNew">;
   /** @returns false if the reader has closed the stream */
   write(text: string): Promise<boolean>;
-  /** Syncs a file to the disk. @returns the length of the output in bytes */
-  settle(): Promise<number>;
+  /** All rows before this day are written. */
+  dayDone?(nextDay: number, rows: number): Promise<void>;
+  finish?(): Promise<void>;
   close(): Promise<void>;
 }
 
 /** A pipe or a terminal. It is not closed, because it belongs to the process. */
 export function createStreamOutput(stream: Writable): LogOutput {
-  let written = 0;
   let hasEnded = false;
   let wake: (() => void) | undefined;
   const end = (): void => {
@@ -28,7 +34,6 @@ export function createStreamOutput(stream: Writable): LogOutput {
   return {
     async write(text) {
       if (hasEnded || stream.destroyed) return false;
-      written += Buffer.byteLength(text);
       if (!stream.write(text)) {
         await new Promise<void>((resolve) => {
           wake = resolve;
@@ -37,36 +42,121 @@ export function createStreamOutput(stream: Writable): LogOutput {
       }
       return !hasEnded;
     },
-    settle: async () => await Promise.resolve(written),
-    async close() {
-      stream.off("error", end).off("close", end);
-      await Promise.resolve();
-    },
+    close: async () => await Promise.resolve(void stream.off("error", end).off("close", end)),
   };
 }
+
+/** What a file is opened for. */
+export interface Download {
+  /** The options of the download, as words. It can be resumed only with the same ones. */
+  readonly question: string;
+  readonly range: LogRange;
+  readonly isResuming: boolean;
+}
+
+const whole = z.int().nonnegative();
+const savedDownload = z.object({
+  version: z.literal(1),
+  question: z.string(),
+  /** The period, which relative times such as `7d` meant when the download started. */
+  range: z.object({
+    days: z.object({ firstDay: whole, lastDay: whole }),
+    sinceMs: z.number().optional(),
+    untilMs: z.number().optional(),
+  }),
+  nextDay: whole,
+  /** How many bytes of the output are complete. */
+  offset: whole,
+  rows: whole,
+});
+
+type Checkpoint = Omit<z.output<typeof savedDownload>, "version">;
 
 /** The rows contain personal data (IP addresses). */
 const privateMode = 0o600;
 
-/** Opens the file and truncates it at `offset`; 0 creates a new file. @throws CommandError */
-export async function openFileOutput(path: string, offset: number): Promise<LogOutput> {
-  const file = await open(path, offset === 0 ? "w" : "r+", privateMode).catch((error: unknown) => {
+/** @throws CommandError if another process is writing the file, or the options do not match the files that exist */
+export async function openLogFile(path: string, download: Download): Promise<LogFile> {
+  await statUserFile(path).catch(asCommandError());
+  const lock = new LockFile(`${path}.wafsync-lock`, { clock: realClock, command: "wafsync logs" });
+  const locked = await lock.acquire().catch((error: unknown) => {
     throw new CommandError(`${path} cannot be written: ${fileProblem(error)}`);
   });
-  const { size } = await file.stat();
-  if (size < offset) {
-    await file.close();
+  if (locked.state === "Busy") {
     throw new CommandError(
-      `cannot resume ${path}: the file is shorter than when the download stopped`,
-      "Remove the file, and the file next to it that ends in .wafsync-resume. Then start again.",
+      `${path} is being written by ${locked.holder.by}`,
+      "Wait until that process has ended, or choose another file.",
     );
   }
-  await file.truncate(offset);
-  return fileOutput(path, file, offset);
+  try {
+    const start = { ...download, nextDay: download.range.days.firstDay, offset: 0, rows: 0 };
+    const found = await findCheckpoint(path, download);
+    const checkpoint = { ...(found ?? start), isNew: found === undefined };
+    const file = await open(path, found === undefined ? "w" : "r+", privateMode).catch((error: unknown) => {
+      throw new CommandError(`${path} cannot be written: ${fileProblem(error)}`);
+    });
+    if ((await file.stat()).size < checkpoint.offset) {
+      await file.close();
+      throw new CommandError(
+        `cannot resume ${path}: the file is shorter than when the download stopped`,
+        "Remove the file, and the file next to it that ends in .wafsync-resume. Then start again.",
+      );
+    }
+    await file.truncate(checkpoint.offset);
+    return logFile(path, file, lock, checkpoint);
+  } catch (error) {
+    lock.release();
+    throw error;
+  }
 }
 
-function fileOutput(path: string, file: FileHandle, offset: number): LogOutput {
-  let position = offset;
+async function findCheckpoint(path: string, { question, isResuming }: Download): Promise<Checkpoint | undefined> {
+  const checkpoint = await loadCheckpoint(path);
+  if (checkpoint === undefined && (await statUserFile(path)) !== undefined) {
+    throw new CommandError(
+      isResuming ? `${path} exists and is not an unfinished download` : `${path} exists already`,
+      "Choose another name, or remove it first.",
+    );
+  }
+  if (checkpoint !== undefined && !isResuming) {
+    throw new CommandError(`${path} is an unfinished download`, "Add --resume to continue it, or remove it first.");
+  }
+  if (checkpoint !== undefined && checkpoint.question !== question) {
+    throw new CommandError(
+      `the unfinished download in ${path} was started with other options`,
+      `It was started with ${checkpoint.question}.`,
+    );
+  }
+  return checkpoint;
+}
+
+async function loadCheckpoint(path: string): Promise<Checkpoint | undefined> {
+  const saved = checkpointPath(path);
+  const text = await readFile(saved, "utf8").catch((error: unknown) => {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw new CommandError(`cannot read ${saved}: ${fileProblem(error)}`);
+  });
+  try {
+    return text === undefined ? undefined : savedDownload.parse(JSON.parse(text));
+  } catch {
+    throw new CommandError(
+      `${saved} is damaged, or was written by another version of wafsync`,
+      `Remove it and ${path}, and start again without --resume.`,
+    );
+  }
+}
+
+function checkpointPath(path: string): string {
+  return `${path}.wafsync-resume`;
+}
+
+export type LogFile = ReturnType<typeof logFile>;
+
+function logFile(path: string, file: FileHandle, lock: LockFile, checkpoint: Checkpoint & { readonly isNew: boolean }) {
+  const { question, range, nextDay, rows, isNew } = checkpoint;
+  const { days, sinceMs, untilMs } = range;
+  let { offset } = checkpoint;
+  let isEmpty = isNew;
   const failed = (error: unknown): never => {
     throw new CommandError(
       `${path} cannot be written: ${fileProblem(error)}`,
@@ -74,22 +164,33 @@ function fileOutput(path: string, file: FileHandle, offset: number): LogOutput {
     );
   };
   return {
-    async write(text) {
+    /** The period of the run that started the download, and how far it came. */
+    from: { range: { days, sinceMs, untilMs }, nextDay, rows, isNew },
+    async write(text: string) {
+      isEmpty = false;
       const bytes = Buffer.from(text);
-      let done = 0;
-      while (done < bytes.length) {
-        const { bytesWritten } = await file.write(bytes, done, bytes.length - done, position + done).catch(failed);
-        done += bytesWritten;
+      for (let done = 0; done < bytes.length;) {
+        const writing = file.write(bytes, done, bytes.length - done, offset + done);
+        done += (await writing.catch(failed)).bytesWritten;
       }
-      position += bytes.length;
+      offset += bytes.length;
       return true;
     },
-    async settle() {
+    async dayDone(next: number, rowsNow: number) {
       await file.datasync().catch(failed);
-      return position;
+      const now = { version: 1, question, range, nextDay: next, offset, rows: rowsNow };
+      await writeFileAtomically(checkpointPath(path), `${JSON.stringify(now)}\n`);
+    },
+    /** The download is complete. */
+    async finish() {
+      await file.datasync().catch(failed);
+      await rm(checkpointPath(path), { force: true });
     },
     async close() {
       await file.close();
+      // The first call failed.
+      if (isEmpty) await rm(path, { force: true });
+      lock.release();
     },
   };
 }

@@ -1,12 +1,11 @@
 // The requested time range, validated by the rules of the API before any call. The API supports only whole days; if a time was
 // given, rows outside the range are dropped after the read.
-import { dayOf, formatDay } from "../../model/time-text.ts";
+import { dayOf, formatDay, secondText } from "../../model/time-text.ts";
 import type { DayRange } from "../../logs/cursor.ts";
 import { firstKeptDay, type LogPlan, logRetentionDays } from "../../logs/log-days.ts";
 import { logTimeMs } from "../../model/log-entry.ts";
 import { CommandError } from "../describe-error.ts";
-import type { Bound } from "../arguments.ts";
-import { parseBound } from "../arguments.ts";
+import { type Bound, parseBound } from "../arguments.ts";
 
 /** The maximum number of days in one query of the API, including both ends. */
 export const rangeDaysMax = 365;
@@ -57,16 +56,11 @@ export function describeRange({ days, sinceMs, untilMs }: LogRange): string {
   const words = (timeMs: number | undefined, day: number): string =>
     timeMs === undefined
       ? formatDay(day)
-      : formatMoment(timeMs)
+      : secondText(timeMs)
           .replace("T", " ")
           .replace(/(?::00)?Z$/, "");
   const [first, last] = [words(sinceMs, days.firstDay), words(untilMs, days.lastDay)];
   return first === last ? first : `${first} to ${last}`;
-}
-
-/** `2026-11-21T09:30:00Z`, to the second. */
-export function formatMoment(timeMs: number): string {
-  return new Date(timeMs).toISOString().replace(/\.\d+Z$/, "Z");
 }
 
 /** A warning if the plan does not keep all requested days. */
@@ -77,6 +71,6 @@ export function retentionWarning(plan: LogPlan, { firstDay }: DayRange, today: n
 }
 
 function describeBound(text: string, bound: Bound): string {
-  const meant = "day" in bound ? formatDay(bound.day) : formatMoment(bound.timeMs);
+  const meant = "day" in bound ? formatDay(bound.day) : secondText(bound.timeMs);
   return text === meant ? meant : `${text} (${meant})`;
 }

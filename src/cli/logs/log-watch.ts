@@ -9,16 +9,12 @@ import { dayOf, formatDay } from "../../model/time-text.ts";
 import { defectWords, type LogReaderPorts, type LogWait } from "../../logs/read-logs.ts";
 import { CommandError } from "../describe-error.ts";
 import type { Session } from "../session.ts";
-import type { DeclaredKey } from "../targets/open-waf.ts";
-import { keyHint, removedQuery } from "../targets/open-waf.ts";
-import type { OpenedWaf } from "../targets/open-target.ts";
-import { withWaf } from "../targets/open-target.ts";
+import { type DeclaredKey, keyHint, removedQuery } from "../targets/open-waf.ts";
+import { type OpenedWaf, withWaf } from "../targets/open-target.ts";
 import { StatusLine } from "../status-line.ts";
-import type { Terminal } from "../terminal.ts";
-import { remark } from "../terminal.ts";
+import { type Terminal, remark } from "../terminal.ts";
 import type { LogSourceOptions } from "../commands/waf-commands.ts";
-import type { LogRange } from "./log-range.ts";
-import { retentionWarning } from "./log-range.ts";
+import { type LogRange, retentionWarning } from "./log-range.ts";
 
 interface LogWork {
   /** Shown by other processes that wait for this one. */

@@ -1,13 +1,10 @@
-import { readFile } from "node:fs/promises";
+import { readFile, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
-import { loadCheckpoint, removeCheckpoint, saveCheckpoint } from "../../../src/cli/logs/log-checkpoint.ts";
-import type { LogPosition } from "../../../src/cli/logs/log-checkpoint.ts";
 import { collectRange, followLogs } from "../../../src/cli/logs/collect-logs.ts";
 import type { Following, LogCollection } from "../../../src/cli/logs/collect-logs.ts";
 import { createLogFormat } from "../../../src/cli/logs/log-format.ts";
-import { openFileOutput } from "../../../src/cli/logs/log-output.ts";
-import type { LogOutput } from "../../../src/cli/logs/log-output.ts";
+import { type LogOutput, openLogFile } from "../../../src/cli/logs/log-output.ts";
 import { seededRandom } from "../../support/builders/seeded-random.ts";
 import { scratchDirectory } from "../../support/worlds/scratch-directory.ts";
 import { Multiset, dayNumber, failPages, logKey, logWorld } from "../../support/worlds/log-world.ts";
@@ -18,7 +15,7 @@ const lastDay = dayNumber("2026-06-15");
 const hourMs = 3_600_000;
 
 const question = "--base-url https://waf.example --output json";
-const range = { days: { firstDay, lastDay } };
+const range = { days: { firstDay, lastDay }, sinceMs: undefined, untilMs: undefined };
 
 /** A process that dies in the middle of a write: its last write is truncated, and noise follows. */
 function dyingOutput(output: LogOutput, writesLeft: number): LogOutput {
@@ -40,11 +37,9 @@ async function download(
   file: string,
   writes = Number.POSITIVE_INFINITY,
 ): Promise<"Ended" | "Crashed"> {
-  const from = (await loadCheckpoint(file))?.position;
-  const output = await openFileOutput(file, from?.offset ?? 0);
-  const save = async (position: LogPosition) => await saveCheckpoint(file, { question, range, position });
+  const output = await openLogFile(file, { question, range, isResuming: true });
   try {
-    await collectRange(collectionOf(world, dyingOutput(output, writes)), { firstDay, lastDay }, { from, save });
+    await collectRange(collectionOf(world, dyingOutput(output, writes)), range.days);
     return "Ended";
   } catch (error) {
     if ((error as { code?: string }).code !== "Crash") throw error;
@@ -60,7 +55,7 @@ function collectionOf({ ports }: LogWorld, output: LogOutput): LogCollection {
 }
 
 async function follow(world: LogWorld, file: string, following: Following): Promise<void> {
-  const output = await openFileOutput(file, 0);
+  const output = await openLogFile(file, { question, range, isResuming: false });
   await followLogs(collectionOf(world, output), following);
   await output.close();
 }
@@ -92,17 +87,21 @@ describe("a range", () => {
     expect((await rowsIn(file)).difference(allOf(world))).toStrictEqual({ missing: [], tooMany: [] });
   });
 
-  test("that is complete is not read again, even if its checkpoint was not removed", async () => {
+  test("is read to its end once, after which there is no checkpoint", async () => {
     await using files = await scratchDirectory({});
     await using world = await logWorld({ now: "2026-06-20T00:00:00Z", logRowsPerDay: 5 });
     const file = join(files.path, "rows.json");
     await download(world, file);
-    const before = world.simulator.requests().length;
-    await download(world, file);
-    expect(world.simulator.requests()).toHaveLength(before);
+    expect(await readdir(files.path)).toStrictEqual(["rows.json"]);
+    await expect(download(world, file)).rejects.toThrow("is not an unfinished download");
     expect((await rowsIn(file)).difference(allOf(world))).toStrictEqual({ missing: [], tooMany: [] });
-    await removeCheckpoint(file);
-    expect(await loadCheckpoint(file)).toBeUndefined();
+  });
+
+  test("leaves no file if nothing was written", async () => {
+    await using files = await scratchDirectory({});
+    const output = await openLogFile(join(files.path, "rows"), { question, range, isResuming: false });
+    await output.close();
+    expect(await readdir(files.path)).toStrictEqual([]);
   });
 });
 
@@ -163,16 +162,17 @@ async function rowsOfOneDay() {
 
 test("a checkpoint that was tampered with is rejected, and the error says what to do", async () => {
   await using files = await scratchDirectory({ "rows.wafsync-resume": '{"version":1,"offset":-5}' });
-  await expect(loadCheckpoint(join(files.path, "rows"))).rejects.toMatchObject({
+  await expect(openLogFile(join(files.path, "rows"), { question, range, isResuming: true })).rejects.toMatchObject({
     code: "Command",
     hint: expect.stringContaining("start again without --resume"),
   });
 });
 
 test("a file that is shorter than its checkpoint says is rejected", async () => {
-  await using files = await scratchDirectory({ rows: "abc" });
-  await expect(openFileOutput(join(files.path, "rows"), 4)).rejects.toMatchObject({ code: "Command" });
-  await expect(openFileOutput(join(files.path, "no", "rows"), 0)).rejects.toThrow(
-    "cannot be written: it, or its folder, does not exist",
-  );
+  const checkpoint = { version: 1, question, range, nextDay: firstDay, offset: 4, rows: 1 };
+  await using files = await scratchDirectory({ rows: "abc", "rows.wafsync-resume": JSON.stringify(checkpoint) });
+  const resumed = openLogFile(join(files.path, "rows"), { question, range, isResuming: true });
+  await expect(resumed).rejects.toThrow("the file is shorter than when the download stopped");
+  const inNone = openLogFile(join(files.path, "no", "rows"), { question, range, isResuming: false });
+  await expect(inNone).rejects.toThrow("cannot be written: it, or its folder, does not exist");
 });
