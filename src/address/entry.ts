@@ -9,7 +9,6 @@ import {
   hasHostBits,
   isMapped,
   type Network,
-  networkAt,
   prefixLengthMax,
   readCanonical,
   readNetwork,
@@ -79,19 +78,6 @@ export function familyOf(entry: Entry): AddressFamily {
 /** 32 or 128 for a single address. Throws for opaque entries. */
 export function prefixLengthOf(entry: Entry): number {
   return networkOf(entry).prefixLength;
-}
-
-/** The network of this length that contains the entry. */
-export function widened(entry: Entry, prefixLength: number): Entry {
-  const { family, first } = networkOf(entry);
-  return toEntry(networkAt(family, first, prefixLength));
-}
-
-/** The network of a client: the /24 of an IPv4 address, or the /64 of an IPv6 address, which one customer usually has. */
-export function clientNetworkOf(client: Entry): Entry | undefined {
-  if (isOpaque(client)) return undefined;
-  const { family, prefixLength } = networkOf(client);
-  return prefixLength === prefixLengthMax(family) ? widened(client, family === "ipv4" ? 24 : 64) : undefined;
 }
 
 export function toEntry(network: Network): Entry {

@@ -8,7 +8,7 @@ import { countLogs } from "../logs/read-logs.ts";
 import type { LogsOptions, LogFormatName } from "./commands/waf-commands.ts";
 import { CommandError } from "./describe-error.ts";
 import { collectRange, followLogs, type CollectionEnd, type LogCollection } from "./logs/collect-logs.ts";
-import { parseLogFilter, parseNetwork, type LogFilter } from "./logs/log-filter.ts";
+import { parseLogFilter, type LogFilter } from "./logs/log-filter.ts";
 import { createLogFormat, logFormats } from "./logs/log-format.ts";
 import { createStreamOutput, type LogOutput, openLogFile } from "./logs/log-output.ts";
 import { describeRange, isWithin, parseRange, type LogRange } from "./logs/log-range.ts";
@@ -102,7 +102,7 @@ export interface LogRequest {
 
 /** @throws CommandError that says what to write instead */
 export function readLogRequest(options: LogsOptions, nowMs: number): LogRequest {
-  const { country = [], reason = [], status = [], path = [], follow, resume, out, since, until } = options;
+  const { country = [], reason = [], client = [], status = [], path = [], follow, resume, out, since, until } = options;
   if (follow && until !== undefined) {
     throw new CommandError("--until cannot be combined with --follow", "Omit --until.");
   }
@@ -111,8 +111,6 @@ export function readLogRequest(options: LogsOptions, nowMs: number): LogRequest 
   }
   if (resume && out === undefined) throw new CommandError("--resume needs a file", "Add --out FILE.");
   const range = parseRange(since ?? (follow ? "today" : "yesterday"), until ?? "today", nowMs);
-  // Clients and networks are one kind of filter.
-  const client = [...(options.client ?? []), ...(options.network ?? []).map(parseNetwork)];
   const filters = { country, reason, client, status, path };
   const filter = parseLogFilter(filters);
   const format =

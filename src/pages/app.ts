@@ -7,7 +7,7 @@ import { LruMap } from "../async/lru-map.ts";
 import { Turns } from "../async/turns.ts";
 import { CommandError } from "../cli/describe-error.ts";
 import { parseInstanceName } from "../cli/targets/target-options.ts";
-import type { SeenObject, Target } from "../cli/targets/target.ts";
+import type { Seen, SeenObject, Target } from "../cli/targets/target.ts";
 import { parseAddress } from "../cli/arguments.ts";
 import { objectsOf, summarize } from "../cli/summarize.ts";
 import { explainOn } from "../cli/why-command.ts";
@@ -19,12 +19,11 @@ import { assetAt, framed } from "./frame.ts";
 import { declaredLists } from "./client-lists.ts";
 import { html } from "./html.ts";
 import { type ReadHistory, instancePage } from "./instance-page.ts";
-import { instancesWith, overviewPage, readChoice, refusal } from "./overview-page.ts";
+import { findIn, instancesWith, overviewPage, refusal } from "./overview-page.ts";
 import { instancePath, nameLengthMax } from "./parts.ts";
 import { readRequests } from "./requests.ts";
 import { requestSections } from "./requests-page.ts";
 import type { PageApp, PageRequest, PageResponse } from "./server.ts";
-import { type CachedSummary, SummaryCache } from "./summary-cache.ts";
 import { chooseInstancePage, whyPage } from "./why-page.ts";
 
 export interface PageParts {
@@ -42,11 +41,43 @@ export interface PageParts {
 const searchedMax = 10;
 /** Further searches are rejected while this many are waiting. */
 const waitingMax = 8;
+/** A summary that is younger than this is shown without a new read. */
+const summaryKeptMs = 2_000;
 /** How long, and of how many WAFs, pages about blocked requests are kept: each of them reads a log. */
 const requestsKeptMs = 5 * 60_000;
 const requestsKeptMax = 3;
 
 class TooBusy extends CommandError {}
+
+interface ReadSummary {
+  /** The objects that the summary is about. */
+  readonly seen: Seen;
+  readonly summary: Summary;
+}
+
+/** Results that were read a short time ago: all users who want to see the same wait for one read. */
+class RecentReads<Value> {
+  readonly #keptMs: number;
+  readonly #clock: Pick<Clock, "nowMs">;
+  readonly #reads: LruMap<string, { readonly atMs: number; readonly value: Promise<Value> }>;
+
+  constructor(clock: Pick<Clock, "nowMs">, limits: { readonly keptMs: number; readonly keptMax: number }) {
+    this.#clock = clock;
+    this.#keptMs = limits.keptMs;
+    this.#reads = new LruMap(limits.keptMax);
+  }
+
+  async get(key: string, read: () => Promise<Value>): Promise<Value> {
+    const known = this.#reads.get(key);
+    const ageMs = this.#clock.nowMs() - (known?.atMs ?? 0);
+    // If the clock was set back, the age is negative, and the result counts as too old.
+    if (known !== undefined && ageMs >= 0 && ageMs < this.#keptMs) return await known.value;
+    const value = read();
+    this.#reads.set(key, { atMs: this.#clock.nowMs(), value });
+    value.catch(() => this.#reads.delete(key));
+    return await value;
+  }
+}
 
 export interface PreparedPageApp extends PageApp {
   /** Reads everything once, before the first request. Returns the reason if nothing may be read. */
@@ -59,25 +90,28 @@ export function createPageApp(parts: PageParts): PreparedPageApp {
 
 class App implements PreparedPageApp {
   readonly #parts: PageParts;
-  readonly #cache: SummaryCache;
+  readonly #summaries: RecentReads<ReadSummary>;
+  readonly #requests: RecentReads<Buffer>;
   readonly #turns = new Turns();
   readonly #stopping = new AbortController();
-  /** Pages about blocked requests, by instance: all users who want to see the same wait for one read. */
-  readonly #requests = new LruMap<string, { readonly atMs: number; readonly page: Promise<Buffer> }>(requestsKeptMax);
   #waiting = 0;
 
   constructor(parts: PageParts) {
     this.#parts = parts;
-    const { target, clock, wordsOf, isCluster } = parts;
-    this.#cache = new SummaryCache({
-      see: async () => await target.see(),
-      summarize: (seen) => summarize(seen, { version: packageJson.version, words: wordsOf, isCluster }),
-      clock,
-    });
+    this.#summaries = new RecentReads(parts.clock, { keptMs: summaryKeptMs, keptMax: 1 });
+    this.#requests = new RecentReads(parts.clock, { keptMs: requestsKeptMs, keptMax: requestsKeptMax });
   }
 
   async prepare(): Promise<string | undefined> {
-    return (await this.#cache.get()).summary.refused;
+    return (await this.#read()).summary.refused;
+  }
+
+  async #read(): Promise<ReadSummary> {
+    const { target, wordsOf: words, isCluster } = this.#parts;
+    return await this.#summaries.get("", async () => {
+      const seen = await target.see();
+      return { seen, summary: summarize(seen, { version: packageJson.version, words, isCluster }) };
+    });
   }
 
   async handle(request: PageRequest): Promise<PageResponse> {
@@ -85,38 +119,37 @@ class App implements PreparedPageApp {
     const asset = assetAt(path);
     if (asset !== undefined) return asset;
     const isJson = path === "/summary" || path.endsWith(".json");
-    let cached: CachedSummary | undefined;
+    let read: ReadSummary | undefined;
     try {
-      cached = await this.#cache.get();
-      return await this.#route(request, cached);
+      read = await this.#read();
+      return await this.#route(request, read);
     } catch (error) {
       if (!(error instanceof CommandError)) throw error;
       const problem = this.#redact(problemOf(error));
       const status = error instanceof TooBusy ? 503 : 400;
       if (isJson) return json(status, { error: problem });
-      return page(status, errorPage(cached?.summary, problem));
+      return page(status, errorPage(read?.summary, problem));
     }
   }
 
   async close(): Promise<void> {
     this.#stopping.abort();
-    this.#cache.close();
     await this.#turns.ended();
   }
 
-  async #route({ path, query }: PageRequest, cached: CachedSummary): Promise<PageResponse> {
-    const { summary } = cached;
+  async #route({ path, query }: PageRequest, read: ReadSummary): Promise<PageResponse> {
+    const { summary } = read;
     const { refused } = summary;
     const isRefused = refused !== undefined;
     if (path === "/summary") return json(isRefused ? 403 : 200, ofOne(summary, query.get("instance")));
-    if (path === "/") return page(isRefused ? 403 : 200, overviewPage(summary, readChoice(query)));
+    if (path === "/") return page(isRefused ? 403 : 200, overviewPage(summary, findIn(query)));
     const { where, version } = summary;
     if (isRefused) return page(403, framed({ where, version, title: "No access", body: [refusal(refused)] }));
     if (path === "/why" || path === "/why.json") return await this.#why(path === "/why.json", query, summary);
     const [, folder, namespace = "", name = "", view, ...rest] = path.split("/").map((one) => decoded(one));
     if (folder === "instances" && rest.length === 0) {
       const instance = summary.instances.find((one) => one.instance === `${namespace}/${name}`);
-      if (instance !== undefined) return await this.#instance({ namespace, name }, instance, view, { query, cached });
+      if (instance !== undefined) return await this.#instance({ namespace, name }, instance, view, { query, read });
     }
     return page(404, errorPage(summary, "This page does not exist. The WAF may have been removed."));
   }
@@ -125,28 +158,19 @@ class App implements PreparedPageApp {
     name: ObjectName,
     instance: InstanceSummary,
     view: string | undefined,
-    { query, cached }: { readonly query: URLSearchParams; readonly cached: CachedSummary },
+    { query, read }: { readonly query: URLSearchParams; readonly read: ReadSummary },
   ): Promise<PageResponse> {
-    const { seen, summary } = cached;
-    if (view === "requests") return page(200, await this.#requestsPage(name, summary));
+    const { seen, summary } = read;
+    if (view === "requests") {
+      const make = async (): Promise<Buffer> => Buffer.from(await this.#readRequests(name, summary));
+      return page(200, await this.#requests.get(nameKey(name), async () => await this.#inTurn(make)));
+    }
     if (view !== undefined) return page(404, errorPage(summary, "This page does not exist."));
     const address = query.get("address");
     const cover = address === null || address.trim() === "" ? undefined : new AddressCover(parseAddress(address));
     const searched = address === null ? undefined : (cover ?? "Everything");
     const objects = objectsOf(seen, instance.instance);
     return page(200, instancePage(summary, instance, { objects, history: await this.#history(name), searched }));
-  }
-
-  /** The page about the newest blocked requests; made once, and kept for a few minutes. */
-  async #requestsPage(name: ObjectName, summary: Summary): Promise<Buffer> {
-    const key = nameKey(name);
-    const atMs = this.#parts.clock.nowMs();
-    const kept = this.#requests.get(key);
-    if (kept !== undefined && atMs - kept.atMs < requestsKeptMs) return await kept.page;
-    const page = this.#inTurn(async () => Buffer.from(await this.#readRequests(name, summary)));
-    this.#requests.set(key, { atMs, page });
-    page.catch(() => this.#requests.delete(key));
-    return await page;
   }
 
   /** @throws CommandError if the log may not be read */
@@ -198,7 +222,7 @@ class App implements PreparedPageApp {
     const { where, version } = summary;
     const text = query.get("address") ?? "";
     const wanted = query.get("instance") ?? "";
-    const { find } = readChoice(query);
+    const find = findIn(query);
     const address = parseAddress(text);
     const instances = wantedInstances(summary, wanted, find);
     const frame = { where, version, searched: { address: text, instance: wanted } };

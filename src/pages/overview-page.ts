@@ -25,19 +25,9 @@ const findFrom = 10;
 const messageLengthMax = 400;
 const order = { False: 0, Unknown: 1, True: 2 } as const;
 
-export interface OverviewChoice {
-  /** From 1. */
-  readonly page: number;
-  /** Part of the name or domain. */
-  readonly find: string;
-}
-
-export function readChoice(query: URLSearchParams): OverviewChoice {
-  const page = Number(query.get("page") ?? 1);
-  return {
-    page: Number.isInteger(page) && page > 0 ? page : 1,
-    find: (query.get("find") ?? "").slice(0, 100).trim().toLowerCase(),
-  };
+/** Part of a name or domain. */
+export function findIn(query: URLSearchParams): string {
+  return (query.get("find") ?? "").slice(0, 100).trim().toLowerCase();
 }
 
 /** The instances with this text in their name or domain. */
@@ -47,7 +37,7 @@ export function instancesWith(find: string, instances: readonly InstanceSummary[
   );
 }
 
-export function overviewPage(summary: Summary, choice: OverviewChoice): string {
+export function overviewPage(summary: Summary, find: string): string {
   const { where, version, totals, gaps, refused } = summary;
   const title = titleOf(summary);
   const frame = { title, where, version, live: title };
@@ -66,7 +56,7 @@ export function overviewPage(summary: Summary, choice: OverviewChoice): string {
         { name: "Pending writes", value: totals.pending },
         { name: "Removals on hold", value: totals.onHold },
       ]),
-      instanceSection(summary, choice),
+      instanceSection(summary, find),
       ...objectSection("Objects without a WAF", "unattached", summary.unattached, totals.unattached),
       ...feedSection(summary),
     ],
@@ -117,19 +107,17 @@ function whyOf({
   return notReady === 0 ? "" : `${counted(notReady, "object is", "objects are")} not ready.`;
 }
 
-function instanceSection({ instances, generatedAt }: Summary, { page, find }: OverviewChoice): Markup {
+function instanceSection({ instances, generatedAt }: Summary, find: string): Markup {
   const found = instancesWith(find, instances).toSorted(
     (a, b) => order[a.ready] - order[b.ready] || Number(a.notReady === 0) - Number(b.notReady === 0),
   );
-  const pages = Math.max(1, Math.ceil(found.length / rowsMax));
-  const at = Math.min(page, pages);
-  const rows = found.slice((at - 1) * rowsMax, at * rowsMax);
+  const rows = found.slice(0, rowsMax);
   const finder = filterForm("/", { label: "Name or domain", name: "find", value: find });
   const none = find === "" ? firstSteps : html`<p>No WAF has this text in its name or domain.</p>`;
   return section("instances", "WAFs", [
     ...(instances.length >= findFrom || find !== "" ? [finder] : []),
     rows.length === 0 ? none : dataTable("WAFs", instanceColumns(generatedAt), rows),
-    ...(pages > 1 ? [pageLinks(at, pages, find)] : []),
+    ...moreThan(rows.length, found.length),
   ]);
 }
 
@@ -144,19 +132,6 @@ const firstSteps = html`<p>To add a WAF, declare a WafInstance with its base URL
 export function instanceLink({ instance, domain = "" }: InstanceSummary, path: string): Markup {
   return html`<a href="${path}">${shortened(instance, nameLengthMax)}</a
     >${domain === "" ? "" : html`<br /><span class="quiet">${shortened(domain, nameLengthMax)}</span>`}`;
-}
-
-function pageLinks(at: number, pages: number, find: string): Markup {
-  const links = Array.from({ length: Math.min(pages, 100) }, (_, place) => {
-    const query = new URLSearchParams({ ...(find === "" ? {} : { find }), page: String(place + 1) });
-    const current = place + 1 === at ? html` aria-current="page"` : "";
-    return html`<li><a href="/?${String(query)}" ${current}>${place + 1}</a></li>`;
-  });
-  return html`<nav aria-label="Pages of WAFs">
-    <ul>
-      ${links}
-    </ul>
-  </nav>`;
 }
 
 const objectColumns: readonly Column<ObjectSummary>[] = [

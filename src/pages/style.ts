@@ -71,8 +71,6 @@ code.copy { user-select: all; overflow-wrap: anywhere; }
 .good { color: var(--good); background: var(--good-back); }
 .bad { color: var(--bad); background: var(--bad-back); }
 .open { color: var(--open); background: var(--open-back); }
-nav ul { list-style: none; display: flex; flex-wrap: wrap; gap: 4px 16px; padding: 0; margin: 10px 0 0; }
-nav [aria-current] { color: var(--text); font-weight: 600; text-decoration: none; }
 figure { margin: 0; }
 figure svg { display: block; width: calc(100% - 44px); margin-left: 44px; overflow: visible; }
 svg text { font: 13px system-ui, sans-serif; fill: var(--quiet); }

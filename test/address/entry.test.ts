@@ -4,7 +4,6 @@ import * as fc from "fast-check";
 import { entryFaultCodes } from "../../src/address/entry-fault.ts";
 import type { EntryFaultCode } from "../../src/address/entry-fault.ts";
 import {
-  clientNetworkOf,
   familyOf,
   isOpaque,
   networkOf,
@@ -198,16 +197,6 @@ describe("a declared entry", () => {
         expect(partsOf(read.first)).toStrictEqual(parts);
       }),
     );
-  });
-
-  test.each([
-    ["203.0.113.9", "203.0.113.0/24"],
-    ["2001:db8:1:2:3::4", "2001:db8:1:2::/64"],
-    ["::ffff:203.0.113.9", "203.0.113.0/24"],
-    ["203.0.113.0/25", undefined],
-    ["unknown, 203.0.113.9", undefined],
-  ])("of the client %s belongs to the network %s", (client, network) => {
-    expect(clientNetworkOf(readObservedEntry(client))).toBe(network);
   });
 });
 

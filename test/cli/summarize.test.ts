@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import { overviewPage, readChoice } from "../../src/pages/overview-page.ts";
+import { findIn, overviewPage } from "../../src/pages/overview-page.ts";
 import { summarize } from "../../src/cli/summarize.ts";
 import type { Seen } from "../../src/cli/targets/target.ts";
 import { textOf } from "../support/worlds/open-page.ts";
@@ -12,7 +12,7 @@ const nothing: Seen = {
   gaps: [],
 };
 const words = { version: "0.0.0", words: () => "-f waf/ ", isCluster: true };
-const choice = readChoice(new URLSearchParams());
+const find = findIn(new URLSearchParams());
 const condition = { type: "Ready", status: "False", reason: "TooFewEntries", message: "The new content is on hold." };
 
 function feedWith(status: Readonly<Record<string, unknown>> | undefined): Seen {
@@ -33,7 +33,7 @@ describe("The summary", () => {
     expect(summary.feeds[0]?.heldContent?.accept).toBe(
       "kubectl annotate waffeed drop -n shop --overwrite wafsync.dev/accept-feed=c0ffee",
     );
-    expect(textOf(overviewPage(summary, choice))).toMatch(/shop\/drop\s+Not ready: TooFewEntries[^]*3 h ago/);
+    expect(textOf(overviewPage(summary, find))).toMatch(/shop\/drop\s+Not ready: TooFewEntries[^]*3 h ago/);
   });
 
   test("names the annotation that accepts content on hold in a folder", () => {
@@ -42,14 +42,14 @@ describe("The summary", () => {
   });
 
   test("shows which objects were never reported on", () => {
-    const text = textOf(overviewPage(summarize(feedWith(undefined), words), choice));
+    const text = textOf(overviewPage(summarize(feedWith(undefined), words), find));
     expect(text).toMatch(/Not reported yet\s+No reconcile run has reported on it yet\.\s+–\s+–\s+never/);
   });
 
   test("says that no WAF is declared, and without permissions shows only the reason", () => {
-    expect(textOf(overviewPage(summarize(nothing, words), choice))).toContain("To add a WAF, declare a WafInstance");
+    expect(textOf(overviewPage(summarize(nothing, words), find))).toContain("To add a WAF, declare a WafInstance");
     const refused = summarize({ ...nothing, refused: "You are not allowed to list wafinstances." }, words);
-    const text = textOf(overviewPage(refused, choice));
+    const text = textOf(overviewPage(refused, find));
     expect(text).toContain("You are not allowed to list wafinstances.");
     expect(text).not.toMatch(/Blocked|Pending/);
   });

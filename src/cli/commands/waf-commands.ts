@@ -60,7 +60,6 @@ const logsOptions = {
   country: lists("--country <codes>", "only requests from these countries, for example CN,RU"),
   reason: texts("--reason <text>", "only requests whose block reason contains this text; repeatable"),
   client: lists("--client <addresses>", "only requests from these IP addresses or networks"),
-  network: lists("--network <networks>", "like --client, but for networks; an address stands for its /24 or /64"),
   status: lists("--status <codes>", "only requests with these HTTP statuses, for example 403 or 4xx"),
   path: texts(
     "--path <text>",

@@ -16,9 +16,8 @@ export async function printCompletions(program: Command, words: readonly string[
   const current = words.at(-1) ?? "";
   const lines = completion.candidates.map(({ value, description }) => `${value}\t${description}`);
   if (completion.names === "Instances") {
-    const prefix = current.startsWith("--instance=") ? "--instance=" : "";
     const names = await instanceNames(words, refuse).catch(() => []);
-    lines.push(...names.map((name) => `${prefix}${name}\t`).filter((line) => line.startsWith(current)));
+    lines.push(...names.map((name) => `${name}\t`).filter((line) => line.startsWith(current)));
   }
   process.stdout.write([...lines, `:${directives[completion.paths]}`, ""].join("\n"));
 }
@@ -97,16 +96,6 @@ function completeProgram(program: Command, current: string): Completion {
 function completeCommandWord(command: Command, before: readonly string[], current: string): Completion {
   const { awaiting, positionals, isEnded } = readWords(command, before);
   if (awaiting !== undefined) return starting(valuesOf(awaiting), current);
-  const equals = current.indexOf("=");
-  if (!isEnded && current.startsWith("--") && equals > 0) {
-    const option = optionNamed(command, current.slice(0, equals));
-    if (option === undefined || !takesValue(option)) return nothing;
-    const prefix = current.slice(0, equals + 1);
-    const values = valuesOf(option);
-    const candidates = values.candidates.map(({ value, description }) => ({ value: prefix + value, description }));
-    // Shells do not complete a path after an equals sign.
-    return starting({ ...values, candidates, paths: "None" }, current);
-  }
   if (!isEnded && current.startsWith("-")) return starting({ ...nothing, candidates: optionsOf(command) }, current);
   const argument = command.registeredArguments[positionals];
   return argument === undefined ? nothing : starting(valuesOf(argument), current);

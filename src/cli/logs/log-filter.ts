@@ -1,10 +1,9 @@
 // Filters log rows after they arrive, because the API has no filters.
-import { clientNetworkOf, type Entry, readSpelling } from "../../address/entry.ts";
+import { readSpelling } from "../../address/entry.ts";
 import type { Network } from "../../address/network.ts";
 import { contains } from "../../address/ranges.ts";
 import type { LogEntry } from "../../model/log-entry.ts";
 import { countryTest, pathTest, reasonTest, statusTest, type RowTest } from "../../logs/row-tests.ts";
-import { parseAddress } from "../arguments.ts";
 import { CommandError } from "../describe-error.ts";
 
 /** A row must match at least one value of each list; an empty list matches every row. */
@@ -56,10 +55,4 @@ export function rowsOfClients(wanted: Network): RowTest {
     const client = readSpelling(entry.client_ip);
     return client !== undefined && contains(wanted, client);
   };
-}
-
-/** A network of `--network`; an address stands for its /24 (IPv4) or /64 (IPv6). @throws CommandError that says what to write instead */
-export function parseNetwork(text: string): Entry {
-  const entry = parseAddress(text);
-  return clientNetworkOf(entry) ?? entry;
 }

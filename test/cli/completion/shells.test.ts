@@ -40,7 +40,6 @@ const lines: readonly (readonly [line: string, words: readonly string[]])[] = [
   ["wafsync pl", ["plan"]],
   ["wafsync plan --st", ["--state"]],
   ["wafsync plan -o ", ["table", "json", "markdown"]],
-  ["wafsync plan --output=j", ["--output=json"]],
   ["wafsync plan -f w", ["waf/", "with space/"]],
   ["wafsync logs -f waf --instance ", ["shop/main"]],
   ["wafsync completion z", ["zsh"]],
@@ -57,8 +56,7 @@ describeWithProgram("bash", "bash", (bash) => {
 
   test.each(lines)("completes `%s`", async (line, words) => {
     const printed = await run(bash, ["--norc", "-c", script, "bash", line]);
-    // bash replaces only the part after the equals sign.
-    const expected = words.map((word) => word.replace(/^--output=/u, "").replace(/\/$/u, ""));
+    const expected = words.map((word) => word.replace(/\/$/u, ""));
     const found = printed.split("\n").filter((word) => word !== "");
     // bash sorts the completions.
     expect(found.sort()).toStrictEqual(expected.sort());
@@ -98,7 +96,6 @@ describeWithProgram("zsh", "zsh", (zsh) => {
     ["wafsync pl", "wafsync plan "],
     ["wafsync plan --st", "wafsync plan --state "],
     ["wafsync plan -o j", "wafsync plan -o json "],
-    ["wafsync plan --output=j", "wafsync plan --output=json "],
     ["wafsync plan -f wa", "wafsync plan -f waf/"],
     ["wafsync plan -f wi", "wafsync plan -f with\\ space/"],
     ["wafsync logs -f waf --instance s", "wafsync logs -f waf --instance shop/main "],
