@@ -15,8 +15,7 @@ import { continuesOf } from "../model/continues.ts";
 import type { ReconcileObserver, StatusPort } from "../run/ports.ts";
 import { reportFacts } from "../run/report.ts";
 import { DirectorySource } from "../source/directory/directory-source.ts";
-import type { EnvironmentKey } from "../source/directory/gather.ts";
-import type { Unattached } from "../source/directory/gather.ts";
+import { type EnvironmentKey, type Unattached, unattachedOf } from "../source/directory/gather.ts";
 import { type DirectorySnapshot, placeOfSource } from "../source/directory/snapshot.ts";
 import type { BlockBook } from "../blocks/block-book.ts";
 import type { SourceFault } from "../source/directory/source-fault.ts";
@@ -134,7 +133,8 @@ export class Standalone {
 
   /** The faults of the files, and everything that refers to an instance that is not declared. */
   faults(): { readonly faults: readonly SourceFault[]; readonly unattached: readonly Unattached[] } {
-    return { faults: this.#source.faults(), unattached: this.#source.unattached() };
+    const snapshot = this.#source.snapshot();
+    return { faults: snapshot.faults, unattached: unattachedOf(snapshot) };
   }
 
   /**
@@ -142,10 +142,11 @@ export class Standalone {
    * file may declare, and instances that another one continues.
    */
   async orphaned(): Promise<readonly ObjectName[]> {
-    const metas = this.#source.snapshot().declared.WafInstance.map(({ meta }) => meta);
+    const { declared: objects, faults } = this.#source.snapshot();
+    const metas = objects.WafInstance.map(({ meta }) => meta);
     const continued = metas.map(continuesOf).flatMap((one) => (one.state === "Named" ? [nameKey(one.former)] : []));
     const declared = new Set([...metas.map(nameKey), ...continued]);
-    const errors = this.#source.faults().filter(({ severity }) => severity === "Error");
+    const errors = faults.filter(({ severity }) => severity === "Error");
     const mayBeDeclared = (name: ObjectName): boolean => errors.some((fault) => blocksRemovalsOf(fault, name));
     return (await this.#store.known()).filter((name) => !declared.has(nameKey(name)) && !mayBeDeclared(name));
   }

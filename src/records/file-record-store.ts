@@ -28,7 +28,7 @@ export interface RecordFiles {
   read(file: FilePath, bytesMax: number): Promise<FileResult<string | undefined>>;
   write(file: FilePath, content: string): Promise<FileResult<void>>;
   remove(file: FilePath): Promise<FileResult<void>>;
-  list(folder: FilePath): Promise<FileResult<readonly string[]>>;
+  list(folder: FilePath): Promise<FileResult<readonly FilePath[]>>;
   pathOf(file: FilePath): string;
 }
 
@@ -79,18 +79,14 @@ export class FileRecordStore implements RecordStore {
 
   /** The owners of all records of this type, ordered by name. A repository can contain files with other names. */
   async list(type: StoredType): Promise<FileResult<readonly ObjectName[]>> {
-    const folder = recordNames[type];
-    const namespaces = await this.#files.list([folder]);
-    if (!namespaces.ok) return namespaces;
-    const found: ObjectName[] = [];
-    for (const namespace of namespaces.value) {
-      const files = await this.#files.list([folder, namespace]);
-      if (!files.ok) return files;
-      const names = files.value.filter((file) => file.endsWith(suffix)).map((file) => file.slice(0, -suffix.length));
-      for (const name of names) {
-        if (isNameOfNamespace(namespace) && isNameOfObject(name)) found.push({ namespace, name });
-      }
-    }
+    const listed = await this.#files.list([recordNames[type]]);
+    if (!listed.ok) return listed;
+    const found = listed.value.flatMap((path) => {
+      const [, namespace = "", file = ""] = path;
+      const name = { namespace, name: file.slice(0, -suffix.length) };
+      const isName = isNameOfNamespace(namespace) && isNameOfObject(name.name);
+      return isName && path.join("/") === fileOf({ type, ...name }).join("/") ? [name] : [];
+    });
     return { ok: true, value: found };
   }
 }

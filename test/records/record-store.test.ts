@@ -49,7 +49,7 @@ describe("Records in files", () => {
     newKey,
     count: async ({ name }) => {
       const listed = await state.list(["inventory", "shop"]);
-      return listed.ok ? listed.value.filter((file) => file === `${name}.txt`).length : 0;
+      return listed.ok ? listed.value.filter((path) => path.at(-1) === `${name}.txt`).length : 0;
     },
     damage: async (key) => await writeFile(pathOf(key), "192.0.2.1\n"),
   }));

@@ -76,7 +76,7 @@ class FolderTarget extends Target {
         feed: snapshot.declared.WafFeed.find(({ meta }) => nameKey(meta) === nameKey(name)),
       }),
       unattached: unattachedRules(snapshot),
-      gaps: this.#source.faults().flatMap((fault) => (fault.severity === "Error" ? [`${faultText(fault)}.`] : [])),
+      gaps: snapshot.faults.flatMap((fault) => (fault.severity === "Error" ? [`${faultText(fault)}.`] : [])),
       placeOf: (meta, from) => (from === undefined ? meta.location : placeOfSource(snapshot, meta, from)),
       statusOf: statusFilesIn(state),
       setterOf: async (meta) => await lastCommitOf(resolve(directory), meta.location.replace(/:\d+$/, "")),

@@ -5,10 +5,10 @@ import type { Clock } from "../../async/clock.ts";
 import { Turns } from "../../async/turns.ts";
 import type { ConfirmOptions, ConfirmedGathering, Gathered } from "../../model/gathered.ts";
 import { nameKey, type ObjectName } from "../../model/resource.ts";
-import { type EnvironmentKey, Gathering, type Unattached, unattachedOf } from "./gather.ts";
+import { type EnvironmentKey, Gathering } from "./gather.ts";
 import { hasTransientFault, readDirectory, type ReadFiles } from "./read-directory.ts";
 import { type DirectorySnapshot, emptySnapshot } from "./snapshot.ts";
-import { faultText, type SourceFault } from "./source-fault.ts";
+import { faultText } from "./source-fault.ts";
 
 /** `load` scans again while files change during the scan, at most this many times in total. */
 const scansMax = 8;
@@ -49,6 +49,7 @@ export class DirectorySource {
   #gathering: Gathering;
   #files: ReadFiles = new Map();
   #version = 0;
+  /** One at a time: a running scan may already have read past a file that the caller has just written. */
   readonly #loads = new Turns();
 
   constructor(options: DirectorySourceOptions) {
@@ -64,7 +65,7 @@ export class DirectorySource {
    * faults of the snapshot.
    */
   async load(): Promise<DirectorySnapshot> {
-    return await this.#inTurn(async () => await this.#loadSettled());
+    return await this.#loads.run(async () => await this.#loadSettled());
   }
 
   /** The last snapshot; empty before the first `load`. */
@@ -129,15 +130,6 @@ export class DirectorySource {
     }
   }
 
-  /** All objects that refer to an undeclared instance. */
-  unattached(): Unattached[] {
-    return unattachedOf(this.#snapshot);
-  }
-
-  faults(): readonly SourceFault[] {
-    return this.#snapshot.faults;
-  }
-
   /**
    * Scans whenever files change, and calls back if the meaning of the snapshot has changed. Resolves once it is watching;
    * ends when the signal aborts or the source is closed.
@@ -152,7 +144,7 @@ export class DirectorySource {
     if (stop.aborted) return;
     const scan = async (): Promise<"Settled" | "Rescan"> => {
       // Without waiting for stable files: a new address is blocked immediately.
-      const snapshot = await this.#inTurn(async () => await this.#scan());
+      const snapshot = await this.#loads.run(async () => await this.#scan());
       if (this.#version !== seen && !stop.aborted) {
         seen = this.#version;
         onChange(snapshot);
@@ -180,11 +172,6 @@ export class DirectorySource {
     this.#closing.abort();
     await Promise.all(this.#watching);
     await this.#loads.ended();
-  }
-
-  /** Queued: the running scan may already have read past a file that the caller has just written. */
-  async #inTurn(read: () => Promise<DirectorySnapshot>): Promise<DirectorySnapshot> {
-    return await this.#loads.run(read);
   }
 
   async #loadSettled(): Promise<DirectorySnapshot> {

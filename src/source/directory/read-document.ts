@@ -16,22 +16,6 @@ import { type ObjectName, type ResourceKind, resourceKinds } from "../../model/r
 import { placeText, type RemovalScope, sourceFault, type SourceFault, sourceNote } from "./source-fault.ts";
 import type { YamlDocument } from "./yaml-documents.ts";
 
-/** Kinds of the core API that may be in the same files and that wafsync ignores. */
-const otherCoreKinds = [
-  "Endpoints",
-  "Event",
-  "LimitRange",
-  "Node",
-  "PersistentVolume",
-  "PersistentVolumeClaim",
-  "Pod",
-  "PodTemplate",
-  "ReplicationController",
-  "ResourceQuota",
-  "Service",
-  "ServiceAccount",
-];
-
 export interface ReadDocument {
   readonly items: readonly DirectoryItem[];
   readonly faults: readonly SourceFault[];
@@ -49,23 +33,31 @@ interface Place {
 /** What one document declares, and its faults. Never throws, and never quotes a Secret. */
 export function readDocument(document: YamlDocument, file: string): ReadDocument {
   const { value } = document;
+  const place: Place = { file, document, segments: [] };
   if (!isRecord(value)) {
     const message =
       "must be an object with apiVersion, kind and metadata; if this is not a Kubernetes object, move the file elsewhere";
-    return { items: [], faults: [sourceFault(file, message, { line: document.line })] };
+    return refused(place, [resourceFault([], message)]);
   }
-  if (!isList(value)) return readObject(value, { file, document, segments: [] });
+  if (!isList(value)) return readObject(value, place);
   const list = value["items"] ?? [];
-  if (!Array.isArray(list)) {
-    const place = { file, document, segments: [] };
-    return { items: [], faults: [faultAt(place, resourceFault(["items"], "must be a list of objects"), "All")] };
-  }
+  if (!Array.isArray(list)) return refused(place, [resourceFault(["items"], "must be a list of objects")]);
   const read = list.map((item: unknown, index) => {
-    const place = { file, document, segments: ["items", index] };
-    if (isRecord(item)) return readObject(item, place);
-    return { items: [], faults: [faultAt(place, resourceFault([], "must be a Kubernetes object"), "All")] };
+    const at = { ...place, segments: ["items", index] };
+    return isRecord(item) ? readObject(item, at) : refused(at, [resourceFault([], "must be a Kubernetes object")]);
   });
   return { items: read.flatMap(({ items }) => items), faults: read.flatMap(({ faults }) => faults) };
+}
+
+/** @param blocksRemovals which instances the object may concern */
+function refused(place: Place, faults: readonly ResourceFault[], blocksRemovals: RemovalScope = "All"): ReadDocument {
+  const { file, document } = place;
+  const located = faults.map(({ segments: inner, message }) => {
+    const segments = [...place.segments, ...inner];
+    const field = resourceFault(segments, "").path || undefined;
+    return sourceFault(file, message, { line: document.lineOf(segments), field, blocksRemovals });
+  });
+  return { items: [], faults: located };
 }
 
 function readObject(object: Mapping, place: Place): ReadDocument {
@@ -80,10 +72,7 @@ function readObject(object: Mapping, place: Place): ReadDocument {
 function readResource(object: Mapping, place: Place): ReadDocument {
   const parsed = parseResource(withoutServerFields(object), { defaultNamespace });
   const faults = parsed.ok ? faultsOfFile(parsed.resource) : parsed.faults;
-  if (!parsed.ok || faults.length > 0) {
-    const scope = scopeOf(object, faults);
-    return { items: [], faults: faults.map((fault) => faultAt(place, fault, scope)) };
-  }
+  if (!parsed.ok || faults.length > 0) return refused(place, faults, scopeOf(object, faults));
   return { items: [declaredItem(parsed.resource, place)], faults: [] };
 }
 
@@ -115,10 +104,8 @@ function referenceLines(resource: CustomResource, { document, segments }: Place)
 /** Ignores objects of other kinds with a note. An object that is probably a misspelled wafsync kind is a fault. */
 function readForeign(object: Mapping, place: Place): ReadDocument {
   const { apiVersion, kind } = object;
-  const fail = (field: string, message: string): ReadDocument => ({
-    items: [],
-    faults: [faultAt(place, resourceFault([field], message), scopeOf(object, []))],
-  });
+  const fail = (field: string, message: string): ReadDocument =>
+    refused(place, [resourceFault([field], message)], scopeOf(object, []));
   const note = (message: string): ReadDocument => ({
     items: [],
     faults: [sourceNote(place.file, place.document.lineOf(place.segments), message)],
@@ -133,24 +120,9 @@ function readForeign(object: Mapping, place: Place): ReadDocument {
     return fail("apiVersion", "must be v1 for this kind");
   }
   if (typeof apiVersion !== "string") return fail("apiVersion", "is missing");
-  if (apiVersion === "v1" && !otherCoreKinds.includes(kind)) {
-    const known = [...resourceKinds, ...coreKinds, "List"];
-    const meant = nearestName(kind, known);
-    return fail(
-      "kind",
-      `unknown kind; ${meant === undefined ? `known are ${known.join(", ")}` : `did you mean ${meant}?`}`,
-    );
-  }
+  const meant = apiVersion === "v1" ? nearestName(kind, [...resourceKinds, ...coreKinds, "List"]) : undefined;
+  if (meant !== undefined) return fail("kind", `unknown kind; did you mean ${meant}?`);
   return note(`ignored: wafsync does not use objects of kind ${kind.slice(0, 63)}`);
-}
-
-function faultAt(place: Place, fault: ResourceFault, blocksRemovals: RemovalScope): SourceFault {
-  const segments = [...place.segments, ...fault.segments];
-  return sourceFault(place.file, fault.message, {
-    line: place.document.lineOf(segments),
-    field: resourceFault(segments, "").path || undefined,
-    blocksRemovals,
-  });
 }
 
 /** The instance that an invalid object refers to; all instances if the reference itself may be wrong. */
@@ -228,7 +200,7 @@ function readCore(kind: CoreKind, object: Mapping, place: Place): ReadDocument {
     faults.push(...parsed.error.issues.flatMap((issue) => faultsOfIssue(issue, [], fields, schema)).map(inQuotes));
   }
   if (!named.ok || !parsed.success || faults.length > 0) {
-    return { items: [], faults: faults.map((fault) => faultAt(place, fault, "All")) };
+    return refused(place, faults);
   }
   const { file, document, segments } = place;
   const { namespace, name, labels } = named.metadata;

@@ -2,14 +2,13 @@
 // folder are not followed: it is often inside a repository, whose links must not lead to other files.
 import { readFileSync, type Stats, statSync } from "node:fs";
 import { appendFile, readdir, readFile, rename, stat } from "node:fs/promises";
-import { join, resolve } from "node:path";
+import { join, relative, resolve, sep } from "node:path";
 import type { Clock } from "../../async/clock.ts";
 import { visibleText } from "../../model/visible-text.ts";
 import {
   fileProblem,
   makeFolder,
   refuseLinks,
-  refuseLinksSync,
   removeFileDurably,
   removeLeftOvers,
   writeFileAtomically,
@@ -44,7 +43,7 @@ export interface StateOptions {
 export async function openStateDirectory(options: StateOptions): Promise<OpenedState> {
   const path = resolve(options.path);
   try {
-    await refuseLinks([path]);
+    refuseLinks([path]);
     const isNew = await isMissing(path);
     await makeFolder(path);
     const lock = new LockFile(lockOf(path), options);
@@ -88,7 +87,8 @@ export class StateDirectory {
   readonly path: string;
   /** Undefined if it is read-only. */
   readonly #lock: LockFile | undefined;
-  readonly #running = new Set<Promise<unknown>>();
+  /** Ends with the last write. */
+  #running: Promise<unknown> = Promise.resolve();
   #released: boolean;
   #lost: string | undefined;
 
@@ -107,17 +107,17 @@ export class StateDirectory {
 
   /** Undefined if the file does not exist. */
   async read(file: FilePath, bytesMax: number): Promise<FileResult<string | undefined>> {
-    return await this.#attempt("cannot be read", file, async (path) => {
+    return await this.#read(file, undefined, async (path) => {
       checkFile(await stat(path), bytesMax);
       return await readFile(path, "utf8");
-    }).then((result) => (result.ok || result.code !== "ENOENT" ? result : { ok: true, value: undefined }));
+    });
   }
 
   /** The content of a small file whose loss does not matter: undefined if it can't be read for any reason. */
   readNow(file: FilePath, bytesMax: number): string | undefined {
     try {
       const path = this.pathOf(file);
-      refuseLinksSync(this.#partsOf(file));
+      refuseLinks(this.#partsOf(file));
       checkFile(statSync(path), bytesMax);
       return readFileSync(path, "utf8");
     } catch {
@@ -138,22 +138,22 @@ export class StateDirectory {
   async append(file: FilePath, content: string, bytesMax: number, moveTo: FilePath): Promise<FileResult<void>> {
     return await this.#change(file, async (path) => {
       await makeFolder(join(path, ".."));
-      const size = await stat(path).then(
-        (stats) => stats.size,
-        () => 0,
-      );
+      const { size } = await stat(path).catch(() => ({ size: 0 }));
       if (size > 0 && size + Buffer.byteLength(content) > bytesMax) await rename(path, this.pathOf(moveTo));
       await appendFile(path, content, { mode: 0o600 });
     });
   }
 
-  /** The files and folders in a folder, ordered by name; empty if the folder does not exist. */
-  async list(folder: FilePath): Promise<FileResult<readonly string[]>> {
-    return await this.#attempt("cannot be read", folder, async (path) => {
-      const names = await readdir(path);
-      // wafsync creates no other names, and they will be part of messages.
-      return names.filter((name) => !name.startsWith(".") && visibleText(name) === name).sort();
-    }).then((result) => (result.ok || result.code !== "ENOENT" ? result : { ok: true, value: [] }));
+  /** All files below a folder, ordered by name; none if the folder does not exist. */
+  async list(folder: FilePath): Promise<FileResult<readonly FilePath[]>> {
+    return await this.#read(folder, [], async (path) => {
+      const entries = await readdir(path, { recursive: true, withFileTypes: true });
+      const files = entries.filter((entry) => entry.isFile()).map(({ parentPath, name }) => join(parentPath, name));
+      return files
+        .toSorted()
+        .map((file) => relative(this.path, file).split(sep))
+        .filter((parts) => parts.every((name) => !name.startsWith(".") && visibleText(name) === name));
+    });
   }
 
   /** The path of a file, for messages. */
@@ -165,7 +165,7 @@ export class StateDirectory {
   async release(): Promise<void> {
     this.#released = true;
     // A write that continued after the release would have no lock.
-    await Promise.allSettled(this.#running);
+    await this.#running;
     this.#lock?.release();
   }
 
@@ -181,24 +181,28 @@ export class StateDirectory {
         problem: `${this.pathOf(file)} cannot be written: ${this.#lock === undefined ? "it was opened for reading" : "the process is ending"}.`,
       };
     const running = this.#attempt("cannot be written", file, act);
-    this.#running.add(running);
-    return await running.finally(() => this.#running.delete(running));
+    this.#running = Promise.all([this.#running, running]);
+    return await running;
   }
 
-  async #attempt<T>(
-    what: string,
-    file: FilePath,
-    act: (path: string) => Promise<T>,
-  ): Promise<{ ok: true; value: T } | { ok: false; problem: string; code: string | undefined }> {
+  /** @param missing the value of a file or folder that does not exist */
+  async #read<T>(file: FilePath, missing: T, act: (path: string) => Promise<T>): Promise<FileResult<T>> {
+    return await this.#attempt("cannot be read", file, async (path) => {
+      return await act(path).catch((error: NodeJS.ErrnoException) => {
+        if (error.code === "ENOENT") return missing;
+        throw error;
+      });
+    });
+  }
+
+  async #attempt<T>(what: string, file: FilePath, act: (path: string) => Promise<T>): Promise<FileResult<T>> {
     const path = this.pathOf(file);
     try {
-      await refuseLinks(this.#partsOf(file));
+      refuseLinks(this.#partsOf(file));
       const lost = this.lost();
-      if (lost !== undefined) return { ok: false, problem: lost, code: undefined };
-      return { ok: true, value: await act(path) };
+      return lost === undefined ? { ok: true, value: await act(path) } : { ok: false, problem: lost };
     } catch (error) {
-      const { code } = error as NodeJS.ErrnoException;
-      return { ok: false, problem: `${path} ${what}: ${fileProblem(error)}.`, code };
+      return { ok: false, problem: `${path} ${what}: ${fileProblem(error)}.` };
     }
   }
 }

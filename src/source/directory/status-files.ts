@@ -4,7 +4,9 @@ import { stringify } from "yaml";
 import type { Clock } from "../../async/clock.ts";
 import { Turns } from "../../async/turns.ts";
 import { hexDigest } from "../../model/hex-digest.ts";
-import { resourceKey, resourceKinds, type ResourceRef } from "../../model/resource.ts";
+import { kindDefinitions } from "../../kinds/custom-resource.ts";
+import { isRecord } from "../../model/record.ts";
+import { resourceKey, type ResourceRef } from "../../model/resource.ts";
 import { visibleTexts } from "../../model/visible-text.ts";
 import type { FilePath, FileResult, StateDirectory } from "./state-directory.ts";
 import { readYamlDocuments } from "./yaml-documents.ts";
@@ -19,6 +21,11 @@ export const statusBytesMax = 1.5 * 1024 * 1024;
 const waitingEventsMax = 1000;
 
 type Status = Readonly<Record<string, unknown>>;
+
+interface StoredStatus {
+  readonly status: Status;
+  readonly text: string;
+}
 
 export interface FiledEvent {
   readonly type: string;
@@ -37,7 +44,7 @@ export interface StatusFilesOptions {
 
 export class StatusFiles {
   readonly #options: StatusFilesOptions;
-  readonly #known = new Map<string, { readonly status: Status; readonly text: string } | undefined>();
+  readonly #known = new Map<string, StoredStatus | undefined>();
   #events: string[] = [];
   readonly #turns = new Turns();
 
@@ -48,7 +55,7 @@ export class StatusFiles {
   /** The status as last written, by this process or an earlier one. */
   read(object: ResourceRef): Status | undefined {
     const key = resourceKey(object);
-    if (!this.#known.has(key)) this.#known.set(key, this.#readFile(object));
+    if (!this.#known.has(key)) this.#known.set(key, readFileOf(this.#options.state, object));
     return this.#known.get(key)?.status;
   }
 
@@ -102,33 +109,16 @@ export class StatusFiles {
     await this.#turns.ended();
   }
 
-  async #others(objects: readonly ResourceRef[]): Promise<FilePath[]> {
+  async #others(objects: readonly ResourceRef[]): Promise<readonly FilePath[]> {
+    const listed = await this.#options.state.list([folder]);
+    if (!listed.ok) this.#options.onProblem(listed.problem);
     const kept = new Set(objects.map((object) => statusFile(object).join("/")));
-    const others: FilePath[] = [];
-    for (const kind of resourceKinds) {
-      for (const namespace of await this.#list([folder, kind])) {
-        for (const file of await this.#list([folder, kind, namespace])) {
-          const path = [folder, kind, namespace, file];
-          if (!kept.has(path.join("/"))) others.push(path);
-        }
-      }
-    }
-    return others;
+    return listed.ok ? listed.value.filter((path) => !kept.has(path.join("/"))) : [];
   }
 
   async #inTurn(act: () => Promise<FileResult<void>>): Promise<void> {
     const result = await this.#turns.run(act);
     if (!result.ok) this.#options.onProblem(result.problem);
-  }
-
-  async #list(path: FilePath): Promise<readonly string[]> {
-    const listed = await this.#options.state.list(path);
-    if (!listed.ok) this.#options.onProblem(listed.problem);
-    return listed.ok ? listed.value : [];
-  }
-
-  #readFile(object: ResourceRef): { readonly status: Status; readonly text: string } | undefined {
-    return readFileOf(this.#options.state, object);
   }
 }
 
@@ -151,35 +141,15 @@ export function statusFilesIn(state: StateDirectory): (object: ResourceRef) => S
   };
 }
 
-function readFileOf(
-  state: StateDirectory,
-  object: ResourceRef,
-): { readonly status: Status; readonly text: string } | undefined {
+function readFileOf(state: StateDirectory, object: ResourceRef): StoredStatus | undefined {
   const text = state.readNow(statusFile(object), statusBytesMax);
   if (text === undefined) return undefined;
   const [document] = readYamlDocuments(text).documents;
+  const value = document?.value;
+  const status = isRecord(value) ? value["status"] : undefined;
   // A missing or damaged status does no harm: it is only a report, and will be written again.
-  const { status } = (document?.value ?? {}) as { readonly status?: unknown };
-  return isStatus(status) ? { status, text } : undefined;
-}
-
-/** Rejects damaged lists, because they would crash every command that derives the next status from them. */
-function isStatus(value: unknown): value is Status {
-  if (!isObject(value)) return false;
-  const { conditions = [] } = value as { readonly conditions?: unknown };
-  return Array.isArray(conditions) && conditions.every(isObject) && !hasDamagedList(value);
-}
-
-/** Whether any list contains a value that wafsync never writes into a list. */
-function hasDamagedList(value: unknown): boolean {
-  if (Array.isArray(value)) {
-    return value.some((item) => (typeof item !== "string" && !isObject(item)) || hasDamagedList(item));
-  }
-  return isObject(value) && Object.values(value as object).some(hasDamagedList);
-}
-
-function isObject(value: unknown): boolean {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+  const isWhole = isRecord(status) && kindDefinitions[object.kind].status.safeParse(status).success;
+  return isWhole ? { status, text } : undefined;
 }
 
 const fileNameLengthMax = 200;

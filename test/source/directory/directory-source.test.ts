@@ -5,6 +5,7 @@ import { describe, expect, test } from "@jest/globals";
 import { realClock } from "../../../src/async/clock.ts";
 import type { ConfirmedGathering } from "../../../src/model/gathered.ts";
 import { type DirectorySourceOptions, DirectorySource } from "../../../src/source/directory/directory-source.ts";
+import { unattachedOf } from "../../../src/source/directory/gather.ts";
 import type { DirectorySnapshot } from "../../../src/source/directory/snapshot.ts";
 import { type VirtualClock, createVirtualClock } from "../../support/fakes/virtual-clock.ts";
 import { instanceYaml, ruleYaml, scratchDirectory, secretYaml } from "../../support/worlds/scratch-directory.ts";
@@ -142,7 +143,7 @@ describe("the gathered state of an instance", () => {
         "apiVersion: wafsync.dev/v1alpha1\nkind: WafCacheClear\nmetadata: {name: now, namespace: ops}\nspec: {instanceRef: {name: main, namespace: shop}}\n",
     });
     const gathered = await source.gather(main);
-    expect(source.faults()).toStrictEqual([]);
+    expect(source.snapshot().faults).toStrictEqual([]);
     expect(gathered?.rules[0]?.texts).toStrictEqual([
       { state: "Read", source: "ConfigMap shop/feed, key list", text: "192.0.2.9\n" },
       {
@@ -206,14 +207,16 @@ describe("the gathered state of an instance", () => {
       "c.yaml": ruleYaml("elsewhere", []).replace("namespace: shop", "namespace: ops"),
       "d.yaml": ruleYaml("lost", []).replace("name: main", "name: completely-different"),
     });
-    expect(source.unattached().map(({ declared, problem }) => [declared.meta.name, problem])).toStrictEqual([
-      ["typo", "there is no WafInstance shop/mian in the directory; did you mean main?"],
+    expect(unattachedOf(source.snapshot()).map(({ declared, problem }) => [declared.meta.name, problem])).toStrictEqual(
       [
-        "elsewhere",
-        "there is no WafInstance ops/main in the directory; there is one in namespace shop: name it in spec.instanceRef.namespace",
+        ["typo", "there is no WafInstance shop/mian in the directory; did you mean main?"],
+        [
+          "elsewhere",
+          "there is no WafInstance ops/main in the directory; there is one in namespace shop: name it in spec.instanceRef.namespace",
+        ],
+        ["lost", "there is no WafInstance shop/completely-different in the directory"],
       ],
-      ["lost", "there is no WafInstance shop/completely-different in the directory"],
-    ]);
+    );
   });
 });
 
@@ -480,7 +483,7 @@ describe("a watched directory", () => {
     await using watch = await watched(files, async (path) => {
       await symlink(".target", join(path, "link.yaml"));
     });
-    expect(watch.source.faults()[0]?.isTransient).toBe(true);
+    expect(watch.source.snapshot().faults[0]?.isTransient).toBe(true);
     await watch.write("rule.yaml", ruleYaml("office", ["192.0.2.2"]));
     await watch.until(blocks("192.0.2.2"));
     await writeFile(join(watch.path, ".target"), ruleYaml("target", ["192.0.2.9"]));

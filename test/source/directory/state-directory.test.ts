@@ -85,7 +85,7 @@ describe("the state directory", () => {
     expect(await state.write(["a", "b.yaml"], "text")).toStrictEqual({ ok: true, value: undefined });
     expect((await stat(state.pathOf(["a", "b.yaml"]))).mode & 0o777).toBe(0o600);
     expect(await state.read(["a", "b.yaml"], 100)).toStrictEqual({ ok: true, value: "text" });
-    expect(await state.list(["a"])).toStrictEqual({ ok: true, value: ["b.yaml"] });
+    expect(await state.list(["a"])).toStrictEqual({ ok: true, value: [["a", "b.yaml"]] });
     expect(await state.remove(["a", "b.yaml"])).toStrictEqual({ ok: true, value: undefined });
     expect(await state.read(["a", "b.yaml"], 100)).toStrictEqual({ ok: true, value: undefined });
     expect(await state.list(["nowhere"])).toStrictEqual({ ok: true, value: [] });

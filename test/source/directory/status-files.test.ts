@@ -80,7 +80,7 @@ describe("status in files", () => {
     },
   );
 
-  test.each(["rejected: [null]", "rejected: [[]]", "held: {groups: [7]}"])(
+  test.each(["rejected: [null]", "rejected: [[]]", "sources: [7]"])(
     "with the damaged list %s counts as missing",
     async (text) => {
       await using files = await openStatus();
@@ -129,11 +129,11 @@ describe("status in files", () => {
   test("from another writer is shown without terminal control characters", async () => {
     await using files = await openStatus();
     await files.status.write(rule, {
-      rejected: [{ entry: "1\u001b[8m2", message: "a\u202eb" }],
+      rejected: [{ entry: "1\u001b[8m2", source: "spec.addresses[0]", message: "a\u202eb" }],
       trigger: "1\u001b[31m",
     });
     expect(readStatusFile(viewStateDirectory(files.path), rule)).toStrictEqual({
-      rejected: [{ entry: String.raw`1\u001b[8m2`, message: String.raw`a\u202eb` }],
+      rejected: [{ entry: String.raw`1\u001b[8m2`, source: "spec.addresses[0]", message: String.raw`a\u202eb` }],
       trigger: String.raw`1\u001b[31m`,
     });
     expect(files.reopen().read(rule)).toMatchObject({ trigger: "1\u001b[31m" });
