@@ -7,7 +7,6 @@ import {
   EventRecorder,
   messageBytesMax,
   queueLengthMax,
-  spamLimits,
 } from "../../src/kube/event-recorder.ts";
 import { VirtualTime } from "../support/fakes/virtual-time.ts";
 import { done, failed, fakeApi, silence } from "../support/fakes/fake-api-server.ts";
@@ -99,17 +98,6 @@ test("an event has both kinds of times, so kubectl describe shows and sorts it",
 });
 
 describe("repetition", () => {
-  test("10,000 identical notes create one object and at most 40 requests", async () => {
-    const { time, events, recorder } = makeRecorder();
-    for (let index = 0; index < 10_000; index += 1) {
-      recorder.record(note());
-      if (index % 10 === 0) await time.advance(60);
-    }
-    await time.advance(1_000);
-    expect(events.events).toHaveLength(1);
-    expect(events.requests.length).toBeLessThanOrEqual(40);
-  });
-
   test("a repeated note increases the count and updates the last time", async () => {
     const { time, events, recorder } = makeRecorder();
     recorder.record(note());
@@ -159,18 +147,6 @@ describe("repetition", () => {
 });
 
 describe("faults", () => {
-  test("a request to a busy or unavailable server is repeated after the requested delay", async () => {
-    const { time, events, recorder, dropped } = makeRecorder();
-    events.faults.push({ code: "TooManyRequests", retryAfterMs: 7_000 }, { code: "Unavailable" });
-    recorder.record(note());
-    await time.advance(6_999);
-    expect(events.requests).toHaveLength(1);
-    await time.advance(60_000);
-    expect(events.requests).toHaveLength(3);
-    expect(events.events).toHaveLength(1);
-    expect(dropped).toStrictEqual([]);
-  });
-
   test.each([
     { code: "TooManyRequests", status: 429 },
     { code: "Unavailable", status: 500 },
@@ -302,15 +278,4 @@ test("the name of an event is not longer than Kubernetes allows", () => {
   const aggregate = new EventAggregate(() => 0.999_999);
   const { name } = aggregate.add(note({ object: { ...object, name: "n".repeat(253) } }), Date.UTC(2040, 0, 1));
   expect(name.length).toBeLessThanOrEqual(253);
-});
-
-test("an object may have a burst of requests, then one per interval, and setting back the clock has no effect", () => {
-  const aggregate = new EventAggregate(Math.random);
-  const { burst, refillMs } = spamLimits;
-  const allowed = (times: number, nowMs: number): number =>
-    Array.from({ length: times }, () => aggregate.allow(object, nowMs)).filter(Boolean).length;
-  expect(allowed(burst + 5, 0)).toBe(burst);
-  expect([allowed(1, refillMs - 1), allowed(2, refillMs)]).toStrictEqual([0, 1]);
-  expect(allowed(5, -50 * refillMs)).toBe(0);
-  expect(allowed(5, 2 * refillMs)).toBeGreaterThan(0);
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import { microTime, secondsTime } from "../../src/kube/kube-object.ts";
+import { microTime } from "../../src/kube/kube-object.ts";
 import {
   afterLeaseFailure,
   afterLeaseRead,
@@ -12,7 +12,6 @@ import {
   mayWriteUnder,
   nextLeaseAct,
   heldLease,
-  newLease,
   readLease,
   releasedLease,
 } from "../../src/kube/lease-decision.ts";
@@ -82,12 +81,6 @@ describe("a candidate", () => {
     expect(next(state, at(0))).toStrictEqual({ kind: "Replace", settleMs: 10_000 });
     expect(mayWriteUnder(state, at(0), timings)).toBe(false);
   });
-
-  test("waits a period with jitter, and limits a request to five seconds", () => {
-    const pause = (random: number) => leasePauseMs(initialElectorState, { now: at(0), timings, random: () => random });
-    expect([pause(0), pause(0.999_99)]).toStrictEqual([3_000, expect.closeTo(3_600, 0)]);
-    expect(leaseRequestTimeoutMs(initialElectorState, at(0), timings)).toBe(5_000);
-  });
 });
 
 describe("a holder", () => {
@@ -99,19 +92,6 @@ describe("a holder", () => {
     expect(mayWriteUnder(state, at(100, 15_000), timings)).toBe(false);
     expect(mayWriteUnder(state, at(14_999, -3_600_000), timings)).toBe(true);
     expect(mayWriteUnder(state, at(15_000, -3_600_000), timings)).toBe(false);
-  });
-
-  test("counts from the start of a renewal, not from its response", () => {
-    const state = afterLeaseWrite(holding(at(0)), held("me"), { started: at(3_000), now: at(7_000), settleMs: 0 });
-    expect(mayWriteUnder(state, at(17_999), timings)).toBe(true);
-    expect(mayWriteUnder(state, at(18_000), timings)).toBe(false);
-  });
-
-  test("does not write before it has settled, and renewing does not restart the settling", () => {
-    const taken = holding(at(0), 10_000);
-    const state = afterLeaseWrite(taken, held("me"), { started: at(6_000), now: at(6_000), settleMs: 10_000 });
-    expect(mayWriteUnder(state, at(9_999), timings)).toBe(false);
-    expect(mayWriteUnder(state, at(10_000), timings)).toBe(true);
   });
 
   test("loses the Lease to another holder's record and at the deadline", () => {
@@ -149,11 +129,6 @@ function objectOf(view: LeaseView | undefined) {
   return view.object;
 }
 
-test("times have six decimal digits as MicroTime, and none as Time", () => {
-  expect(microTime(nowMs)).toBe("2026-11-21T12:00:00.123000Z");
-  expect(secondsTime(nowMs)).toBe("2026-11-21T12:00:00Z");
-});
-
 test("a record is held by the holder that it names, free without one, and released if its duration is one second", () => {
   expect(readLease(stored({ holderIdentity: "a", leaseDurationSeconds: 15 }))).toMatchObject({
     state: "Held",
@@ -168,21 +143,6 @@ test("a record is held by the holder that it names, free without one, and releas
   expect(readLease(stored({ holderIdentity: null }))).toMatchObject({ state: "Free", released: false });
   expect(readLease(stored(undefined))).toMatchObject({ state: "Free", released: false });
   for (const wrong of [undefined, null, "text", {}, { metadata: {} }]) expect(readLease(wrong)).toBeUndefined();
-});
-
-test("a new record has all fields that a Lease needs", () => {
-  expect(newLease({ namespace: "wafsync", name: "leader" }, claim)).toStrictEqual({
-    apiVersion: "coordination.k8s.io/v1",
-    kind: "Lease",
-    metadata: { namespace: "wafsync", name: "leader" },
-    spec: {
-      holderIdentity: "pod-1_ab12",
-      leaseDurationSeconds: 30,
-      acquireTime: "2026-11-21T12:00:00.123000Z",
-      renewTime: "2026-11-21T12:00:00.123000Z",
-      leaseTransitions: 0,
-    },
-  });
 });
 
 test("renewing keeps the time of acquisition, taking counts a transition, and unknown fields stay", () => {

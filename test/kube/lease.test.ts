@@ -1,5 +1,4 @@
 import { describe, expect, test } from "@jest/globals";
-import { leaseIdentity } from "../../src/kube/lease.ts";
 import { ElectionWorld } from "./election-world.ts";
 import type { Process } from "./election-world.ts";
 
@@ -91,8 +90,4 @@ test("a candidate that is stopped does not change the Lease", async () => {
   expect(await candidate.elector.whenLeading()).toBe(false);
   expect(candidate.elector.standing).toBe("Ended");
   expect(world.leaders()).toStrictEqual(["pod-1"]);
-});
-
-test("an identity is more than the pod's name", () => {
-  expect(leaseIdentity("wafsync-0", "4f2a")).toBe("wafsync-0_4f2a");
 });

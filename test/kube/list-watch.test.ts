@@ -19,7 +19,7 @@ import {
   watchListOf,
 } from "../support/fakes/scripted-api-server.ts";
 import type { TestObject } from "../support/fakes/scripted-api-server.ts";
-import { json, silent, text } from "../support/fakes/scripted-server.ts";
+import { json, text } from "../support/fakes/scripted-server.ts";
 import type { Answer, ScriptedServer } from "../support/fakes/scripted-server.ts";
 import { atTestEnd } from "../support/builders/at-test-end.ts";
 
@@ -200,17 +200,6 @@ describe("the first list", () => {
 });
 
 describe("the position of the watch", () => {
-  test("is the closing bookmark's, not that of the initial objects", async () => {
-    const { asked, untilAsked, clock, first } = await startWatching(
-      [testObject("a", 90), testObject("b", 40), testObject("c", 7)],
-      100,
-    );
-    await clock.advance(60_000);
-    first.end();
-    await untilAsked(2);
-    expect(asked()).toStrictEqual(["WatchList", "Watch 100"]);
-  });
-
   test("follows changes and bookmarks, so a kind without changes is never listed again", async () => {
     const { server, asked, untilAsked, clock, listWatch, problems } = await startWorld();
     let stream = watchListOf([testObject("a", 1)], 100);
@@ -273,16 +262,6 @@ describe("the position of the watch", () => {
     expect(listWatch.health().relists).toBe(1);
   });
 
-  test("that goes back within a stream leads to a new list", async () => {
-    const { server, asked, untilAsked, clock, names, first } = await startWatching([testObject("a", 1000)], 1200);
-    first.event("MODIFIED", testObject("a", 1001));
-    server.next(watchListOf([testObject("b", 1002)], 1003).answer);
-    await untilAsked(2);
-    await clock.settle();
-    expect(asked()).toStrictEqual(["WatchList", "WatchList"]);
-    expect(names()).toStrictEqual(["b"]);
-  });
-
   test("that is too large for the server leads to a new list", async () => {
     const { asked, untilAsked, first } = await startWatching([], 1200);
     first.error(statusBody(504, "Timeout", ["ResourceVersionTooLarge"]));
@@ -292,21 +271,6 @@ describe("the position of the watch", () => {
 });
 
 describe("a watch that fails", () => {
-  test.each([500, 504, 429, 403])(
-    "with ERROR event %d on an open socket starts again at its position",
-    async (code) => {
-      const { asked, untilAsked, clock, listWatch, first } = await startWatching([testObject("a", 1)], 10);
-      first.error(statusBody(code, "Trouble"));
-      await clock.settle();
-      expect(listWatch.health().activity).toBe("BackingOff");
-      const startMs = clock.monotonicMs();
-      await untilAsked(2);
-      expect(clock.monotonicMs() - startMs).toBeLessThanOrEqual(1600);
-      expect(asked()).toStrictEqual(["WatchList", "Watch 10"]);
-      expect(listWatch.health().relists).toBe(0);
-    },
-  );
-
   test("by becoming silent is replaced within 160 s, and changes in the meantime are seen", async () => {
     const { server, untilAsked, clock, asked, names, first } = await startWatching([testObject("a", 1)], 10);
     const startMs = clock.monotonicMs();
@@ -353,51 +317,6 @@ describe("a watch that fails", () => {
     expect(names()).toStrictEqual(["a", "b", "c"]);
     expect(problems.map(({ code }) => code)).toStrictEqual(["ContractBroken"]);
   });
-
-  test("by repeatedly ending immediately is repeated with increasing delays", async () => {
-    const { server, clock } = await startWorld();
-    const stream = watchListOf([], 10);
-    server.next(stream.answer);
-    stream.end();
-    server.answers((_, response) => void response.writeHead(200).end());
-    await clock.advance(600_000);
-    expect(server.requests.length).toBeGreaterThanOrEqual(12);
-    expect(server.requests.length).toBeLessThanOrEqual(30);
-  });
-
-  test("by never responding is repeated after the deadline", async () => {
-    const { server, clock, untilAsked, asked, first } = await startWatching([], 10);
-    await clock.advance(5000);
-    first.end();
-    server.next(silent);
-    await untilAsked(3);
-    expect(asked()).toStrictEqual(["WatchList", "Watch 10", "Watch 10"]);
-    expect((server.requests[2]?.atMs ?? 0) - (server.requests[1]?.atMs ?? 0)).toBeLessThanOrEqual(32_000);
-  });
-});
-
-describe("an unavailable server", () => {
-  test("that recovers in steps (503, 429, expired position) costs one list", async () => {
-    const { server, clock, asked, names, untilAsked, listWatch } = await startWorld();
-    server.next(watchListOf([testObject("a", 1)], 10).answer);
-    await clock.settle();
-    await server.stop();
-    await clock.advance(5000);
-    await server.restart();
-    const expired = scriptedStream();
-    expired.error(statusBody(410, "Expired"));
-    server.next(
-      text(503, "before all known HTTP paths have been installed", { "retry-after": "5" }),
-      failure(429, "TooManyRequests", { "retry-after": "1" }),
-      expired.answer,
-      watchListOf([testObject("b", 2)], 20).answer,
-    );
-    await untilAsked(5);
-    await clock.settle();
-    expect(asked()).toStrictEqual(["WatchList", "Watch 10", "Watch 10", "Watch 10", "WatchList"]);
-    expect(names()).toStrictEqual(["b"]);
-    expect(listWatch.health().relists).toBe(1);
-  });
 });
 
 describe("a kind that is not installed", () => {
@@ -411,23 +330,6 @@ describe("a kind that is not installed", () => {
     const startMs = clock.monotonicMs();
     await clock.advanceUntil(() => listWatch.health().isSynced, 60_000);
     expect(clock.monotonicMs() - startMs).toBeLessThanOrEqual(35_000);
-  });
-
-  test("after its removal leaves the store in the state of the last events", async () => {
-    const { server, clock, listWatch, names, untilAsked, first } = await startWatching(
-      [testObject("a", 1), testObject("b", 2)],
-      10,
-    );
-    await clock.advance(5000);
-    first.event("DELETED", testObject("a", 11));
-    first.end();
-    server.answers(text(404, "404 page not found\n"));
-    await untilAsked(4);
-    expect(listWatch.health()).toMatchObject({ activity: "WaitingForKind", isSynced: true });
-    expect(names()).toStrictEqual(["b"]);
-    server.answers(widgetList([testObject("c", 20)], 21));
-    await clock.advance(35_000);
-    expect(names()).toStrictEqual(["c"]);
   });
 });
 
@@ -506,24 +408,4 @@ describe("stopping", () => {
       expect(server.requests).toHaveLength(1);
     },
   );
-
-  test("within a burst of lines drops its remaining lines", async () => {
-    const stopping: { stop?: () => Promise<void> } = {};
-    const seen: string[] = [];
-    const world = await startWorld({
-      onChange: ({ object }) => {
-        seen.push(object.metadata.name);
-        if (object.metadata.name === "b") void stopping.stop?.();
-      },
-    });
-    stopping.stop = world.stop;
-    const stream = watchListOf([testObject("a", 1)], 10);
-    const lines = ["b", "c", "d"].map((name, index) =>
-      JSON.stringify({ type: "ADDED", object: testObject(name, 11 + index) }),
-    );
-    world.server.next(stream.answer);
-    stream.raw(`${lines.join("\n")}\n`);
-    await world.stopped;
-    expect(seen).toStrictEqual(["a", "b"]);
-  });
 });
