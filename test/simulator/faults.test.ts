@@ -1,9 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
-import { faultKinds, isAfterEffect } from "../../src/simulator/fault-rule.ts";
+import { faultKinds } from "../../src/simulator/fault-rule.ts";
 import type { FaultEffect, FaultKind } from "../../src/simulator/fault-rule.ts";
-import type { LogEntry } from "../../src/simulator/log-entries.ts";
-import type { LogPage } from "../../src/simulator/simulated-logs.ts";
-import { apiKey, domain, startSimulated } from "../support/processes/call-simulator.ts";
+import { apiKey, startSimulated } from "../support/processes/call-simulator.ts";
 import type { Caller, Reply } from "../support/processes/call-simulator.ts";
 
 const ip = "192.0.2.1";
@@ -51,27 +49,6 @@ test.each([
   expect(caller.simulator.waf(apiKey).counters.faults).toBe(1);
 });
 
-describe.each([false, true])("with the effect %p", (afterEffect) => {
-  const failure = { success: false, message: expect.any(String) };
-
-  test.each<[FaultEffect, number, unknown]>([
-    [{ kind: "RateLimited" }, 429, failure],
-    [{ kind: "ServerError" }, 502, undefined],
-    [{ kind: "ServerError", status: 503 }, 503, undefined],
-    [{ kind: "SuccessFalse" }, 200, failure],
-    [{ kind: "SuccessFalse", status: 500, message: "no" }, 500, { success: false, message: "no" }],
-    [{ kind: "Redirect" }, 302, undefined],
-    [{ kind: "EchoKey" }, 400, failure],
-    [{ kind: "NotJson" }, 200, undefined],
-    [{ kind: "Respond", status: 201, body: "{}" }, 201, {}],
-  ])("%j answers a write with %i", async (effect, status, body) => {
-    const caller = await startSimulated();
-    const reply = await writeThrough(caller, { ...effect, afterEffect });
-    expect([reply.status, reply.json]).toStrictEqual([status, body]);
-    await expectEffect(caller, afterEffect);
-  });
-});
-
 test.each<[FaultEffect, string | undefined]>([
   [{ kind: "RateLimited" }, undefined],
   [{ kind: "RateLimited", retryAfterSeconds: 7 }, "7"],
@@ -96,29 +73,6 @@ test("an error page is HTML, a redirect has a location, and the key is echoed pl
   expect(echo.text).toContain(encodeURIComponent(apiKey));
 });
 
-test("a wrong domain is in an otherwise true response", async () => {
-  const caller = await startSimulated();
-  const reply = await writeThrough(caller, { kind: "WrongDomain", domain: "other.example" });
-  expect(reply.json).toMatchObject({ success: true, domain: "other.example" });
-  await expectEffect(caller, true);
-  expect((await caller.read("/api/origins")).json).toMatchObject({ domain });
-});
-
-test("half of the JSON arrives as a complete response", async () => {
-  const caller = await startSimulated();
-  expect(await writeThrough(caller, { kind: "CutJson" })).toMatchObject({ status: 200, json: undefined });
-  await expectEffect(caller, true);
-  caller.simulator.addFaults({ effect: { kind: "CutJson" } });
-  expect((await caller.read("/api/blocklist_ips")).json).toBeUndefined();
-});
-
-test("a list is sent as an object with numbered fields", async () => {
-  const { read, simulator } = await startSimulated();
-  simulator.waf(apiKey).add("allowlist", ["192.0.2.1", "192.0.2.2"]);
-  simulator.addFaults({ match: { path: "/api/allowlist_ips" }, effect: { kind: "ListAsObject" } });
-  expect((await read("/api/allowlist_ips")).json).toStrictEqual({ 0: "192.0.2.1", 1: "192.0.2.2" });
-});
-
 test("a list is sent as it was before its last writes, or some time ago; edits without the API are never hidden", async () => {
   let nowMs = now;
   const { read, write, simulator } = await startSimulated({ clock: { ...clock, nowMs: () => nowMs } });
@@ -136,23 +90,6 @@ test("a list is sent as it was before its last writes, or some time ago; edits w
   expect(await shown({ delayMs: 2_000 })).toStrictEqual(["192.0.2.9", ip]);
   expect(await shown({ delayMs: 60_000 })).toStrictEqual(["192.0.2.9"]);
   expect((await read("/api/blocklist_ips")).json).toStrictEqual(["192.0.2.9", "192.0.2.2"]);
-});
-
-test("a page of logs is sent again, with half of its rows, or with a malformed entry", async () => {
-  const { read, simulator } = await startSimulated({ clock, logRowsPerDay: 20, logLateMsMax: 0 });
-  const day = { start_date: "2026-06-10", end_date: "2026-06-10", per_page: "8" };
-  const pages = async (kind: FaultKind): Promise<LogEntry[][]> => {
-    simulator.addFaults({ match: { path: "/api/logs/scroll" }, effect: { kind } });
-    const first = (await read("/api/logs/query", day)).json as LogPage;
-    const second = await read("/api/logs/scroll", { scroll_id: first._scroll_id ?? "" });
-    return [first, second.json as LogPage].map(({ hits }) => [...hits.hits]);
-  };
-  const [first, repeated] = await pages("RepeatedPage");
-  expect(repeated).toStrictEqual(first);
-  expect((await pages("MissingRows"))[1]).toHaveLength(4);
-  const [, broken] = await pages("BrokenEntry");
-  expect(broken?.[0]).not.toHaveProperty("client_ip");
-  expect(broken).toHaveLength(8);
 });
 
 test("a late write takes effect after the client has given up", async () => {
@@ -173,28 +110,6 @@ test("a late write takes effect after the client has given up", async () => {
   await expectEffect(caller, true);
 });
 
-test("a huge body has the requested size, and ends when the client disconnects", async () => {
-  const caller = await startSimulated();
-  const reply = await writeThrough(caller, { kind: "HugeBody", bytes: 3_000_000 });
-  expect(reply.text.length).toBeGreaterThanOrEqual(3_000_000);
-  caller.simulator.addFaults({ effect: { kind: "HugeBody", bytes: 1_000_000_000 } });
-  const giveUp = new AbortController();
-  const reading = fetch(`${caller.simulator.baseUrl}/api/blocklist_ips?api_key=${encodeURIComponent(apiKey)}`, {
-    signal: giveUp.signal,
-  });
-  expect((await reading).status).toBe(200);
-  giveUp.abort();
-  await expectEffect(caller, true);
-});
-
-test("a slow response is the true one, after the delay", async () => {
-  const slept: number[] = [];
-  const watched = { nowMs: () => now, sleep: async (delayMs: number) => void slept.push(delayMs) };
-  const caller = await startSimulated({ clock: watched, latencyMs: 5 });
-  const reply = await writeThrough(caller, { kind: "Slow", delayMs: 250 });
-  expect([reply.status, slept]).toStrictEqual([200, [5, 250]]);
-});
-
 test("every kind works at every endpoint, and none breaks the simulator", async () => {
   const quiet: ReadonlySet<FaultKind> = new Set(["Timeout", "Reset", "TruncatedBody", "Late"]);
   const { read, call, write, simulator } = await startSimulated();
@@ -208,12 +123,6 @@ test("every kind works at every endpoint, and none breaks the simulator", async 
     expect((await read("/api/origins")).json).toMatchObject({ success: true });
   }
   expect(simulator.internalErrors).toStrictEqual([]);
-});
-
-test("kinds that need the true response can't occur before the effect", () => {
-  expect(isAfterEffect({ kind: "CutJson", afterEffect: false })).toBe(true);
-  expect(isAfterEffect({ kind: "HugeBody", afterEffect: false })).toBe(false);
-  expect(isAfterEffect({ kind: "Timeout" })).toBe(false);
 });
 
 describe("the requests that a fault applies to", () => {
@@ -244,51 +153,4 @@ describe("the requests that a fault applies to", () => {
     caller.simulator.addFaults({ ...rule, effect });
     expect(await statuses(caller)).toStrictEqual(expected);
   });
-
-  test("can be a share of them, the same ones in each run", async () => {
-    const { read, simulator } = await startSimulated();
-    const run = async (): Promise<number[]> => {
-      simulator.faults.clear();
-      simulator.addFaults({ match: { path: "/api/origins", share: 1 / 3 }, times: 1_000, effect });
-      const replies = [];
-      for (let call = 0; call < 150; call += 1) replies.push((await read("/api/origins")).status);
-      return replies;
-    };
-    const first = await run();
-    expect(first.filter((status) => status === 503).length).toBeGreaterThan(35);
-    expect(first.filter((status) => status === 503).length).toBeLessThan(65);
-    expect(await run()).toStrictEqual(first);
-  });
-
-  test("rules apply in their order, each to a separate request", async () => {
-    const caller = await startSimulated();
-    caller.simulator.addFaults({ effect }, { effect: { kind: "RateLimited" } }, { match: { nth: 2 }, effect });
-    expect(await statuses(caller)).toStrictEqual([503, 429, 503, 200, 200]);
-  });
-
-  test("more than a thousand pending faults are rejected", async () => {
-    const { simulator } = await startSimulated();
-    expect(() => simulator.addFaults(...Array.from({ length: 1001 }, () => ({ effect })))).toThrow(/faults/u);
-  });
-});
-
-test("a client that disconnects does not undo its request", async () => {
-  const hold = Promise.withResolvers<void>();
-  const arrived = Promise.withResolvers<void>();
-  const slow = {
-    nowMs: () => now,
-    sleep: async () => {
-      arrived.resolve();
-      await hold.promise;
-    },
-  };
-  const { call, control, simulator } = await startSimulated({ clock: slow, latencyMs: 1000 });
-  const giveUp = new AbortController();
-  const lost = call("POST", "/api/blocklist_ip", { form: { api_key: apiKey, ip }, signal: giveUp.signal });
-  await arrived.promise;
-  giveUp.abort();
-  await expect(lost).rejects.toMatchObject({ name: "AbortError" });
-  hold.resolve();
-  await control("GET", "/state");
-  expect(simulator.waf(apiKey).blocklist).toStrictEqual([ip]);
 });

@@ -1,19 +1,7 @@
 import { expect, test } from "@jest/globals";
-import { apiKey, domain, startSimulated } from "../support/processes/call-simulator.ts";
+import { apiKey, startSimulated } from "../support/processes/call-simulator.ts";
 
 const manyCalls = 150;
-
-test("sequential requests never overlap", async () => {
-  const { read, write, simulator } = await startSimulated();
-  for (let index = 0; index < manyCalls; index += 1) {
-    await write("POST", "/api/blocklist_ip", { ip: `192.0.2.${index}` });
-    await read("/api/blocklist_ips");
-  }
-  const waf = simulator.waf(apiKey);
-  expect([waf.maxInFlight, waf.overlaps, waf.inFlight]).toStrictEqual([1, 0, 0]);
-  expect(waf.counters.requests).toBe(2 * manyCalls);
-  expect(waf.requestCount("POST /api/blocklist_ip")).toBe(manyCalls);
-});
 
 test("an overlapping request is rejected without effect, and counted", async () => {
   const arrived = Promise.withResolvers<void>();
@@ -43,24 +31,6 @@ test("in the mode Record, an overlapping request takes effect and is counted", a
   expect(replies.map(({ status }) => status)).toStrictEqual([200, 200, 200]);
   const waf = simulator.waf(apiKey);
   expect([waf.maxInFlight, waf.overlaps, waf.blocklist.length]).toStrictEqual([3, 2, 3]);
-});
-
-test("concurrent requests overlap even without latency", async () => {
-  const { read, simulator } = await startSimulated({ overlap: "Record" });
-  await Promise.all([read("/api/origins"), read("/api/origins")]);
-  await Promise.all(Array.from({ length: 20 }, () => read("/api/blocklist_ips")));
-  expect(simulator.waf(apiKey).overlaps).toBeGreaterThan(0);
-});
-
-test("requests with different keys do not overlap", async () => {
-  const keys = [
-    { key: apiKey, domain },
-    { key: "other-key", domain: "other.example" },
-  ];
-  const { read, call, simulator } = await startSimulated({ keys, latencyMs: 20 });
-  const replies = await Promise.all([read("/api/origins"), call("GET", "/api/origins?api_key=other-key")]);
-  expect(replies.map(({ status }) => status)).toStrictEqual([200, 200]);
-  expect(simulator.wafs().map(({ overlaps }) => overlaps)).toStrictEqual([0, 0]);
 });
 
 test("a request that the client gives up does not overlap the next one", async () => {
