@@ -4,9 +4,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { expect, test } from "@jest/globals";
 import type { Browser } from "puppeteer-core";
-import { parse } from "yaml";
 import { attacks, hostileRows } from "../support/builders/hostile-rows.ts";
-import { row } from "../support/fakes/scripted-logs.ts";
 import { describeWithBrowser } from "../support/processes/describe-with-browser.ts";
 import { runWafsync } from "../support/processes/wafsync-process.ts";
 import { barriersOf, keepScreenshot, openInBrowser, provokeAttacks } from "../support/worlds/browser-page.ts";
@@ -81,59 +79,6 @@ await describeWithBrowser("A report in a browser", (browser) => {
       expect(troubles).toStrictEqual([]);
     },
   );
-
-  test("does not truncate labels of its charts", async () => {
-    await using world = await logWorld({ now, logRowsPerDay: 100 });
-    const long = row("/", {
-      block_reason: `${"WWWWWWWWWW ".repeat(4)}1`,
-      timestamp: "2026-06-11T05:30:00Z",
-    });
-    world.simulator.waf(logKey).addLogEntry({ ...long, user_agent: "", country: "GB" }, 0);
-    await using opened = await openReport(browser(), world);
-    const outside = await opened.page.$eval("section:has(> figure)", (section) => {
-      const frame = section.getBoundingClientRect();
-      return [...section.querySelectorAll("figure text")]
-        .filter((text) => {
-          const { left, right, top, bottom } = text.getBoundingClientRect();
-          return left < frame.left || right > frame.right || top < frame.top || bottom > frame.bottom;
-        })
-        .map((text) => text.textContent);
-    });
-    expect(outside).toStrictEqual([]);
-  });
-
-  test("copies the suggested rule exactly", async () => {
-    await using world = await logWorld({ now, logRowsPerDay: 100 });
-    await using opened = await openReport(browser(), world);
-    const { page, troubles } = opened;
-    await page.evaluate("document.addEventListener('copy', () => { window.copied = getSelection().toString(); })");
-    await page.evaluate(
-      "navigator.clipboard.writeText = (text) => { window.copied = text; return Promise.resolve(); }",
-    );
-    await page.click("#rule .copies");
-    await page.waitForFunction("document.querySelector('#rule .copies').textContent === 'Copied'");
-    const copied = (await page.evaluate("window.copied")) as string;
-    expect(copied).toBe(await page.$eval("#rule-yaml", (element) => element.textContent));
-    expect(parse(copied)).toMatchObject({
-      kind: "WafIpRule",
-      spec: { addresses: expect.any(Array) },
-    });
-    expect(troubles).toStrictEqual([]);
-  });
-
-  test("shows the same tables and charts without its script, and no button that would have no effect", async () => {
-    await using world = await logWorld({ now, logRowsPerDay: 50 });
-    await using opened = await openReport(browser(), world, { width: 390 });
-    const { page } = opened;
-    const texts = async (): Promise<string[]> =>
-      await page.$$eval("main th, main td, main figure title", (found) => found.map((one) => one.textContent));
-    const withScript = await texts();
-    expect(withScript.length).toBeGreaterThan(500);
-    await page.setJavaScriptEnabled(false);
-    await page.reload();
-    expect(await texts()).toStrictEqual(withScript);
-    expect(await page.$$eval("button", (buttons) => buttons.filter((one) => one.checkVisibility()))).toStrictEqual([]);
-  });
 
   test("shows strings of attackers as text, and never runs them", async () => {
     await using world = await logWorld({ now });

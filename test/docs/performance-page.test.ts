@@ -32,12 +32,6 @@ test("Every recorded table has a place on the page, and each place belongs to a 
   for (const place of places) expect(list).toContain(`${place.split(".")[0]}Bench`);
 });
 
-test("A table is padded as the formatter pads it", () => {
-  expect(renderPage("# Page\n\n{{plan.sizes}}\n", { plan: recorded })).toBe(
-    "# Page\n\n| Size          | Time |\n| ------------- | ---- |\n| 1,000 entries | 4 ms |\n",
-  );
-});
-
 test("The page says when and where each bench was measured, and what was not", () => {
   const page = renderPage("{{runs}}\n\n{{feeds.read}}\n", { plan: recorded });
   expect(page).toContain("| `plan`    | 2026-11-22  | 2 cores | 0.2         | 3 s      |");

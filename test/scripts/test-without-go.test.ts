@@ -6,7 +6,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { checks } from "../../scripts/checks.ts";
-import { runToEnd } from "../support/control-plane/run-to-end.ts";
 import { bundleVariable } from "../support/processes/bundle.ts";
 import { slow } from "../support/processes/slowness.ts";
 
@@ -24,13 +23,6 @@ describe("without Go", () => {
   });
   afterEach(async () => {
     await rm(folder, { recursive: true });
-  });
-
-  test("a program that can't be started does not keep the process alive that asked for it", async () => {
-    const module = join(root, "test/support/control-plane/run-to-end.ts");
-    const code = `import(${JSON.stringify(module)}).then(({ runToEnd }) => runToEnd("missing-program", []))`;
-    const ended = await runToEnd(process.execPath, ["-e", code], { timeoutMs: slow(10_000) });
-    expect(ended).toStrictEqual({ code: 0, stdout: "", stderr: "" });
   });
 
   test.each([

@@ -215,15 +215,6 @@ describe("documented responses", () => {
       value: { scrollId: null, total: 2, entries: [], broken: [] },
     });
   });
-
-  test("may arrive in many pieces", async () => {
-    const list = JSON.stringify(Array.from({ length: 5_000 }, (_, index) => `2001:db8::${index.toString(16)}`));
-    const { waf } = await start((_, response) => {
-      response.write(list.slice(0, 7));
-      setImmediate(() => response.end(list.slice(7)));
-    });
-    expect(await read(waf)).toMatchObject({ ok: true, value: { length: 5_000 } });
-  });
 });
 
 const html = "<!doctype html><html><body>Bad gateway</body></html>";
@@ -245,20 +236,14 @@ describe("the meaning of a response for a read and for a write", () => {
     ["404 from something else", text(404, html), "ContractBroken", "OutcomeUnknown"],
     ["429", text(429, "slow down"), "RateLimited", "RateLimited"],
     ["401", json(401, failure("who are you")), "ContractBroken", "OutcomeUnknown"],
-    ["405", json(405, failure("wrong verb")), "ContractBroken", "OutcomeUnknown"],
-    ["409", json(409, failure("busy")), "ContractBroken", "OutcomeUnknown"],
     ["500", json(500, failure("internal")), "Unavailable", "OutcomeUnknown"],
     ["502 with HTML", text(502, html), "Unavailable", "OutcomeUnknown"],
-    ["503", text(503, ""), "Unavailable", "OutcomeUnknown"],
-    ["504", text(504, ""), "Unavailable", "OutcomeUnknown"],
     ["200 with success false", json(200, failure("no")), "ContractBroken", "OutcomeUnknown"],
     ["200 with HTML", text(200, html), "ContractBroken", "OutcomeUnknown"],
     ["200 with nothing", text(200, ""), "ContractBroken", "OutcomeUnknown"],
-    ["204", text(204, ""), "ContractBroken", "OutcomeUnknown"],
     ["200 with null", json(200, null), "ContractBroken", "OutcomeUnknown"],
     ["200 with an object that is something else", json(200, { items: [] }), "ContractBroken", "OutcomeUnknown"],
     ["200 with items that are no strings", json(200, ["192.0.2.1", 7]), "ContractBroken", "OutcomeUnknown"],
-    ["200 with an item that is too long", json(200, ["1".repeat(600)]), "ContractBroken", "OutcomeUnknown"],
     [
       "200 with no UTF-8",
       (_, response) => response.end(Buffer.from([0x5b, 0x22, 0xff, 0x22, 0x5d])),
@@ -282,7 +267,6 @@ describe("the meaning of a response for a read and for a write", () => {
     ["an end before any answer", (_, { socket }) => socket?.end(), "Unavailable", "OutcomeUnknown"],
     ["something that is not HTTP", raw("SSH-2.0-OpenSSH\r\n\r\n"), "ContractBroken", "OutcomeUnknown"],
     ["301", text(301, "", { location: "/elsewhere" }), "ContractBroken", "OutcomeUnknown"],
-    ["307", text(307, "", { location: "/elsewhere" }), "ContractBroken", "OutcomeUnknown"],
   ];
 
   test.each(cases)("%s", async (_, script, codeOfRead, codeOfWrite) => {
@@ -294,14 +278,6 @@ describe("the meaning of a response for a read and for a write", () => {
     // The lane continues normally.
     server.answers(accepted);
     expect(await write(waf)).toMatchObject({ ok: true });
-  });
-
-  test("an interim response is not the final response", async () => {
-    const { waf } = await start((request, response) => {
-      response.writeEarlyHints({ link: "</style.css>; rel=preload" });
-      json(200, ["192.0.2.1"])(request, response);
-    });
-    expect(await read(waf)).toStrictEqual({ ok: true, value: ["192.0.2.1"] });
   });
 
   test.each([401, 500, 503])(
@@ -439,15 +415,6 @@ describe("when nothing can have been sent", () => {
       message: expect.stringContaining("ECONNREFUSED"),
     });
     expect(faultIn(await read(waf))).toMatchObject({ code: "Unavailable" });
-  });
-
-  test("so does an unknown host", async () => {
-    const { waf, lanes } = clientFor("http://waf.invalid");
-    atTestEnd(async () => await lanes.close());
-    expect(faultIn(await write(waf))).toMatchObject({
-      code: "Unavailable",
-      message: expect.stringContaining("nothing was sent"),
-    });
   });
 
   test("so does a TLS handshake that never ends, and the dropped request is never sent later", async () => {
