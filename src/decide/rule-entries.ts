@@ -151,10 +151,20 @@ function* parseText(text: Exclude<AddressText, MissingText>): Generator<undefine
   }
   const describe = (line: number): string => describeLine(source, line);
   const lines = readAddressLines(text.text);
-  const parsed = { source, ...(yield* parseLines(lines, describe, latest.get(source)?.deref(), detached)) };
+  const read = yield* parseLines(lines, describe, latest.get(source)?.deref(), detached);
+  const parsed = { source, ...read, ...(text.isSecret === true && { invalid: read.invalid.map(hidden) }) };
   parsedTexts.set(text, parsed);
   remember(source, parsed);
   return parsed;
+}
+
+/** A line of a Secret that is no address can be anything. */
+function hidden({ source }: RejectedEntry): RejectedEntry {
+  return {
+    entry: "(not shown)",
+    source,
+    message: "the line is not an address or network; lines of Secrets are not shown",
+  };
 }
 
 const noSpellings: ReadonlyMap<string, Entry> = new Map();

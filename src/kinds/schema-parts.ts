@@ -20,12 +20,12 @@ export function onlyWithRule(field: string, other: string, value: string): Schem
   };
 }
 
-/** Requires exactly one of two fields; `where` completes the message. */
-export function eitherRule(one: string, other: string, where = ""): SchemaRule<object> {
+/** Requires exactly one of these fields; `where` completes the message. */
+export function eitherRule(fields: readonly string[], where = ""): SchemaRule<object> {
   return {
-    cel: `has(self.${one}) != has(self.${other})`,
-    message: `write exactly one of ${one} and ${other}${where}`,
-    holds: (object) => (valueOf(object, one) === undefined) !== (valueOf(object, other) === undefined),
+    cel: `[${fields.map((field) => `has(self.${field})`).join(", ")}].exists_one(isSet, isSet)`,
+    message: `write exactly one of ${fields.slice(0, -1).join(", ")} and ${fields.at(-1)}${where}`,
+    holds: (object) => fields.filter((field) => valueOf(object, field) !== undefined).length === 1,
   };
 }
 

@@ -1,6 +1,7 @@
 // Converts custom resources into the neutral declarations from which plans are made. What the schemas have in common with a
 // declaration is passed on; durations become milliseconds, and names complete.
 import type { DeclaredCacheClear, DeclaredInstance, DeclaredOrigin, DeclaredRule, Grant } from "../model/declared.ts";
+import type { TextSource } from "../model/address-source.ts";
 import type { DeclaredAutoBlock } from "../model/auto-block.ts";
 import type { DeclaredFeed, FeedFormat } from "../model/declared-feed.ts";
 import type { ObjectName, ResourceKind, ResourceMeta, GuestKind } from "../model/resource.ts";
@@ -85,9 +86,11 @@ const conversions: {
     return {
       ...same,
       instance: instanceOf({ spec, metadata }),
-      addressesFrom: addressesFrom.flatMap(({ configMapKeyRef }) =>
-        configMapKeyRef === undefined ? [] : { kind: "ConfigMap", namespace: metadata.namespace, ...configMapKeyRef },
-      ),
+      addressesFrom: addressesFrom.flatMap(({ configMapKeyRef, secretKeyRef }): TextSource[] => {
+        const { namespace } = metadata;
+        if (configMapKeyRef !== undefined) return [{ kind: "ConfigMap", namespace, ...configMapKeyRef }];
+        return secretKeyRef === undefined ? [] : [{ kind: "Secret", namespace, ...secretKeyRef }];
+      }),
       feeds: addressesFrom.flatMap(({ feedRef }) =>
         feedRef === undefined ? [] : { namespace: feedRef.namespace ?? metadata.namespace, name: feedRef.name },
       ),

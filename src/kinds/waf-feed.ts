@@ -187,7 +187,7 @@ export const wafFeedSpec = withRules(
       .describe("If true, nothing is fetched. Rules continue to use the last good content."),
     allowedNamespaces: allowedNamespaces.prefault({}).describe("The namespaces whose rules may use this feed."),
   }),
-  [eitherRule("http", "crowdsec")],
+  [eitherRule(["http", "crowdsec"])],
 ).describe("The source of the list and the limits for its content.");
 
 const feedEntries = z.object({

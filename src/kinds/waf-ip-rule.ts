@@ -43,15 +43,20 @@ const address = withRules(z.string().meta({ maxLength: addressLengthMax }), [
   },
 ]);
 
+const keyRef = (kind: string) =>
+  z.strictObject({
+    name: objectName.describe(`The name of the ${kind}.`),
+    key: dataKey.describe(`The key in the ${kind}'s data.`),
+  });
+
 const addressSource = withRules(
   z.strictObject({
-    configMapKeyRef: z
-      .strictObject({
-        name: objectName.describe("The name of the ConfigMap."),
-        key: dataKey.describe("The key in the ConfigMap's data."),
-      })
+    configMapKeyRef: keyRef("ConfigMap").optional().describe("A key of a ConfigMap in the namespace of the rule."),
+    secretKeyRef: keyRef("Secret")
       .optional()
-      .describe("A key of a ConfigMap in the namespace of the rule."),
+      .describe(
+        "A key of a Secret in the namespace of the rule, for addresses that not everyone may read. wafsync reads it at every resync.",
+      ),
     feedRef: z
       .strictObject({
         name: objectName.describe("The name of the WafFeed."),
@@ -64,7 +69,7 @@ const addressSource = withRules(
       .optional()
       .describe("A WafFeed. The rule uses all entries of its last good content."),
   }),
-  [eitherRule("configMapKeyRef", "feedRef", " in each item")],
+  [eitherRule(["configMapKeyRef", "secretKeyRef", "feedRef"], " in each item")],
 );
 
 export const wafIpRuleSpec = withRules(
@@ -77,7 +82,7 @@ export const wafIpRuleSpec = withRules(
     addressesFrom: atomicList(addressSource, 64)
       .default([])
       .describe(
-        "Further addresses and networks from ConfigMaps and feeds. A ConfigMap has one entry per line; `#` starts a comment.",
+        "Further addresses and networks from ConfigMaps, Secrets and feeds. A ConfigMap or Secret has one entry per line; `#` starts a comment.",
       ),
     except: atomicList(checkedNetwork, exceptMax)
       .default([])
@@ -122,17 +127,21 @@ export const wafIpRuleSpec = withRules(
 ).describe("The entries of the rule and the list that they belong on.");
 
 const rejectedEntry = z.object({
-  entry: z.string().max(128).describe("The entry as it was written, truncated if necessary."),
+  entry: z
+    .string()
+    .max(128)
+    .describe("The entry as it was written, truncated if necessary. Lines of Secrets are not shown."),
   source: z
     .string()
     .max(512)
-    .describe("The position of the entry: an item of `spec.addresses`, or a line of a ConfigMap."),
+    .describe("The position of the entry: an item of `spec.addresses`, or a line of a ConfigMap or Secret."),
   message: z.string().max(1024).describe("Why the entry is invalid and what to write instead, or the API's error."),
 });
 
 const sourceState = z.object({
-  configMap: z.string().max(253).describe("The name of the ConfigMap."),
-  key: z.string().max(253).describe("The key in the ConfigMap's data."),
+  configMap: z.string().max(253).optional().describe("The name of the ConfigMap."),
+  secret: z.string().max(253).optional().describe("The name of the Secret."),
+  key: z.string().max(253).describe("The key in its data."),
   entries: count.optional().describe("The number of valid entries; unset if the source can't be read."),
 });
 
@@ -174,7 +183,7 @@ export const wafIpRuleStatus = z
       .describe(`The first ${entriesShownMax} entries that were rejected.`),
     sources: atomicList(sourceState, sourcesShownMax)
       .optional()
-      .describe(`The first ${sourcesShownMax} ConfigMaps of \`spec.addressesFrom\`.`),
+      .describe(`The first ${sourcesShownMax} ConfigMaps and Secrets of \`spec.addressesFrom\`.`),
     expiresAt: dateTime.optional().describe("When the rule expires, from `spec.expiresAt` or `spec.ttl`."),
     lastChangeTime: dateTime
       .optional()

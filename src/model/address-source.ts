@@ -4,7 +4,7 @@ import { nameKey, type ObjectName } from "./resource.ts";
 
 /** A text with one entry per line. */
 export interface TextSource extends ObjectName {
-  readonly kind: "ConfigMap";
+  readonly kind: "ConfigMap" | "Secret";
   readonly key: string;
 }
 

@@ -6,9 +6,15 @@ import type { Entry } from "../address/entry.ts";
 import type { ResourceMeta } from "./resource.ts";
 import type { WorkloadSight } from "./workload.ts";
 
-/** One `addressesFrom` item: the text of the ConfigMap's key, the entries of a feed, or why it is unavailable. */
+/** One `addressesFrom` item: the text of the key of a ConfigMap or Secret, the entries of a feed, or why it is unavailable. */
 export type AddressText =
-  | { readonly state: "Read"; readonly source: string; readonly text: string }
+  | {
+      readonly state: "Read";
+      readonly source: string;
+      readonly text: string;
+      /** Only its addresses may be shown: the author of the rule may not be allowed to read the Secret. */
+      readonly isSecret?: boolean;
+    }
   | {
       readonly state: "Listed";
       readonly source: string;
@@ -20,13 +26,7 @@ export type AddressText =
       /** Why it lists each entry, for people. */
       readonly evidence?: ReadonlyMap<Entry, string>;
     }
-  | {
-      readonly state: "Missing";
-      readonly source: string;
-      readonly problem: string;
-      /** It exists, but is larger than the grant allows. */
-      readonly isTooLarge?: true;
-    };
+  | { readonly state: "Missing"; readonly source: string; readonly problem: string };
 
 export interface GatheredRule {
   readonly rule: DeclaredRule;

@@ -35,6 +35,16 @@ describe("A compiled rule", () => {
     expect(rules[0]?.message).toMatch(/^2 entries are not applied\. spec\.addresses\[1\]: .*\.$/u);
   });
 
+  test("shows no line of a Secret that is not an address", () => {
+    const texts = [
+      { state: "Read", source: "Secret edge/feed, key list", text: "192.0.2.1\nhunter2\n", isSecret: true },
+    ] as const;
+    const { rules } = desiredOf({ rules: [aRule("feed", { texts })] });
+    expect([...(rules[0]?.entries ?? [])]).toStrictEqual(["192.0.2.1"]);
+    expect(rules[0]).toMatchObject({ verdict: "InvalidEntries", message: expect.stringContaining("key list, line 2") });
+    expect(JSON.stringify([rules[0]?.message, rules[0]?.rejected])).not.toContain("hunter2");
+  });
+
   test("with many missing ConfigMaps names the first of them", () => {
     const texts = Array.from({ length: 64 }, (_, index) => ({
       ...missing,

@@ -148,6 +148,7 @@ test("a rule declares its entries, its expiry in milliseconds, and the full name
     addresses: ["192.0.2.1"],
     addressesFrom: [
       { configMapKeyRef: { name: "list", key: "ips.txt" } },
+      { secretKeyRef: { name: "partners", key: "ips.txt" } },
       { feedRef: { name: "threats" } },
       { feedRef: { name: "drop", namespace: "platform" } },
     ],
@@ -162,7 +163,10 @@ test("a rule declares its entries, its expiry in milliseconds, and the full name
     instance: { namespace: "shop", name: "shop" },
     action: "Block",
     addresses: ["192.0.2.1"],
-    addressesFrom: [{ kind: "ConfigMap", namespace: "shop", name: "list", key: "ips.txt" }],
+    addressesFrom: [
+      { kind: "ConfigMap", namespace: "shop", name: "list", key: "ips.txt" },
+      { kind: "Secret", namespace: "shop", name: "partners", key: "ips.txt" },
+    ],
     feeds: [
       { namespace: "shop", name: "threats" },
       { namespace: "platform", name: "drop" },

@@ -96,10 +96,10 @@ function shownSources({ rule, parts }: CompiledRule, { gathered }: RunFacts, byt
   const { texts = [] } = gatheredRule(gathered, rule.meta) ?? {};
   const shown: NonNullable<SourceStates> = [];
   let bytes = 0;
-  for (const [index, { name, key }] of rule.addressesFrom.slice(0, sourcesShownMax).entries()) {
+  for (const [index, { kind, name, key }] of rule.addressesFrom.slice(0, sourcesShownMax).entries()) {
     const text = texts[index];
     const state = {
-      configMap: name,
+      [kind === "Secret" ? "secret" : "configMap"]: name,
       key,
       ...(text?.state === "Read" ? { entries: entriesOf(parts, text.source) } : {}),
     };

@@ -2,7 +2,7 @@
 // is older than the instance's resync interval or when the WAF has refused it, so a rotated key needs no restart. The
 // last valid key is kept until the instance is deleted, for the cleanup if its Secret is deleted first.
 import type { Clock } from "../../async/clock.ts";
-import type { ApiFault } from "../../kube/api-result.ts";
+import type { ApiFault, ApiResult } from "../../kube/api-result.ts";
 import type { ApiServer } from "../../kube/api-server.ts";
 import { isRecord, type KubeObject } from "../../kube/kube-object.ts";
 import { getObject } from "../../kube/verbs.ts";
@@ -32,14 +32,13 @@ interface Known {
   readonly identity: string;
   readonly instance: DeclaredInstance;
   lastGood: ApiKey | undefined;
-  result: GatheredKey | undefined;
-  /** When the request for `result` started. */
-  readAtMs: number;
-  reading: Promise<GatheredKey> | undefined;
-  /** When it was last requested, with any outcome; undefined if never. */
-  triedAtMs: number | undefined;
-  /** The outcome of that request. */
+  /** The outcome of the last read. */
   outcome: GatheredKey | undefined;
+  /** False if the API server did not answer, or if the WAF refused the key. */
+  isCurrent: boolean;
+  /** When the last read began; undefined if there was none. */
+  triedAtMs: number | undefined;
+  reading: Promise<GatheredKey> | undefined;
 }
 
 export class ApiKeys {
@@ -53,17 +52,13 @@ export class ApiKeys {
   /** The key, at most `ageMsMax` old. Never rejects. */
   async read(instance: DeclaredInstance, ageMsMax: number): Promise<GatheredKey> {
     const known = this.#knownOf(instance);
-    if (known.reading !== undefined) return await known.reading;
     const nowMs = this.#options.clock.monotonicMs();
-    if (known.result !== undefined && nowMs - known.readAtMs < ageMsMax) return known.result;
-    known.reading = this.#readAnew(instance, known, nowMs).finally(() => (known.reading = undefined));
-    known.outcome = await known.reading;
-    return known.outcome;
-  }
-
-  /** Reads the key unless a read was tried before, with any outcome. */
-  async ensureTried(instance: DeclaredInstance): Promise<void> {
-    if (!this.wasTried(instance)) await this.read(instance, Number.POSITIVE_INFINITY);
+    const { outcome, isCurrent, triedAtMs = 0 } = known;
+    if (known.reading === undefined && outcome !== undefined && isCurrent && nowMs - triedAtMs < ageMsMax) {
+      return outcome;
+    }
+    known.reading ??= this.#readAnew(known, nowMs).finally(() => (known.reading = undefined));
+    return await known.reading;
   }
 
   /** The last valid key of the instance. Reads nothing. */
@@ -71,7 +66,7 @@ export class ApiKeys {
     return this.#known.get(nameKey(instance))?.lastGood;
   }
 
-  /** Whether the key of the instance was ever read, and its Secret and URL are unchanged. */
+  /** Whether the key of the instance was ever read, with any outcome, and its Secret and URL are unchanged. */
   wasTried(instance: DeclaredInstance): boolean {
     return this.#knownOf(instance).triedAtMs !== undefined;
   }
@@ -85,7 +80,7 @@ export class ApiKeys {
   /** Makes the next `read` ask the API server. The last valid key is kept. */
   refresh(instance: ObjectName): void {
     const known = this.#known.get(nameKey(instance));
-    if (known !== undefined) known.result = undefined;
+    if (known !== undefined) known.isCurrent = false;
   }
 
   /** Reads missing keys again, because a Secret is often created after its instance. Never rejects. */
@@ -112,87 +107,68 @@ export class ApiKeys {
     const identity = [meta.uid, baseUrl, apiKeySecretRef.name, apiKeySecretRef.key].join(" ");
     const known = this.#known.get(key);
     if (known?.identity === identity) return known;
-    const fresh: Known = {
-      identity,
-      instance,
-      lastGood: undefined,
-      result: undefined,
-      readAtMs: 0,
-      reading: undefined,
-      triedAtMs: undefined,
-      outcome: undefined,
-    };
+    const nothing = { lastGood: undefined, outcome: undefined, triedAtMs: undefined, reading: undefined };
+    const fresh: Known = { identity, instance, isCurrent: false, ...nothing };
     this.#known.set(key, fresh);
     return fresh;
   }
 
-  async #readAnew(instance: DeclaredInstance, known: Known, nowMs: number): Promise<GatheredKey> {
-    const { api } = this.#options;
+  async #readAnew(known: Known, nowMs: number): Promise<GatheredKey> {
     known.triedAtMs = nowMs;
-    const address = { namespace: instance.meta.namespace, name: instance.apiKeySecretRef.name };
-    const read = await getObject<SecretObject>(api, secretType, address, { timeoutMs: requestTimeoutMs });
-    if (!read.ok && !isAnswer(read.fault)) {
-      // An error of the API server says nothing about the key: the next `read` retries.
-      if (known.lastGood !== undefined) return { state: "Present", key: known.lastGood };
-      return { state: "Missing", problem: unreadable(address, read.fault) };
-    }
-    const result = read.ok ? keyOf(read.value, instance) : missing(instance, read.fault);
-    known.readAtMs = nowMs;
-    known.result = result;
-    if (result.state === "Present") return this.#take(instance, known, result);
-    return result;
-  }
-
-  #take(instance: DeclaredInstance, known: Known, result: Extract<GatheredKey, { state: "Present" }>): GatheredKey {
+    const { meta, apiKeySecretRef } = known.instance;
+    const { namespace, name } = meta;
+    const read = await readSecret(this.#options.api, { namespace, name: apiKeySecretRef.name });
+    // An error of the API server says nothing about the key: the next `read` retries.
+    known.isCurrent = read.ok || read.fault.code === "NotFound" || read.fault.code === "Forbidden";
     const former = known.lastGood;
-    if (former?.fingerprint() === result.key.fingerprint()) {
-      known.result = { state: "Present", key: former };
-      return known.result;
+    if (!known.isCurrent && former !== undefined) known.outcome = { state: "Present", key: former };
+    else known.outcome = read.ok ? keyOf(read.value, known.instance) : missingKey(known.instance, read.fault);
+    if (known.outcome.state !== "Present" || known.outcome.key === former) return known.outcome;
+    if (known.outcome.key.fingerprint() === former?.fingerprint()) {
+      known.outcome = { state: "Present", key: former };
+      return known.outcome;
     }
-    known.lastGood = result.key;
-    const { namespace, name } = instance.meta;
-    const ownName = nameKey(instance.meta);
+    known.lastGood = known.outcome.key;
     // Do not report it if the instance was deleted or names another Secret since the request started.
-    if (this.#known.get(ownName) !== known) return result;
-    this.#options.onKey({ namespace, name }, former);
-    return result;
+    if (this.#known.get(nameKey(meta)) === known) this.#options.onKey({ namespace, name }, former);
+    return known.outcome;
   }
 }
 
-interface SecretObject extends KubeObject {
-  readonly data?: unknown;
+/** The values of a Secret. */
+type SecretValues = ReadonlyMap<string, string>;
+
+export async function readSecret(api: ApiServer, name: ObjectName): Promise<ApiResult<SecretValues>> {
+  const options = { timeoutMs: requestTimeoutMs };
+  const read = await getObject<KubeObject & { readonly data?: unknown }>(api, secretType, name, options);
+  if (!read.ok) return read;
+  const entries = Object.entries(isRecord(read.value.data) ? read.value.data : {});
+  const decoded = entries.map(([key, value]) => [key, Buffer.from(String(value), "base64").toString("utf8")] as const);
+  return { ...read, value: new Map(decoded) };
 }
 
-function keyOf({ data }: SecretObject, { meta, apiKeySecretRef }: DeclaredInstance): GatheredKey {
-  const secret = `Secret ${meta.namespace}/${apiKeySecretRef.name}`;
-  const entries = isRecord(data) ? data : {};
-  const encoded = Object.hasOwn(entries, apiKeySecretRef.key) ? entries[apiKeySecretRef.key] : undefined;
-  if (typeof encoded !== "string") {
-    const problem = `${secret} has no key ${apiKeySecretRef.key}: ${keysInWords(Object.keys(entries))}. Add it, or set spec.apiKeySecretRef.key.`;
+function keyOf(values: SecretValues, { meta, apiKeySecretRef: { name, key } }: DeclaredInstance): GatheredKey {
+  const secret = `Secret ${meta.namespace}/${name}`;
+  const value = values.get(key);
+  if (value === undefined) {
+    const problem = `${secret} has no key ${key}: ${keysInWords(values.keys())}. Add it, or set spec.apiKeySecretRef.key.`;
     return { state: "Missing", problem };
   }
-  const validated = validateApiKey(Buffer.from(encoded, "base64").toString("utf8"));
+  const validated = validateApiKey(value);
   if (validated.ok) return { state: "Present", key: validated.key };
-  const problem = `The API key, ${apiKeySecretRef.key} of ${secret}, ${validated.problem}.`;
-  return { state: "Missing", problem };
+  return { state: "Missing", problem: `The API key, ${key} of ${secret}, ${validated.problem}.` };
 }
 
-/** Whether the API server has responded conclusively, even negatively. */
-function isAnswer({ code }: ApiFault): boolean {
-  return code === "NotFound" || code === "Forbidden";
-}
-
-function missing({ meta, apiKeySecretRef }: DeclaredInstance, fault: ApiFault): GatheredKey {
-  const secret = `${meta.namespace}/${apiKeySecretRef.name}`;
-  const problem =
-    fault.code === "NotFound"
-      ? `There is no Secret ${secret}: create it with the API key as ${apiKeySecretRef.key}, or correct spec.apiKeySecretRef.`
-      : `Secret ${secret} may not be read: grant the service account of wafsync the right to get secrets in namespace ${meta.namespace}. ${fault.message}`;
-  return { state: "Missing", problem };
-}
-
-function unreadable({ namespace, name }: ObjectName, fault: ApiFault): string {
-  return `Secret ${namespace}/${name} could not be read: ${fault.message}. wafsync retries.`;
+function missingKey({ meta: { namespace }, apiKeySecretRef: { name, key } }: DeclaredInstance, fault: ApiFault) {
+  const secret = `Secret ${namespace}/${name}`;
+  const problem = {
+    NotFound: `There is no ${secret}: create it with the API key as ${key}, or correct spec.apiKeySecretRef.`,
+    Forbidden: `${secret} may not be read: grant the service account of wafsync the right to get secrets in namespace ${namespace}. ${fault.message}`,
+  }[fault.code as string];
+  return {
+    state: "Missing",
+    problem: problem ?? `${secret} could not be read: ${fault.message}. wafsync retries.`,
+  } as const;
 }
 
 export type SecretValue =
@@ -207,13 +183,13 @@ export async function readSecretValue(
   { name, key }: { readonly name: string; readonly key: string },
 ): Promise<SecretValue> {
   const secret = `Secret ${nameKey({ namespace, name })}`;
-  const read = await getObject<SecretObject>(api, secretType, { namespace, name }, { timeoutMs: requestTimeoutMs });
+  const read = await readSecret(api, { namespace, name });
   if (!read.ok) {
     const why = read.fault.code === "NotFound" ? "does not exist" : `cannot be read: ${read.fault.message}`;
     return { ok: false, problem: asSentence(`${secret} ${why}`) };
   }
-  const { data } = read.value;
-  const encoded = isRecord(data) && Object.hasOwn(data, key) ? data[key] : undefined;
-  if (typeof encoded !== "string") return { ok: false, problem: `${secret} has no key ${key}.` };
-  return { ok: true, value: new ApiKey(Buffer.from(encoded, "base64").toString("utf8")) };
+  const value = read.value.get(key);
+  return value === undefined
+    ? { ok: false, problem: `${secret} has no key ${key}.` }
+    : { ok: true, value: new ApiKey(value) };
 }

@@ -2,7 +2,7 @@
 // that they do not affect the instance. And finds objects that no reconcile run covers but whose status must report the reason: their
 // instance does not exist, is being deleted or grants no access, or they are invalid.
 import type { ObjectChange } from "../../kube/store.ts";
-import { type Attachment, decideAttachment } from "../../model/attachment.ts";
+import { decideAttachment } from "../../model/attachment.ts";
 import { continuesOf } from "../../model/continues.ts";
 import type { DeclaredInstance } from "../../model/declared.ts";
 import type { BrokenReference, BrokenReferences } from "../../model/gathered.ts";
@@ -75,8 +75,11 @@ export class UnattachedObjects {
     const meta = parsed.ok ? parsed.declared.meta : metaOfObject(kind, stored);
     if (!parsed.ok) return { meta, reason: "InvalidSpec", problem: parsed.problem, instance, stored };
     if (!isGuest || instance === undefined) return undefined;
-    const problem = this.#problemOf(instance, meta) ?? this.#refusalOf(kind, meta, instance);
-    return problem === undefined ? undefined : { meta, instance, stored, ...problem };
+    const problem = this.#problemOf(instance, meta);
+    if (problem !== undefined) return { meta, instance, stored, ...problem };
+    const declared = parseInstance(this.#stores.byKind.WafInstance.get(nameKey(instance)));
+    const refusal = declared && refusalOf(declared, watchedLabels(this.#stores), kind, stored);
+    return refusal === undefined ? undefined : { meta, instance, stored, reason: "NotAllowed", problem: refusal };
   }
 
   /**
@@ -153,13 +156,6 @@ export class UnattachedObjects {
     const known = neighbours.map(({ metadata: { name } }) => ({ namespace, name }));
     return asSentence(capitalized(missingInstance(instance, known)));
   }
-
-  #refusalOf(kind: GuestKind, { namespace }: ResourceMeta, instance: ObjectName): Problem | undefined {
-    const declared = parseInstance(this.#stores.byKind.WafInstance.get(nameKey(instance)));
-    if (declared === undefined) return undefined;
-    const refusal = refusalOf(attachmentsOf(declared, watchedLabels(this.#stores))(kind, namespace));
-    return refusal === undefined ? undefined : { reason: "NotAllowed", problem: refusal.message };
-  }
 }
 
 /** The last labels from the watch. */
@@ -170,24 +166,13 @@ export function watchedLabels({ namespaces }: Pick<ClusterStores, "namespaces">)
   };
 }
 
-/** The message for an object without access; undefined for an object that is or may be attached. */
+/** Why the object has no access to the instance; undefined if it is or may be attached. */
 export function refusalOf(
-  attachment: Attachment,
-): Extract<Attachment, { state: "NotAllowed" | "NotGranted" }> | undefined {
-  return attachment.state === "NotAllowed" || attachment.state === "NotGranted" ? attachment : undefined;
-}
-
-export type Attachments = (kind: GuestKind, namespace: string) => Attachment;
-
-export function attachmentsOf(instance: DeclaredInstance, labelsOf: LabelsOf): Attachments {
-  return (kind, namespace) => decideAttachment(instance, kind, namespace, labelsOf(namespace));
-}
-
-/** The objects that are or may be attached. */
-export function attachedOf(
-  attachments: Attachments,
+  instance: DeclaredInstance,
+  labelsOf: LabelsOf,
   kind: GuestKind,
-  objects: readonly ClusterObject[],
-): readonly ClusterObject[] {
-  return objects.filter(({ metadata }) => refusalOf(attachments(kind, metadata.namespace ?? "")) === undefined);
+  { metadata: { namespace = "" } }: ClusterObject,
+): string | undefined {
+  const attachment = decideAttachment(instance, kind, namespace, labelsOf(namespace));
+  return attachment.state === "NotAllowed" || attachment.state === "NotGranted" ? attachment.message : undefined;
 }

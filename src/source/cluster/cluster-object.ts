@@ -22,15 +22,13 @@ import {
   type ResourceMeta,
   type GuestKind,
 } from "../../model/resource.ts";
-import { type AttachedObjects, byGuestKind, type Parsed } from "../gather.ts";
+import type { Parsed } from "../gather.ts";
 
 export interface ClusterObject extends KubeObject {
   readonly spec?: unknown;
   readonly status?: unknown;
-}
-
-export interface ConfigMapObject extends KubeObject {
-  readonly data?: Readonly<Record<string, string>> | null;
+  /** Who set the approval annotation. Only stored objects have it, because managed fields are not stored. */
+  readonly approver?: FieldSetter | undefined;
 }
 
 export const configMapType: ResourceType = { group: "", version: "v1", plural: "configmaps", namespaced: true };
@@ -52,7 +50,10 @@ export function slimObject(
 ): ClusterObject {
   const { metadata, spec, status } = object;
   const isSame = former?.metadata.uid === metadata.uid && sameJson(former.spec, spec);
-  return { apiVersion, kind, metadata: slimMetadata(metadata), spec: isSame ? former.spec : spec, status };
+  const isApproved = metadata.annotations !== undefined && approvalAnnotation in metadata.annotations;
+  const approver = isApproved ? setterOfAnnotation(metadata.managedFields, approvalAnnotation) : undefined;
+  const slim = { apiVersion, kind, metadata: slimMetadata(metadata), spec: isSame ? former.spec : spec, status };
+  return approver === undefined ? slim : { ...slim, approver };
 }
 
 /** Only the metadata of a Namespace matters. */
@@ -67,13 +68,11 @@ export function slimIdentity({ metadata }: KubeObject): KubeObject {
   return { metadata: { namespace, name, uid, resourceVersion } };
 }
 
-/** Of the managed fields, only the manager of the approval annotation is kept. */
 function slimMetadata(metadata: KubeObjectMeta): KubeObjectMeta {
-  const { managedFields, ownerReferences: _ownerReferences, annotations, ...rest } = metadata;
+  const { managedFields: _managedFields, ownerReferences: _ownerReferences, annotations, ...rest } = metadata;
   if (annotations === undefined) return rest;
   const { [lastAppliedAnnotation]: _lastApplied, ...kept } = annotations;
-  const approver = approvalAnnotation in kept ? setterOfAnnotation(managedFields, approvalAnnotation) : undefined;
-  return { ...rest, annotations: kept, ...(approver === undefined ? {} : { managedFields: [approver] }) };
+  return { ...rest, annotations: kept };
 }
 
 /** The instance that the object refers to; undefined if the reference cannot be read. */
@@ -84,32 +83,30 @@ export function instanceNameOf({ metadata, spec }: ClusterObject): ObjectName | 
   return typeof namespace === "string" ? { namespace, name: reference["name"] } : undefined;
 }
 
-/** `namespace/name` of every ConfigMap that a rule takes addresses from. */
-export function configMapKeysOf(rule: ClusterObject): string[] {
-  const names = referencesOf(rule, "configMapKeyRef").map(({ name }) => name);
-  const { namespace = "" } = rule.metadata;
-  return [...new Set(names.flatMap((name) => (typeof name === "string" ? [nameKey({ namespace, name })] : [])))];
+/** An object that rules take addresses from. */
+export interface SourceObject extends ObjectName {
+  readonly kind: "ConfigMap" | "Secret" | "WafFeed";
 }
 
-/** `namespace/name` of every feed that a rule takes addresses from. */
-export function feedKeysOf(rule: ClusterObject): string[] {
-  const keys = referencesOf(rule, "feedRef").flatMap(({ name, namespace = rule.metadata.namespace }) => {
-    return typeof name === "string" && typeof namespace === "string" ? [nameKey({ namespace, name })] : [];
-  });
-  return [...new Set(keys)];
+/** Unique among all sources, and readable in a message. */
+export function sourceKey({ kind, ...name }: SourceObject): string {
+  return `${kind} ${nameKey(name)}`;
 }
 
-/** The references of this kind in `spec.addressesFrom`. The rule may be invalid. */
-function referencesOf(
-  { spec }: ClusterObject,
-  field: "configMapKeyRef" | "feedRef",
-): Readonly<Record<string, unknown>>[] {
-  const sources = isRecord(spec) ? spec["addressesFrom"] : undefined;
-  if (!Array.isArray(sources)) return [];
-  return sources.flatMap((source: unknown) => {
-    const reference = isRecord(source) ? source[field] : undefined;
-    return isRecord(reference) ? [reference] : [];
-  });
+const sourceFields = { configMapKeyRef: "ConfigMap", secretKeyRef: "Secret", feedRef: "WafFeed" } as const;
+
+/** The objects of `spec.addressesFrom`. The rule may be invalid. */
+export function sourcesOf({ metadata, spec }: ClusterObject): SourceObject[] {
+  const items = isRecord(spec) && Array.isArray(spec["addressesFrom"]) ? (spec["addressesFrom"] as unknown[]) : [];
+  const sources = items.flatMap((item) =>
+    Object.entries(sourceFields).flatMap(([field, kind]): SourceObject[] => {
+      const reference = isRecord(item) ? item[field] : undefined;
+      if (!isRecord(reference)) return [];
+      const { name, namespace = metadata.namespace } = reference;
+      return typeof name === "string" && typeof namespace === "string" ? [{ kind, namespace, name }] : [];
+    }),
+  );
+  return [...new Map(sources.map((source) => [sourceKey(source), source])).values()];
 }
 
 /**
@@ -182,16 +179,12 @@ export function parseObject<Kind extends ResourceKind>(
   return parsed as ParsedObject<DeclaredByKind[Kind]>;
 }
 
-/** What the objects of each kind declare. */
-export function attachedObjects(objects: Readonly<Record<GuestKind, readonly ClusterObject[]>>): AttachedObjects {
-  const parsed = (kind: GuestKind): Parsed<DeclaredByKind[GuestKind]>[] =>
-    objects[kind].map((object) => {
-      const one = parseObject(kind, object);
-      if (one.ok) return one;
-      const key = resourceKey(metaOfObject(kind, object));
-      return { ok: false, key, problem: `${key} is invalid: ${one.problem}` };
-    });
-  return byGuestKind(parsed) as AttachedObjects;
+/** The same for an object that refers to an instance. */
+export function parseAttached<Kind extends GuestKind>(kind: Kind, object: ClusterObject): Parsed<DeclaredByKind[Kind]> {
+  const parsed = parseObject(kind, object);
+  if (parsed.ok) return parsed;
+  const key = resourceKey(metaOfObject(kind, object));
+  return { ok: false, key, problem: `${key} is invalid: ${parsed.problem}` };
 }
 
 /** The declaration of a WafInstance; undefined if it does not exist or is invalid. */
@@ -216,15 +209,15 @@ function parseAnew(kind: ResourceKind, object: ClusterObject): AnyParsed {
   if (former !== undefined) {
     return { ok: true, declared: { ...former, meta: withApprover(metaOfObject(kind, object), object) } };
   }
-  const parsed = parseResource(object, { defaultNamespace: "" });
+  const { approver: _approver, ...document } = object;
+  const parsed = parseResource(document, { defaultNamespace: "" });
   if (!parsed.ok) return { ok: false, problem: describeFaults(parsed.faults) };
   const declared = toDeclared(parsed.resource);
   if (isKeyed) parsedSpecs.set(spec, declared);
   return { ok: true, declared: { ...declared, meta: withApprover(declared.meta, object) } };
 }
 
-function withApprover(meta: ResourceMeta, { metadata }: ClusterObject): ResourceMeta {
-  const approver = storedSetter(metadata.managedFields);
+function withApprover(meta: ResourceMeta, { approver }: ClusterObject): ResourceMeta {
   return approver === undefined ? meta : { ...meta, approver };
 }
 
@@ -260,14 +253,6 @@ function lastSetter(
     if (last === undefined || last.time <= time) last = { manager: manager.slice(0, managerLengthMax), time };
   }
   return last;
-}
-
-/** For an object in its cached form, which contains only the manager itself. */
-function storedSetter(managedFields: readonly unknown[] | undefined): FieldSetter | undefined {
-  const [setter] = managedFields ?? [];
-  if (!isRecord(setter)) return undefined;
-  const { manager, time } = setter;
-  return typeof manager === "string" && typeof time === "string" ? { manager, time } : undefined;
 }
 
 function setsAnnotation(fields: unknown, annotation: string): boolean {

@@ -20,9 +20,9 @@ import { ApiKeys } from "./api-keys.ts";
 import { type Unattached, UnattachedObjects } from "./attachment.ts";
 import { type ClusterObject, hasOtherLabels, instanceNameOf, parseInstance, typeOfKind } from "./cluster-object.ts";
 import { ClusterWatches, type WatchHealth } from "./cluster-watches.ts";
-import { ConfigMaps } from "./config-maps.ts";
+import { DataTexts } from "./data-texts.ts";
 import { FeedObjects, InstanceChanges } from "./instance-changes.ts";
-import { findTerminatingCrd, InstanceGathering, InstanceReferences } from "./instance-gathering.ts";
+import { InstanceGathering, InstanceReferences } from "./instance-gathering.ts";
 import { RolloutWatches } from "./rollout-watches.ts";
 
 export interface ClusterSourceOptions {
@@ -53,8 +53,7 @@ export class ClusterSource {
   readonly #watches: ClusterWatches;
   readonly #changes: InstanceChanges;
   readonly #keys: ApiKeys;
-  readonly #maps: ConfigMaps;
-  readonly #references: InstanceReferences;
+  readonly #texts: DataTexts;
   readonly #rollouts: RolloutWatches;
   readonly #unattached: UnattachedObjects;
   readonly #gathering: InstanceGathering;
@@ -75,7 +74,7 @@ export class ClusterSource {
         this.#unattached.objectChanged(change);
         this.#changes.objectChanged(kind, change);
       },
-      onConfigMap: ({ object }) => this.#maps.changed(object),
+      onConfigMap: ({ object }) => this.#texts.configMapChanged(object),
       onNamespace: (change) => {
         if (!hasOtherLabels(change)) return;
         this.#changes.namespaceChanged(change);
@@ -91,16 +90,16 @@ export class ClusterSource {
       onKey: (instance, former) => this.#changes.keyChanged(instance, former),
       onRetried: (instance) => this.#changes.touch(instance, "Secret changed"),
     });
-    this.#maps = new ConfigMaps({
+    this.#texts = new DataTexts({
       api,
+      clock,
       watched: stores.configMaps,
-      // ConfigMaps of owners do not wait for those of guests.
+      // Sources of owners do not wait for those of guests.
       goesFirst: (home) => stores.byKind.WafInstance.listBy("namespace", home).length > 0,
-      onChanged: (mapKey) => this.#changes.touchUsersOf(mapKey),
+      onChanged: (object) => this.#changes.touchUsersOf([object]),
     });
-    this.#changes = new InstanceChanges({ ...options, stores, keys: this.#keys, maps: this.#maps });
+    this.#changes = new InstanceChanges({ ...options, stores, keys: this.#keys, texts: this.#texts });
     this.feeds = new FeedObjects(stores, this.#changes, () => options.onFeedChange?.());
-    this.#references = new InstanceReferences({ clock, keys: this.#keys, maps: this.#maps, changes: this.#changes });
     this.#rollouts = new RolloutWatches({
       api,
       clock,
@@ -116,7 +115,7 @@ export class ClusterSource {
       namespace,
       unattached: this.#unattached,
       watches: this.#watches,
-      references: this.#references,
+      references: new InstanceReferences({ clock, keys: this.#keys, texts: this.#texts, changes: this.#changes }),
       rollouts: this.#rollouts,
     });
   }
@@ -126,11 +125,11 @@ export class ClusterSource {
     await Promise.all([this.#watches.run(signal), this.#retry(signal), this.#rollouts.run(signal)]);
   }
 
-  /** Reads again what no watch shows: missing keys, and ConfigMaps whose read failed. */
+  /** Reads again what no watch shows: missing Secrets, and sources whose read failed. */
   async #retry(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       await this.#options.clock.sleep(retryMs, signal);
-      if (!signal.aborted) await Promise.all([this.#keys.retry(), this.#maps.retry()]);
+      if (!signal.aborted) await Promise.all([this.#keys.retry(), this.#texts.retry()]);
     }
   }
 
@@ -189,10 +188,7 @@ export class ClusterSource {
 
   /** Whether the CRD of WafInstance is terminating, so that all its objects are being deleted. Never rejects. */
   async isUninstalling(): Promise<boolean> {
-    const terminating = await findTerminatingCrd(this.#options);
-    const isUninstalling = terminating.ok && terminating.value === "WafInstance";
-    if (isUninstalling) this.#watches.markCrdTerminating("WafInstance");
-    return isUninstalling;
+    return await this.#gathering.isUninstalling();
   }
 
   /** The instance that the object refers to or is; undefined if unknown. */

@@ -10,14 +10,14 @@ import { createObjectStore, type ObjectStore, type ObjectView } from "../../kube
 import { nameKey, type ResourceKind, resourceKinds } from "../../model/resource.ts";
 import {
   type ClusterObject,
-  configMapKeysOf,
   configMapType,
-  feedKeysOf,
   instanceNameOf,
   namespaceType,
   slimIdentity,
   slimNamespace,
   slimObject,
+  sourceKey,
+  sourcesOf,
   typeOfKind,
 } from "./cluster-object.ts";
 
@@ -186,8 +186,7 @@ const attachedIndexes = {
     return [name === undefined ? unreadableInstance : nameKey(name)];
   },
   namespace: ({ metadata }: ClusterObject): string[] => [metadata.namespace ?? ""],
-  configMap: configMapKeysOf,
-  feed: feedKeysOf,
+  source: (object: ClusterObject): string[] => sourcesOf(object).map(sourceKey),
 };
 
 const instanceIndexes = {

@@ -3,27 +3,29 @@
 import { requestedAtAnnotation } from "../../kinds/kinds.ts";
 import { LruMap } from "../../async/lru-map.ts";
 import type { KubeObject } from "../../kube/kube-object.ts";
+import { sameJson } from "../../kube/status-writer.ts";
 import type { ObjectChange } from "../../kube/store.ts";
 import type { ApiKey } from "../../model/api-key.ts";
-import { decideAttachment, dependsOnLabels } from "../../model/attachment.ts";
+import { decideAttachment } from "../../model/attachment.ts";
 import { continuedBy } from "../../model/continues.ts";
 import { type DeclaredFeed, type DeclaredFeeds, mayUseFeed } from "../../model/declared-feed.ts";
 import type { DeclaredInstance } from "../../model/declared.ts";
-import { byAge, nameKey, type ObjectName, type GuestKind, guestKinds } from "../../model/resource.ts";
+import { byAge, nameKey, nameOfKey, type ObjectName, type GuestKind, guestKinds } from "../../model/resource.ts";
 import type { Labels } from "../gather.ts";
 import type { ApiKeys } from "./api-keys.ts";
-import { attachedOf, attachmentsOf, watchedLabels } from "./attachment.ts";
+import { refusalOf, watchedLabels } from "./attachment.ts";
 import {
   type ClusterObject,
-  configMapKeysOf,
-  feedKeysOf,
   instanceNameOf,
   isMeaningfulChange,
   parseInstance,
   parseObject,
+  type SourceObject,
+  sourceKey,
+  sourcesOf,
 } from "./cluster-object.ts";
 import type { ClusterStores } from "./cluster-watches.ts";
-import type { ConfigMaps } from "./config-maps.ts";
+import type { DataTexts } from "./data-texts.ts";
 
 /** Above this limit, an instance detects an object that was recreated with a broken reference only at its next resync. */
 const formerInstancesMax = 10_000;
@@ -31,7 +33,7 @@ const formerInstancesMax = 10_000;
 export interface InstanceChangesOptions {
   readonly stores: ClusterStores;
   readonly keys: ApiKeys;
-  readonly maps: Pick<ConfigMaps, "forget">;
+  readonly texts: Pick<DataTexts, "forget" | "refresh">;
   readonly onChange: (instance: ObjectName, reason: string) => void;
   /** Called when an object that no run covers has changed or appeared. */
   readonly onUnattachedChange?: () => void;
@@ -43,26 +45,20 @@ export class InstanceChanges {
   #changes = 0;
   /** The former instance of deleted objects, by `resourceKey`: an object that is recreated with a broken reference also affects it. */
   readonly #formerInstances = new LruMap<string, ObjectName>(formerInstancesMax);
-  /** The common version of all instances that do not exist. */
-  #missingVersion = 0;
 
   constructor(options: InstanceChangesOptions) {
     this.#options = options;
   }
 
   version(instance: ObjectName): number {
-    return this.#versions.get(nameKey(instance)) ?? this.#missingVersion;
+    return this.#versions.get(nameKey(instance)) ?? 0;
   }
 
   /** Something that concerns the instance has changed. */
-  touch(instance: ObjectName, reason: string): void {
+  touch({ namespace, name }: ObjectName, reason: string): void {
     this.#changes += 1;
-    const key = nameKey(instance);
-    if (this.#instanceStore.get(key) === undefined) {
-      this.#versions.delete(key);
-      this.#missingVersion = this.#changes;
-    } else this.#versions.set(key, this.#changes);
-    this.#options.onChange({ namespace: instance.namespace, name: instance.name }, reason);
+    this.#versions.set(nameKey({ namespace, name }), this.#changes);
+    this.#options.onChange({ namespace, name }, reason);
   }
 
   objectChanged(kind: "WafInstance" | GuestKind, change: ObjectChange<ClusterObject>): void {
@@ -71,21 +67,17 @@ export class InstanceChanges {
     else this.#attachedChanged(kind, change);
   }
 
-  /** The content of the ConfigMap has changed. */
-  touchUsersOf(mapKey: string): void {
-    this.#touchAll(this.#usersOf(mapKey), `ConfigMap ${mapKey} changed`);
-  }
-
-  /** Something that rules see of these feeds (`namespace/name`) has changed. */
-  touchUsersOfFeeds(feedKeys: Iterable<string>): void {
-    const users = [...feedKeys].flatMap((key) => this.#usersOf(key, "feed"));
-    this.#touchAll(users, "feeds changed");
-  }
-
-  /** The instances of the rules that take addresses from this object, and that are or may be attached. */
-  #usersOf(sourceKey: string, index: "configMap" | "feed" = "configMap"): ObjectName[] {
-    const rules = this.#options.stores.byKind.WafIpRule.listBy(index, sourceKey);
-    return rules.flatMap((rule) => this.concernedBy("WafIpRule", rule));
+  /** What rules see of these sources has changed: concerns the instances to which the rules are or may be attached. */
+  touchUsersOf(sources: Iterable<SourceObject>): void {
+    const { WafIpRule } = this.#options.stores.byKind;
+    for (const source of sources) {
+      const key = sourceKey(source);
+      const rules = WafIpRule.listBy("source", key);
+      this.#touchAll(
+        rules.flatMap((rule) => this.concernedBy("WafIpRule", rule)),
+        `${key} changed`,
+      );
+    }
   }
 
   /** The namespace was created or deleted, or has other labels. */
@@ -147,18 +139,21 @@ export class InstanceChanges {
       this.#touchSameKey(instance, this.#options.keys.lastGood(instance));
     }
     if (change.type === "Deleted") this.#options.keys.forget(instance);
-    if (change.type === "Changed" && requestOf(change.old) !== requestOf(change.object))
-      this.#options.keys.refresh(instance);
+    if (change.type === "Changed" && requestOf(change.old) !== requestOf(change.object)) {
+      const { keys, stores, texts } = this.#options;
+      keys.refresh(instance);
+      for (const rule of stores.byKind.WafIpRule.listBy("instance", nameKey(instance))) {
+        for (const source of sourcesOf(rule)) texts.refresh(source);
+      }
+    }
     this.touch(instance, `WafInstance ${change.type.toLowerCase()}`);
   }
 
   #attachedChanged(kind: GuestKind, change: ObjectChange<ClusterObject>): void {
     const versions = change.type === "Added" ? [change.object] : [change.object, change.old];
-    if (kind === "WafIpRule") {
-      const { stores, maps } = this.#options;
-      for (const mapKey of versions.flatMap(configMapKeysOf)) {
-        if (stores.byKind.WafIpRule.listBy("configMap", mapKey).length === 0) maps.forget(mapKey);
-      }
+    const { stores, texts } = this.#options;
+    for (const source of versions.flatMap(sourcesOf)) {
+      if (stores.byKind.WafIpRule.listBy("source", sourceKey(source)).length === 0) texts.forget(source);
     }
     const key = `${kind} ${keyOf(change.object)}`;
     const names = versions.flatMap((version) => this.concernedBy(kind, version));
@@ -184,9 +179,8 @@ export class InstanceChanges {
     if (stored === undefined) return [];
     const { namespace = "", name } = stored.metadata;
     const instance = parseInstance(stored);
-    const attachments = instance && attachmentsOf(instance, watchedLabels(this.#options.stores));
-    const isRefused = attachments !== undefined && attachedOf(attachments, kind, [object]).length === 0;
-    return isRefused ? [] : [{ namespace, name }];
+    const refusal = instance && refusalOf(instance, watchedLabels(this.#options.stores), kind, object);
+    return refusal === undefined ? [{ namespace, name }] : [];
   }
 
   #touchAll(names: readonly ObjectName[], reason: string): void {
@@ -207,11 +201,9 @@ function accessDiffers(
   before: Labels | undefined,
   after: Labels | undefined,
 ): boolean {
-  if (!dependsOnLabels(instance)) return false;
   return guestKinds.some((kind) => {
     const [old, next] = [before, after].map((labels) => decideAttachment(instance, kind, namespace, labels));
-    if (old?.state !== next?.state) return true;
-    return old?.state === "Allowed" && next?.state === "Allowed" && old.grant !== next.grant;
+    return !sameJson(old, next);
   });
 }
 
@@ -243,7 +235,7 @@ export class FeedObjects {
   /** A rule has changed, which may use feeds. */
   ruleChanged(change: ObjectChange<ClusterObject>): void {
     const versions = change.type === "Changed" ? [change.old, change.object] : [change.object];
-    if (versions.some((rule) => feedKeysOf(rule).length > 0)) this.changed(change);
+    if (versions.some((rule) => sourcesOf(rule).some(({ kind }) => kind === "WafFeed"))) this.changed(change);
   }
 
   /** A namespace has other labels, and perhaps other access to instances and feeds. */
@@ -253,7 +245,7 @@ export class FeedObjects {
 
   /** Call this when rules see other content, or other access, in these feeds (`namespace/name`). */
   contentChanged(feeds: Iterable<string>): void {
-    this.#changes.touchUsersOfFeeds(feeds);
+    this.#changes.touchUsersOf([...feeds].map((feed) => ({ kind: "WafFeed", ...nameOfKey(feed) })));
   }
 
   /** All valid feeds that are not being deleted. */
@@ -268,7 +260,7 @@ export class FeedObjects {
 
   #isUsed(feed: DeclaredFeed): boolean {
     const labelsOf = watchedLabels(this.#stores);
-    return this.#stores.byKind.WafIpRule.listBy("feed", nameKey(feed.meta)).some((rule) => {
+    return this.#stores.byKind.WafIpRule.listBy("source", sourceKey(feed.meta as SourceObject)).some((rule) => {
       const { namespace = "" } = rule.metadata;
       const isAllowed = mayUseFeed(feed, { namespace, labels: labelsOf(namespace) });
       return isAllowed && this.#changes.concernedBy("WafIpRule", rule).length > 0;

@@ -1,50 +1,48 @@
-// Gathers the objects of an instance: from the stores or, before removals, by one consistent read per kind, so that neither a stale cache nor a
-// CRD that is being deleted can unblock anyone. Objects of namespaces without access are excluded first, so that no Secret or ConfigMap is
-// read for them. Then reads what the instance and its rules refer to: the Secret with the API key, and the ConfigMaps with addresses. The
-// owner's ConfigMaps come first. A run waits only briefly for those of guests, and their grant limits the size of each text.
-import { apiGroup, apiVersionName, pluralOf } from "../../kinds/kinds.ts";
+// Gathers the objects of an instance from the stores or, before removals, from a fresh read. Objects of namespaces without access are
+// excluded first, so that no Secret or ConfigMap is read for them. Then reads what the instance and its rules refer to: the Secret with the
+// API key, and the ConfigMaps and Secrets with addresses. Those of the owner come first. A run waits only briefly for those of guests, and
+// their grant limits the size of each text.
+import type { DeclaredByKind } from "../../kinds/to-declared.ts";
 import type { Clock } from "../../async/clock.ts";
 import { withDeadline } from "../../async/deadline.ts";
 import { TimeSlices } from "../../async/time-slices.ts";
-import type { ApiFault, ApiResult } from "../../kube/api-result.ts";
 import type { ApiServer } from "../../kube/api-server.ts";
-import { isRecord, type KubeObject } from "../../kube/kube-object.ts";
-import { getObject, listObjects } from "../../kube/verbs.ts";
-import { dependsOnLabels } from "../../model/attachment.ts";
+import { getObject } from "../../kube/verbs.ts";
+import type { TextSource } from "../../model/address-source.ts";
+import { decideAttachment } from "../../model/attachment.ts";
 import type { DeclaredInstance, DeclaredRule, Grant } from "../../model/declared.ts";
 import type { AddressText, ConfirmedGathering, Gathered } from "../../model/gathered.ts";
-import {
-  nameKey,
-  type ObjectName,
-  type ResourceKind,
-  entryKinds,
-  type GuestKind,
-  guestKinds,
-} from "../../model/resource.ts";
+import { type GuestKind, guestKinds, nameKey, type ObjectName, type ResourceKind } from "../../model/resource.ts";
 import { parseInSlices } from "../../decide/rule-entries.ts";
 import {
   type AttachedObjects,
-  gather,
   byGuestKind,
-  type Labels,
+  gather,
   type LabelsOf,
   type ObjectSet,
+  type Parsed,
   type References,
 } from "../gather.ts";
 import type { ApiKeys } from "./api-keys.ts";
-import { attachedOf, type Attachments, attachmentsOf, type UnattachedObjects, watchedLabels } from "./attachment.ts";
+import { refusalOf, type UnattachedObjects, watchedLabels } from "./attachment.ts";
 import {
-  attachedObjects,
   type ClusterObject,
-  instanceNameOf,
-  namespaceType,
+  parseAttached,
   parseInstance,
   parseObject,
   slimObject,
+  sourceKey,
   typeOfKind,
 } from "./cluster-object.ts";
-import { type ClusterStores, type ClusterWatches, unreadableInstance } from "./cluster-watches.ts";
-import type { ConfigMaps } from "./config-maps.ts";
+import { type ClusterWatches, unreadableInstance } from "./cluster-watches.ts";
+import type { DataTexts } from "./data-texts.ts";
+import {
+  findTerminatingCrd,
+  type InstanceObjects,
+  readObjects,
+  type ReferringObjects,
+  requestTimeoutMs,
+} from "./fresh-objects.ts";
 import type { InstanceChanges } from "./instance-changes.ts";
 import type { RolloutWatches } from "./rollout-watches.ts";
 
@@ -72,34 +70,71 @@ export class InstanceGathering {
     const instance = parseInstance(stores.byKind.WafInstance.get(nameKey(name)));
     if (instance === undefined) return undefined;
     const referring = this.#referringTo(nameKey(name));
-    return await gather(
-      await this.#objects({ instance, referring, labelsOf: watchedLabels(stores) }, { isFresh: false }),
-    );
+    return await gather(await this.#objects({ instance, referring, labelsOf: watchedLabels(stores) }, false));
   }
 
   /** From the API server. */
   async confirm(name: ObjectName): Promise<ConfirmedGathering> {
-    const fresh = await readFresh(this.#options, name);
-    if (!fresh.ok) return { state: "Failed", problem: fresh.problem };
-    if (fresh.value === undefined) return { state: "Read", gathered: undefined };
-    const set = await this.#objects(fresh.value, { isFresh: true });
+    const { api, namespace, watches } = this.#options;
+    const subject = `WafInstance ${nameKey(name)}`;
+    const options = { timeoutMs: requestTimeoutMs };
+    const found = await getObject<ClusterObject>(api, typeOfKind("WafInstance"), name, options);
+    if (!found.ok && found.fault.code === "NotFound") {
+      const unserved = await this.#unserved();
+      return unserved === undefined ? { state: "Read", gathered: undefined } : failed(unserved);
+    }
+    if (!found.ok) return failed(`${subject} could not be reread: ${found.fault.message}`);
+    const stored = watches.stores.byKind.WafInstance.get(nameKey(name));
+    if (stored !== undefined && stored.metadata.uid !== found.value.metadata.uid) {
+      return failed(`${subject} has been deleted and created again.`);
+    }
+    const parsed = parseObject("WafInstance", this.#slim("WafInstance", found.value));
+    if (!parsed.ok) return failed(`${subject} is invalid: ${parsed.problem}`);
+    const fresh = await readObjects(
+      {
+        api,
+        kinds: guestKinds,
+        // Without grants, only the instance's own namespace has access.
+        scopeOf: ({ access, meta }) => namespace ?? (access.length === 0 ? meta.namespace : undefined),
+        labelsOf: watchedLabels(watches.stores),
+        slim: (kind, object) => this.#slim(kind, object),
+      },
+      parsed.declared,
+    );
+    if (!fresh.ok) return failed(`${fresh.subject} could not be reread: ${fresh.fault.message}`);
+    // The lists are complete only if no CRD was being deleted meanwhile.
+    const unserved = await this.#unserved();
+    if (unserved !== undefined) return failed(unserved);
+    const set = await this.#objects(fresh.value, true);
     const gathered = await gather(set);
     const [problem] = gathered.brokenSources.slice(set.gaps.length);
-    return problem === undefined ? { state: "Read", gathered } : { state: "Failed", problem };
+    return problem === undefined ? { state: "Read", gathered } : failed(problem);
   }
 
-  async #objects(
-    { instance, referring, labelsOf }: FreshObjects,
-    { isFresh }: { readonly isFresh: boolean },
-  ): Promise<ObjectSet> {
+  /** Whether the CRD of WafInstance is terminating, so that all its objects are being deleted. Never rejects. */
+  async isUninstalling(): Promise<boolean> {
+    const terminating = await findTerminatingCrd(this.#options.api);
+    if (!terminating.ok || terminating.value !== "WafInstance") return false;
+    this.#options.watches.markCrdTerminating("WafInstance");
+    return true;
+  }
+
+  /** Why lists of objects may lack some that users did not delete. */
+  async #unserved(): Promise<string | undefined> {
+    const terminating = await findTerminatingCrd(this.#options.api);
+    if (!terminating.ok) return `${terminating.subject} could not be reread: ${terminating.fault.message}`;
+    if (terminating.value === undefined) return undefined;
+    this.#options.watches.markCrdTerminating(terminating.value);
+    return `The CRD of ${terminating.value} is being deleted, and all its objects with it.`;
+  }
+
+  async #objects(objects: InstanceObjects, isFresh: boolean): Promise<ObjectSet> {
     const { clock, references, rollouts, unattached, watches } = this.#options;
-    const attachments = attachmentsOf(instance, labelsOf);
+    const { instance } = objects;
     const unreadable = this.#referringTo(unreadableInstance);
+    const referring = byGuestKind((kind) => [...objects.referring[kind], ...unreadable[kind]]);
     return {
-      instance,
-      attached: await parseAttached([referring, unreadable], attachments, new TimeSlices(clock)),
-      labelsOf,
-      references: async (rules) => await references.read(instance, granted(rules, attachments), isFresh),
+      ...(await objectSet({ ...objects, referring }, { clock, references, isFresh })),
       // Objects that are only watched, never read again.
       gaps: watches.gaps(),
       brokenReferences: unattached.brokenReferences(instance),
@@ -111,41 +146,65 @@ export class InstanceGathering {
     const { byKind } = this.#options.watches.stores;
     return byGuestKind((kind) => byKind[kind].listBy("instance", instance));
   }
+
+  /** An object that is stored in the same version is the stored one, so that it is not parsed again. */
+  #slim(kind: ResourceKind, read: ClusterObject): ClusterObject {
+    const { namespace = "", name, uid, resourceVersion } = read.metadata;
+    const stored = this.#options.watches.stores.byKind[kind].get(nameKey({ namespace, name }));
+    const isSame = stored?.metadata.uid === uid && stored.metadata.resourceVersion === resourceVersion;
+    return isSame ? stored : slimObject(kind, read, stored);
+  }
 }
 
-/** Parses the objects that are or may be attached in slices, because an instance can have thousands. */
-async function parseAttached(
-  sources: readonly ReferringObjects[],
-  attachments: Attachments,
-  slices: TimeSlices,
-): Promise<AttachedObjects> {
-  const attached = byGuestKind((kind) => sources.flatMap((source) => attachedOf(attachments, kind, source[kind])));
+function failed(problem: string): ConfirmedGathering {
+  return { state: "Failed", problem };
+}
+
+interface Gathering {
+  readonly clock: Clock;
+  readonly references: InstanceReferences;
+  readonly isFresh: boolean;
+}
+
+/** What the objects declare. Thousands of them are parsed in slices. */
+export async function objectSet(
+  { instance, referring, labelsOf }: InstanceObjects,
+  { clock, references, isFresh }: Gathering,
+): Promise<Pick<ObjectSet, "instance" | "attached" | "labelsOf" | "references">> {
+  const slices = new TimeSlices(clock);
+  const attached = byGuestKind((): Parsed<DeclaredByKind[GuestKind]>[] => []);
   for (const kind of guestKinds) {
-    for (const object of attached[kind]) {
-      parseObject(kind, object);
+    for (const object of referring[kind]) {
+      if (refusalOf(instance, labelsOf, kind, object) === undefined) attached[kind].push(parseAttached(kind, object));
       if (slices.isOver) await slices.pause();
     }
   }
-  return attachedObjects(attached);
+  return {
+    instance,
+    attached: attached as AttachedObjects,
+    labelsOf,
+    references: async (rules) => await references.read(instance, granted(rules, instance, labelsOf), isFresh),
+  };
 }
 
-export interface GrantedRule {
+interface GrantedRule {
   readonly rule: DeclaredRule;
   /** Undefined for the owner. */
   readonly grant: Grant | undefined;
-  /** Whether its entries can apply: otherwise, none of its ConfigMaps is read. */
-  readonly isAttached: boolean;
+  /** Its sources; none if its entries can't apply. */
+  readonly sources: readonly TextSource[];
 }
 
-export function granted(rules: readonly DeclaredRule[], attachments: Attachments): GrantedRule[] {
+function granted(rules: readonly DeclaredRule[], instance: DeclaredInstance, labelsOf: LabelsOf): GrantedRule[] {
   return rules.map((rule) => {
-    const attachment = attachments("WafIpRule", rule.meta.namespace);
-    const isAttached = attachment.state === "Allowed";
-    return { rule, isAttached, grant: isAttached ? attachment.grant : undefined };
+    const { namespace } = rule.meta;
+    const attachment = decideAttachment(instance, "WafIpRule", namespace, labelsOf(namespace));
+    if (attachment.state !== "Allowed") return { rule, grant: undefined, sources: [] };
+    return { rule, grant: attachment.grant, sources: rule.addressesFrom };
   });
 }
 
-/** How long a run waits for ConfigMaps of guests: an urgent address of the owner waits as long. A fresh read waits for all. */
+/** How long a run waits for sources of guests: an urgent address of the owner waits as long. A fresh read waits for all. */
 export const guestWaitMsMax = 250;
 /** The size of a guest's text, in characters: for each granted entry, because lines may have comments, and at least. */
 const charactersOfEntry = 128;
@@ -154,7 +213,7 @@ const charactersOfGuestMin = 64 * 1024;
 export interface InstanceReferencesOptions {
   readonly clock: Clock;
   readonly keys: ApiKeys;
-  readonly maps: ConfigMaps;
+  readonly texts: DataTexts;
   readonly changes: Pick<InstanceChanges, "sharing" | "touch" | "unreadRivals">;
 }
 
@@ -167,209 +226,56 @@ export class InstanceReferences {
 
   /**
    * Also tries once to read the keys of other instances of which this one could be a duplicate.
-   * @param isFresh whether ConfigMaps are read even if the watch shows no change
+   * @param isFresh whether sources are read even if the watch shows no change
    */
   async read(instance: DeclaredInstance, rules: readonly GrantedRule[], isFresh: boolean): Promise<References> {
-    const { keys, changes } = this.#options;
+    const { keys, changes, texts } = this.#options;
+    const rivals = changes.unreadRivals(instance);
     const [key] = await Promise.all([
       keys.read(instance, instance.resyncIntervalMs),
       this.#load(instance, rules, isFresh),
-      Promise.all(changes.unreadRivals(instance).map(async (peer) => await keys.ensureTried(peer))),
+      Promise.all(rivals.map(async (peer) => await keys.read(peer, Number.POSITIVE_INFINITY))),
     ]);
+    const problems = rules.flatMap(({ sources }) => sources.flatMap((source) => texts.problem(source) ?? []));
     return {
       key,
       rules: await this.#texts(rules),
-      problems: this.#problems(rules),
+      problems: [...new Set(problems)],
       sameKey: key.state === "Present" ? changes.sharing(instance.meta, key.key).map(({ meta }) => meta) : [],
     };
   }
 
-  /** Ends when the ConfigMaps of guests take too long: then their last content is used, and the end of the reads is a change. */
-  async #load({ meta }: DeclaredInstance, rules: readonly GrantedRule[], isFresh: boolean): Promise<void> {
-    const { clock, maps, changes } = this.#options;
-    const load = async ({ rule, grant }: GrantedRule): Promise<void> => {
-      const options = { lengthMax: charactersMax(grant), isFresh };
-      await Promise.all(mapNamesOf(rule).map(async (name) => await maps.load(name, options)));
+  /** Ends when the sources of guests take too long: then their last content is used, and the end of the reads is a change. */
+  async #load(instance: DeclaredInstance, rules: readonly GrantedRule[], isFresh: boolean): Promise<void> {
+    const { clock, texts, changes } = this.#options;
+    const load = async ({ grant, sources }: GrantedRule): Promise<void> => {
+      const options = { lengthMax: charactersMax(grant), ageMsMax: instance.resyncIntervalMs, isFresh };
+      const objects = new Map(sources.map((source) => [sourceKey(source), source]));
+      await Promise.all([...objects.values()].map(async (object) => await texts.load(object, options)));
     };
-    const attached = rules.filter(({ isAttached }) => isAttached);
-    const ofOwner = attached.filter(({ grant }) => grant === undefined).map(load);
-    const ofGuests = Promise.all(attached.filter(({ grant }) => grant !== undefined).map(load));
+    const ofOwner = rules.filter(({ grant }) => grant === undefined).map(load);
+    const ofGuests = Promise.all(rules.filter(({ grant }) => grant !== undefined).map(load));
     await Promise.all(ofOwner);
     if (isFresh) return void (await ofGuests);
     const { inTime } = await withDeadline({ clock, timeoutMs: guestWaitMsMax }, async () => await ofGuests);
-    if (!inTime) void ofGuests.then(() => changes.touch(meta, "ConfigMaps of guests were read"));
+    if (!inTime) void ofGuests.then(() => changes.touch(instance.meta, "sources of guests were read"));
   }
 
   /** Parses the texts in slices. */
   async #texts(rules: readonly GrantedRule[]): Promise<Gathered["rules"]> {
     const slices = new TimeSlices(this.#options.clock);
     const gathered: { readonly rule: DeclaredRule; readonly texts: readonly AddressText[] }[] = [];
-    for (const { rule, isAttached } of rules) {
-      const { namespace } = rule.meta;
-      const used = isAttached ? rule.addressesFrom : [];
-      const texts = used.map(({ name, key }) => this.#options.maps.text({ namespace, name }, key));
+    for (const { rule, sources } of rules) {
+      const texts = sources.map((source) => this.#options.texts.text(source));
       for (const _ of parseInSlices({ rule, texts })) if (slices.isOver) await slices.pause();
       gathered.push({ rule, texts });
       if (slices.isOver) await slices.pause();
     }
     return gathered;
   }
-
-  #problems(rules: readonly GrantedRule[]): string[] {
-    const attached = rules.filter(({ isAttached }) => isAttached);
-    const problems = attached.flatMap(({ rule }) =>
-      mapNamesOf(rule).flatMap((name) => this.#options.maps.problem(name) ?? []),
-    );
-    return [...new Set(problems)];
-  }
 }
 
 function charactersMax(grant: Grant | undefined): number {
   if (grant === undefined) return Number.POSITIVE_INFINITY;
   return Math.max(grant.maxEntries * charactersOfEntry, charactersOfGuestMin);
-}
-
-function mapNamesOf({ meta: { namespace }, addressesFrom }: DeclaredRule): ObjectName[] {
-  const names = addressesFrom.map(({ name }): ObjectName => ({ namespace, name }));
-  return [...new Map(names.map((name) => [nameKey(name), name])).values()];
-}
-
-const requestTimeoutMs = 10_000;
-const listTimeoutMs = 30_000;
-/** The maximum size of a page: several times that of an object, and parsed in well below 100 ms. */
-const pageBytesMax = 16 * 1024 * 1024;
-
-export type Fresh<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly problem: string };
-
-/** All objects of each kind that refer to an instance, valid or not. */
-export type ReferringObjects = Readonly<Record<GuestKind, readonly ClusterObject[]>>;
-
-export interface FreshObjects {
-  readonly instance: DeclaredInstance;
-  readonly referring: ReferringObjects;
-  readonly labelsOf: LabelsOf;
-}
-
-export interface FreshContext {
-  readonly api: ApiServer;
-  /** The only namespace of this operator; all namespaces if undefined. */
-  readonly namespace: string | undefined;
-  readonly watches: Pick<ClusterWatches, "stores" | "markCrdTerminating">;
-}
-
-/** The current objects of the instance; undefined if the instance no longer exists. Never rejects. */
-export async function readFresh(context: FreshContext, name: ObjectName): Promise<Fresh<FreshObjects | undefined>> {
-  const [served, instance] = await Promise.all([checkKinds(context), readInstance(context, name)]);
-  if (!served.ok) return served;
-  if (!instance.ok || instance.value === undefined) return instance as Fresh<undefined>;
-  const { api, namespace, watches } = context;
-  const { access, meta } = instance.value;
-  // Without grants, only the instance's own namespace has access.
-  const scope = namespace ?? (access.length === 0 ? meta.namespace : undefined);
-  const list = async (kind: GuestKind) => ({
-    kind,
-    listed: await listReferring(api, kind, meta, { scope, stores: watches.stores }),
-  });
-  const [labels, lists] = await Promise.all([readLabels(context, instance.value), Promise.all(guestKinds.map(list))]);
-  if (!labels.ok) return labels;
-  const objects = new Map<GuestKind, readonly ClusterObject[]>();
-  for (const { kind, listed } of lists) {
-    if (!listed.ok) return failedRead(`The ${pluralOf(kind)} of ${nameKey(meta)}`, listed.fault);
-    objects.set(kind, listed.value);
-  }
-  const referring = byGuestKind((kind) => objects.get(kind) ?? []);
-  return { ok: true, value: { instance: instance.value, referring, labelsOf: labels.value } };
-}
-
-/**
- * The objects of a kind that refer to the instance, in one namespace or in all: a consistent snapshot. An object that is stored in
- * the same version is the stored one, so that it is not parsed again.
- */
-export async function listReferring(
-  api: ApiServer,
-  kind: GuestKind,
-  instance: ObjectName,
-  { scope, stores }: { readonly scope: string | undefined; readonly stores?: Pick<ClusterStores, "byKind"> },
-): Promise<ApiResult<readonly ClusterObject[]>> {
-  const listed = await listObjects<ClusterObject>(api, typeOfKind(kind), {
-    ...(scope === undefined ? {} : { namespace: scope }),
-    fieldSelector: `spec.instanceRef.name=${instance.name}`,
-    timeoutMs: listTimeoutMs,
-    bodyBytesMax: pageBytesMax,
-    ...(stores === undefined ? {} : { slim: (object) => slimmed(kind, object, stores) }),
-  });
-  if (!listed.ok) return listed;
-  const items = listed.value.items.filter((object) => {
-    const of = instanceNameOf(object);
-    return of !== undefined && nameKey(of) === nameKey(instance);
-  });
-  return { ...listed, value: items };
-}
-
-/**
- * A kind whose CRD is being deleted; undefined if there is none. Its objects disappear one after another, although lists still
- * succeed, and users did not delete the objects that are missing from such a list. During this time, the API server does not offer
- * the verb `create` for the kind. Never rejects.
- */
-export async function findTerminatingCrd({ api }: Pick<FreshContext, "api">): Promise<Fresh<ResourceKind | undefined>> {
-  const path = `/apis/${apiGroup}/${apiVersionName}`;
-  const read = await api.request<unknown>({ method: "GET", path, timeoutMs: requestTimeoutMs });
-  if (!read.ok && read.fault.code === "Forbidden") return { ok: true, value: undefined };
-  if (!read.ok) return failedRead(`The kinds of ${apiGroup}`, read.fault);
-  const resources = isRecord(read.value) && Array.isArray(read.value["resources"]) ? read.value["resources"] : [];
-  const terminating = (["WafInstance", ...entryKinds] as const).find((kind) => {
-    const resource = resources.find((item) => isRecord(item) && item["name"] === typeOfKind(kind).plural) as unknown;
-    return !isRecord(resource) || !Array.isArray(resource["verbs"]) || !resource["verbs"].includes("create");
-  });
-  return { ok: true, value: terminating };
-}
-
-async function checkKinds(context: FreshContext): Promise<Fresh<undefined>> {
-  const terminating = await findTerminatingCrd(context);
-  if (!terminating.ok) return terminating;
-  if (terminating.value === undefined) return { ok: true, value: undefined };
-  context.watches.markCrdTerminating(terminating.value);
-  return { ok: false, problem: `The CRD of ${terminating.value} is being deleted, and all its objects with it.` };
-}
-
-async function readInstance(
-  { api, watches }: FreshContext,
-  name: ObjectName,
-): Promise<Fresh<DeclaredInstance | undefined>> {
-  const subject = `WafInstance ${nameKey(name)}`;
-  const options = { timeoutMs: requestTimeoutMs };
-  const read = await getObject<ClusterObject>(api, typeOfKind("WafInstance"), name, options);
-  if (!read.ok && read.fault.code === "NotFound") return { ok: true, value: undefined };
-  if (!read.ok) return failedRead(subject, read.fault);
-  const stored = watches.stores.byKind.WafInstance.get(nameKey(name));
-  if (stored !== undefined && stored.metadata.uid !== read.value.metadata.uid) {
-    return { ok: false, problem: `${subject} has been deleted and created again.` };
-  }
-  const parsed = parseObject("WafInstance", slimmed("WafInstance", read.value, watches.stores));
-  if (!parsed.ok) return { ok: false, problem: `${subject} is invalid: ${parsed.problem}` };
-  return { ok: true, value: parsed.declared };
-}
-
-/** The current labels of all namespaces if access depends on them; otherwise, those that the watch shows. */
-async function readLabels(
-  { api, namespace, watches }: FreshContext,
-  instance: DeclaredInstance,
-): Promise<Fresh<LabelsOf>> {
-  if (namespace !== undefined || !dependsOnLabels(instance)) return { ok: true, value: watchedLabels(watches.stores) };
-  const read = await listObjects<KubeObject>(api, namespaceType, { timeoutMs: listTimeoutMs, metadataOnly: true });
-  if (!read.ok) return failedRead("The namespaces", read.fault);
-  const labels = new Map<string, Labels>();
-  for (const { metadata } of read.value.items) labels.set(metadata.name, metadata.labels ?? {});
-  return { ok: true, value: (name) => labels.get(name) };
-}
-
-function slimmed(kind: ResourceKind, read: ClusterObject, { byKind }: Pick<ClusterStores, "byKind">): ClusterObject {
-  const { namespace = "", name, uid, resourceVersion } = read.metadata;
-  const stored = byKind[kind].get(nameKey({ namespace, name }));
-  const isSame = stored?.metadata.uid === uid && stored.metadata.resourceVersion === resourceVersion;
-  return isSame ? stored : slimObject(kind, read, stored);
-}
-
-function failedRead(subject: string, fault: ApiFault): { readonly ok: false; readonly problem: string } {
-  return { ok: false, problem: `${subject} could not be reread: ${fault.message}` };
 }

@@ -36,7 +36,7 @@ beforeEach(() => {
   });
   const { stores } = watches;
   const keys = new ApiKeys({ ...common, onKey: nothing });
-  changes = new InstanceChanges({ stores, keys, maps: { forget: nothing }, onChange: nothing });
+  changes = new InstanceChanges({ stores, keys, texts: { forget: nothing, refresh: nothing }, onChange: nothing });
   feedChanges = 0;
   feeds = new FeedObjects(stores, changes, () => void (feedChanges += 1));
   written = 0;

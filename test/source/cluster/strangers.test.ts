@@ -197,7 +197,7 @@ await describeWithOwnControlPlane("strangers", (cluster) => {
       (await gather(name)).rules.find(({ rule: { meta } }) => nameKey(meta) === nameKey(wanted))?.texts;
     expect(await textOf({ ...name, name: "huge" })).toMatchObject([{ state: "Read" }]);
     expect(await textOf({ namespace: guest, name: "a-huge" })).toMatchObject([
-      { isTooLarge: true, problem: expect.stringContaining("the 65,536 characters that the grant allows") },
+      { state: "Missing", problem: expect.stringContaining("the 65,536 characters that the grant allows") },
     ]);
   });
 

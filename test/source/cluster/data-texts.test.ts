@@ -1,27 +1,33 @@
-// When a ConfigMap is read, which content counts, and what is kept if it can't be read.
+// When ConfigMaps and Secrets are read, which content counts, and what is kept if they can't be read.
 import { beforeEach, describe, expect, test } from "@jest/globals";
 import type { ApiResult } from "../../../src/kube/api-result.ts";
 import { localFault } from "../../../src/kube/api-result.ts";
 import type { ApiServer } from "../../../src/kube/api-server.ts";
 import type { KubeObject } from "../../../src/kube/kube-object.ts";
 import { createObjectStore, type ObjectStore } from "../../../src/kube/store.ts";
-import { ConfigMaps } from "../../../src/source/cluster/config-maps.ts";
+import { type DataObject, DataTexts } from "../../../src/source/cluster/data-texts.ts";
 
 const name = { namespace: "shop", name: "list" };
+const map: DataObject = { kind: "ConfigMap", ...name };
+const secret: DataObject = { kind: "Secret", ...name };
 const key = "list.txt";
+const ageMsMax = 60_000;
 const source = "ConfigMap shop/list, key list.txt";
 const lengthMax = 1_000;
 
 let watched: ObjectStore<KubeObject>;
-let maps: ConfigMaps;
+let texts: DataTexts;
 let requests: ((result: ApiResult<unknown>) => void)[];
 let changed: number;
+let nowMs: number;
 
 beforeEach(() => {
   watched = createObjectStore();
   requests = [];
   changed = 0;
-  maps = new ConfigMaps({ api: heldServer(), watched, onChanged: () => void (changed += 1) });
+  nowMs = 0;
+  const clock = { monotonicMs: () => nowMs };
+  texts = new DataTexts({ api: heldServer(), clock, watched, onChanged: () => void (changed += 1) });
 });
 
 /** Its requests end when the test answers them. */
@@ -49,16 +55,20 @@ const notFound: ApiResult<unknown> = { ok: false, fault: { ...localFault("Unavai
 /** The watch shows this version. */
 function show(version: string): void {
   watched.put({ metadata: metadataIn(version) });
-  maps.changed({ metadata: metadataIn(version) });
+  texts.configMapChanged({ metadata: metadataIn(version) });
 }
 
 /** Loads, and answers the request. */
-async function load(result: ApiResult<unknown>, options: { isFresh?: boolean; lengthMax?: number } = {}) {
-  const loading = maps.load(name, { lengthMax, isFresh: false, ...options });
+async function load(
+  result: ApiResult<unknown>,
+  options: { isFresh?: boolean; lengthMax?: number; object?: DataObject } = {},
+) {
+  const { object = map, ...others } = options;
+  const loading = texts.load(object, { lengthMax, ageMsMax, isFresh: false, ...others });
   await settled();
   requests.at(-1)?.(result);
   await loading;
-  return maps.text(name, key);
+  return texts.text({ ...object, key });
 }
 
 async function settled(): Promise<void> {
@@ -67,7 +77,7 @@ async function settled(): Promise<void> {
 
 describe("A ConfigMap", () => {
   test("is read once for each version, and the same text is the same object", async () => {
-    expect(maps.text(name, key)).toMatchObject({
+    expect(texts.text({ ...map, key })).toMatchObject({
       state: "Missing",
       problem: "ConfigMap shop/list is still being read.",
     });
@@ -76,19 +86,19 @@ describe("A ConfigMap", () => {
     expect(requests).toHaveLength(0);
     const first = await load(answer("1", "192.0.2.1\n"));
     expect(first).toStrictEqual({ state: "Read", source, text: "192.0.2.1\n" });
-    await maps.load(name, { lengthMax, isFresh: false });
+    await texts.load(map, { lengthMax, ageMsMax, isFresh: false });
     expect(requests).toHaveLength(1);
     show("2");
     await settled();
     requests[1]?.(answer("2", "192.0.2.1\n"));
     await settled();
-    expect([maps.text(name, key), changed]).toStrictEqual([first, 0]);
-    expect(maps.text(name, key)).toBe(first);
+    expect([texts.text({ ...map, key }), changed]).toStrictEqual([first, 0]);
+    expect(texts.text({ ...map, key })).toBe(first);
     show("3");
     await settled();
     requests[2]?.(answer("3", "192.0.2.2\n"));
     await settled();
-    expect([maps.text(name, key), changed]).toMatchObject([{ text: "192.0.2.2\n" }, 1]);
+    expect([texts.text({ ...map, key }), changed]).toMatchObject([{ text: "192.0.2.2\n" }, 1]);
   });
 
   test("that was read stays as it was read while the watch lags behind, which does not show it yet", async () => {
@@ -99,16 +109,16 @@ describe("A ConfigMap", () => {
 
   test("that changes while it is read is read once more, for all callers", async () => {
     show("1");
-    const loading = maps.load(name, { lengthMax, isFresh: false });
+    const loading = texts.load(map, { lengthMax, ageMsMax, isFresh: false });
     await settled();
     for (const version of ["2", "3"]) show(version);
-    const fresh = maps.load(name, { lengthMax, isFresh: true });
+    const fresh = texts.load(map, { lengthMax, ageMsMax, isFresh: true });
     requests[0]?.(answer("1", "192.0.2.1\n"));
     await loading;
     await settled();
     requests[1]?.(answer("3", "192.0.2.3\n"));
     await fresh;
-    expect([requests.length, maps.text(name, key)]).toMatchObject([2, { text: "192.0.2.3\n" }]);
+    expect([requests.length, texts.text({ ...map, key })]).toMatchObject([2, { text: "192.0.2.3\n" }]);
   });
 
   test("is read again by a fresh read, although the watch shows no change", async () => {
@@ -118,16 +128,16 @@ describe("A ConfigMap", () => {
   });
 
   test("that does not exist is requested only by a fresh read, until the watch shows it", async () => {
-    await maps.load(name, { lengthMax, isFresh: false });
+    await texts.load(map, { lengthMax, ageMsMax, isFresh: false });
     const missing = { problem: expect.stringContaining("There is no ConfigMap shop/list") };
-    expect([requests.length, maps.text(name, key)]).toMatchObject([0, missing]);
+    expect([requests.length, texts.text({ ...map, key })]).toMatchObject([0, missing]);
     expect(await load(notFound, { isFresh: true })).toMatchObject(missing);
     show("1");
     await settled();
     requests[1]?.(answer("1", "192.0.2.1\n"));
     await settled();
-    expect([maps.text(name, key), changed]).toMatchObject([{ text: "192.0.2.1\n" }, 1]);
-    expect(maps.text(name, "other")).toMatchObject({
+    expect([texts.text({ ...map, key }), changed]).toMatchObject([{ text: "192.0.2.1\n" }, 1]);
+    expect(texts.text({ ...map, key: "other" })).toMatchObject({
       problem: expect.stringContaining("has no key other: it has list.txt"),
     });
   });
@@ -139,26 +149,61 @@ describe("A ConfigMap", () => {
     await settled();
     requests[1]?.({ ok: false, fault: localFault("TimedOut", "No answer.") });
     await settled();
-    expect(maps.text(name, key)).toMatchObject({ text: "192.0.2.1\n" });
-    expect(maps.problem(name)).toBe("ConfigMap shop/list could not be read: No answer.");
+    expect(texts.text({ ...map, key })).toMatchObject({ text: "192.0.2.1\n" });
+    expect(texts.problem(map)).toBe("ConfigMap shop/list could not be read: No answer.");
     expect(changed).toBe(1);
-    const retrying = maps.retry();
+    const retrying = texts.retry();
     await settled();
     requests[2]?.(answer("2", "192.0.2.1\n"));
     await retrying;
-    expect([maps.problem(name), changed]).toStrictEqual([undefined, 2]);
+    expect([texts.problem(map), changed]).toStrictEqual([undefined, 2]);
   });
 
   test("with a longer text than a grant allows is not kept, and is read again if the limit is higher", async () => {
     show("1");
     const text = "192.0.2.1\n".repeat(101);
     expect(await load(answer("1", text))).toMatchObject({
-      isTooLarge: true,
+      state: "Missing",
       problem: expect.stringContaining("1,000"),
     });
     expect(await load(answer("1", text), { lengthMax: 2_000 })).toMatchObject({ state: "Read" });
     // Another user's lower limit does not drop it.
-    await maps.load(name, { lengthMax, isFresh: false });
-    expect([requests.length, maps.text(name, key).state]).toStrictEqual([2, "Read"]);
+    await texts.load(map, { lengthMax, ageMsMax, isFresh: false });
+    expect([requests.length, texts.text({ ...map, key }).state]).toStrictEqual([2, "Read"]);
+  });
+});
+
+describe("A Secret", () => {
+  const encoded = (text: string): ApiResult<unknown> => answer("1", Buffer.from(text).toString("base64"));
+
+  test("is decoded, and read again only when its content is too old or must be fresh", async () => {
+    const first = await load(encoded("192.0.2.1\n"), { object: secret });
+    const described = "Secret shop/list, key list.txt";
+    expect(first).toStrictEqual({ state: "Read", source: described, text: "192.0.2.1\n", isSecret: true });
+    nowMs = ageMsMax - 1;
+    await texts.load(secret, { lengthMax, ageMsMax, isFresh: false });
+    expect(requests).toHaveLength(1);
+    nowMs = ageMsMax;
+    expect(await load(encoded("192.0.2.1\n"), { object: secret })).toBe(first);
+    expect([requests.length, changed]).toStrictEqual([2, 0]);
+    texts.refresh(secret);
+    expect(await load(encoded("192.0.2.2\n"), { object: secret })).toMatchObject({ text: "192.0.2.2\n" });
+    expect(await load(encoded("192.0.2.3\n"), { object: secret, isFresh: true })).toMatchObject({
+      text: "192.0.2.3\n",
+    });
+    expect([requests.length, changed]).toStrictEqual([4, 2]);
+  });
+
+  test("that does not exist is requested again until it does, and its other keys are not named", async () => {
+    const missing = { problem: expect.stringContaining("There is no Secret shop/list") };
+    expect(await load(notFound, { object: secret })).toMatchObject(missing);
+    const retrying = texts.retry();
+    await settled();
+    requests[1]?.(encoded("192.0.2.1\n"));
+    await retrying;
+    expect([changed, texts.text({ ...secret, key }).state]).toStrictEqual([1, "Read"]);
+    expect(texts.text({ ...secret, key: "other" })).toMatchObject({
+      problem: "Secret shop/list has no key other: correct spec.addressesFrom.",
+    });
   });
 });
