@@ -23,7 +23,7 @@ import type { Metrics } from "../telemetry/metrics.ts";
 import type { Permission, WafClient } from "../waf/client.ts";
 import { connectionsOf } from "./base-url-policy.ts";
 import { InstanceController } from "./controller.ts";
-import { type Feeds, openFeeds } from "./feeds.ts";
+import { type Feeds, openFeeds } from "../feeds/feeds.ts";
 import { History } from "../history/history.ts";
 import { type Leadership, writePermission } from "./leadership.ts";
 import { LogController } from "./log-controller.ts";

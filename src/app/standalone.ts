@@ -23,7 +23,7 @@ import { blocksRemovalsOf } from "../source/directory/source-fault.ts";
 import { type BaseUrlPolicy, connectionsOf } from "./base-url-policy.ts";
 import type { FeedPolicy, SecretValue } from "../feeds/feed-fetcher.ts";
 import { InstanceController } from "./controller.ts";
-import type { Feeds } from "./feeds.ts";
+import type { Feeds } from "../feeds/feeds.ts";
 import { portsOf } from "./ports.ts";
 import { safeStatusPort } from "./status-texts.ts";
 import { type OpenedStore, openStore } from "./standalone-store.ts";
@@ -297,7 +297,7 @@ export class Standalone {
   async #openFeeds(): Promise<Feeds | undefined> {
     const source = this.#source;
     if (this.#feeds !== undefined || source.snapshot().declared.WafFeed.length === 0) return this.#feeds;
-    const { openFeeds } = await import("./feeds.ts");
+    const { openFeeds } = await import("../feeds/feeds.ts");
     const { observer: _observer, ...options } = this.#options;
     this.#feeds ??= openFeeds({
       ...options,

@@ -41,8 +41,6 @@ export const textFacts = z.strictObject({
   lastModified: z.string().optional(),
   /** The hash of the decoded content, in hexadecimal. */
   sha256: z.string(),
-  /** In lowercase, without parameters; undefined if the server did not declare it. */
-  contentType: z.string().optional(),
   /** Whether the content starts like HTML or XML. */
   looksLikeMarkup: z.boolean(),
   bytes: number,

@@ -4,31 +4,19 @@
 // decision determines its expiry, so that it also expires while the server is unavailable.
 import * as z from "zod";
 import { type Entry, parseDeclaredEntry } from "../address/entry.ts";
-import type { Clock } from "../async/clock.ts";
 import type { ApiKey } from "../model/api-key.ts";
 import type { CrowdsecFeed } from "../model/declared-feed.ts";
 import { hourMs } from "../model/time-text.ts";
 import type { HttpResponse } from "../net/http-connection.ts";
 import type { FeedReading, FetchFault, FetchOutcome, InTurn } from "./content.ts";
 import { EntryCollector } from "./entry-collector.ts";
-import {
-  checkFeedUrl,
-  DecodedBody,
-  type FeedRequestOptions,
-  getFeed,
-  startFeedDeadline,
-  statusFault,
-} from "./feed-request.ts";
+import { checkFeedUrl, type FeedRequestOptions, getFeed, readBody, statusFault } from "./feed-request.ts";
 
 /** 100,000 decisions need 17 MB. */
 const bytesMax = 64 * 2 ** 20;
 /** A full read, which finds missed changes, is done this often. */
 const fullIntervalMs = hourMs;
 const decisionsMax = 1_000_000;
-
-export interface CrowdsecSourceOptions extends FeedRequestOptions {
-  readonly clock: FeedRequestOptions["clock"] & Pick<Clock, "monotonicMs">;
-}
 
 export interface CrowdsecPull {
   readonly source: CrowdsecFeed;
@@ -46,7 +34,7 @@ const unexpected: FetchFault = {
 };
 
 export class CrowdsecSource {
-  readonly #options: CrowdsecSourceOptions;
+  readonly #options: FeedRequestOptions;
   /** The active decisions after the last response. */
   #active: ActiveDecisions = new Map();
   /** Whether the next changes apply to these decisions. */
@@ -54,7 +42,7 @@ export class CrowdsecSource {
   /** By the monotonic clock. */
   #fullAtMs = 0;
 
-  constructor(options: CrowdsecSourceOptions) {
+  constructor(options: FeedRequestOptions) {
     this.#options = options;
   }
 
@@ -99,16 +87,11 @@ export class CrowdsecSource {
     const checked = checkFeedUrl(`${source.url}${path}`, options);
     if (!checked.ok) return failed({ code: "UrlNotAllowed", message: `spec.crowdsec.url ${checked.problem}.` });
     const { url } = checked;
-    const deadline = startFeedDeadline(options.clock, inTurn, signal);
     const headers = { accept: "application/json", "user-agent": options.userAgent, "x-api-key": key.reveal() };
-    const read = async (response: HttpResponse): Promise<Answer> =>
-      await deadline.read(async () => await readAnswer(response, url.origin, options));
-    try {
-      const got = await getFeed({ url, headers, bytesMax }, options, deadline.signal, read);
-      return got.ok ? got.value : got;
-    } finally {
-      deadline.end();
-    }
+    const got = await getFeed({ url, headers, bytesMax, inTurn, signal }, options, async (response) => {
+      return await readAnswer(response, url.origin, options);
+    });
+    return got.ok ? got.value : got;
   }
 }
 
@@ -147,14 +130,12 @@ function search(parameters: Readonly<Record<string, string>>): string {
 }
 
 async function readAnswer(answer: HttpResponse, origin: string, { clock }: FeedRequestOptions): Promise<Answer> {
-  const { status, body } = answer;
+  const { status } = answer;
   if (status === 401 || status === 403) {
     return failed({ code: "Refused", message: `${origin} rejected the API key (${status}).` });
   }
   if (status !== 200) return failed(statusFault(origin, answer, clock.nowMs()));
-  const chunks: Buffer[] = [];
-  for await (const chunk of new DecodedBody(body, bytesMax).chunks()) chunks.push(chunk);
-  const text = Buffer.concat(chunks).toString("utf8");
+  const text = (await readBody(answer, bytesMax)).toString("utf8");
   try {
     return { ok: true, body: text === "" ? null : (JSON.parse(text) as unknown) };
   } catch {

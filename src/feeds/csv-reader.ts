@@ -1,12 +1,14 @@
 // Reads one column of a table. csv-parse parses it; this file selects the column and detects invalid tables.
-import { pipeline } from "node:stream/promises";
+import { Readable } from "node:stream";
 import { CsvError, type Options, parse } from "csv-parse";
+import { TimeSlices } from "../async/time-slices.ts";
 import type { CsvFormat } from "../model/declared-feed.ts";
-import type { EntryCollector, ReadFault } from "./entry-collector.ts";
+import type { FetchFault } from "./content.ts";
+import type { EntryCollector } from "./entry-collector.ts";
 
 /** The maximum length of a row: longer rows are caused by an unclosed quotation mark. */
 const rowBytesMax = 65_536;
-const columnsMax = 1000;
+const pieceBytes = 65_536;
 
 interface Row {
   readonly record: readonly string[];
@@ -15,13 +17,13 @@ interface Row {
 
 /** Adds the entries of the column to the collector. Returns a fault if the content is not a valid table. */
 export async function readCsv(
-  chunks: AsyncIterable<Buffer>,
+  body: Buffer,
   format: CsvFormat,
   collector: EntryCollector,
-): Promise<ReadFault | undefined> {
-  const parser = parse(optionsOf(format));
-  // An error of the chunks becomes one of the parser, which the reader sees.
-  const feeding = pipeline(chunks, parser).catch(() => undefined);
+  clock: ConstructorParameters<typeof TimeSlices>[0],
+): Promise<FetchFault | undefined> {
+  const slices = new TimeSlices(clock);
+  const parser = Readable.from(piecesOf(body)).pipe(parse(optionsOf(format)));
   try {
     let column = format.header ? undefined : positionOf(format.column);
     for await (const { record, info } of parser as AsyncIterable<Row>) {
@@ -34,6 +36,7 @@ export async function readCsv(
       if (cell === "") collector.addInvalid("", `column ${format.column} of the row is empty`, info.lines);
       else collector.addText(cell, info.lines);
       if (collector.isFull) break;
+      if (slices.isOver) await slices.pause();
     }
   } catch (error) {
     if (!(error instanceof CsvError)) throw error;
@@ -43,9 +46,13 @@ export async function readCsv(
     };
   } finally {
     parser.destroy();
-    await feeding;
   }
   return undefined;
+}
+
+/** The parser works on one of them without a pause. */
+function* piecesOf(body: Buffer): Generator<Buffer> {
+  for (let start = 0; start < body.length; start += pieceBytes) yield body.subarray(start, start + pieceBytes);
 }
 
 function optionsOf({ delimiter }: CsvFormat): Options {
@@ -71,10 +78,10 @@ function columnOf({ column }: CsvFormat, head: readonly string[]): number | unde
   const byName = head.findIndex((name) => name.trim().toLowerCase() === column.toLowerCase());
   if (byName >= 0) return byName;
   const byPosition = positionOf(column);
-  return byPosition !== undefined && byPosition < Math.min(head.length, columnsMax) ? byPosition : undefined;
+  return byPosition !== undefined && byPosition < head.length ? byPosition : undefined;
 }
 
-function missingColumn({ column }: CsvFormat, head: readonly string[]): ReadFault {
+function missingColumn({ column }: CsvFormat, head: readonly string[]): FetchFault {
   const message = `The table has no column ${column}: its first row has ${head.length} columns.`;
   return { code: "NotInFormat", message };
 }

@@ -79,11 +79,3 @@ export class EntryCollector {
     };
   }
 }
-
-export type ReadFaultCode = "NotInFormat" | "TooManyEntries";
-
-export interface ReadFault {
-  readonly code: ReadFaultCode;
-  /** A sentence that does not quote the content. */
-  readonly message: string;
-}

@@ -8,6 +8,7 @@ import { type DeclaredFeed, feedSourceName } from "../model/declared-feed.ts";
 import { nameKey, type ObjectName } from "../model/resource.ts";
 import type { StatusPort } from "../run/ports.ts";
 import type { FeedContent, FetchOutcome, InTurn } from "./content.ts";
+import type { FeedRecords } from "./feed-records.ts";
 import type { FeedView } from "./feed-source.ts";
 import {
   adaptFeedState,
@@ -264,20 +265,6 @@ function adapted(state: FeedState, feed: DeclaredFeed): FeedState {
   return adaptFeedState(state, feed, feed.meta.annotations[requestedAtAnnotation]);
 }
 
-/** Persists the state of each feed. */
-export interface FeedStore {
-  /** Undefined if there is none; `problem` if it could not be read. */
-  load(feed: ObjectName): Promise<StoredFeed>;
-  /** Whether another process has stored something since the last `load` or `save`. Absent if there is no other process. Never rejects. */
-  hasChanged?(feed: ObjectName): Promise<boolean>;
-  /** Undefined on success, otherwise the reason. */
-  save(feed: ObjectName, state: FeedState): Promise<string | undefined>;
-}
-
-export type StoredFeed =
-  | { readonly ok: true; readonly state: FeedState | undefined }
-  | { readonly ok: false; readonly problem: string };
-
 /** Fetches a feed once. Never rejects. */
 export type FetchFeed = (
   feed: DeclaredFeed,
@@ -304,7 +291,7 @@ export interface FeedFigures {
 }
 
 export interface FeedPorts {
-  readonly store: FeedStore;
+  readonly store: Pick<FeedRecords, "load" | "save"> & Partial<Pick<FeedRecords, "hasChanged">>;
   readonly fetch: FetchFeed;
   /** Called when the feed is no longer declared, so that the fetcher forgets it. */
   readonly forget?: (feed: ObjectName) => void;

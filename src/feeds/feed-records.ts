@@ -6,12 +6,15 @@ import { type Entry, parseDeclaredEntry } from "../address/entry.ts";
 import { nameKey, type ObjectName } from "../model/resource.ts";
 import { describeRecord, type RecordKey, type RecordStore } from "../records/record-store.ts";
 import type { FeedContent } from "./content.ts";
-import type { StoredFeed } from "./feed-book.ts";
 import { type FeedState, storedFeed } from "./feed-state.ts";
 
 const format = 1;
 
 const record = storedFeed.extend({ format: z.literal(format) });
+
+export type StoredFeed =
+  | { readonly ok: true; readonly state: FeedState | undefined }
+  | { readonly ok: false; readonly problem: string };
 
 export class FeedRecords {
   readonly #store: RecordStore;

@@ -1,9 +1,8 @@
 // One GET request for a feed: which URLs are allowed, the time limit, and faults in words. Each request has a connection of its own,
 // which goes only to checked addresses. For internal networks, a fault reveals only that they are not allowed: the author of a
 // feed must not be able to scan for open ports.
-import { createHash } from "node:crypto";
-import { pipeline } from "node:stream/promises";
-import { createGunzip } from "node:zlib";
+import { promisify } from "node:util";
+import { gunzip } from "node:zlib";
 import type { Clock } from "../async/clock.ts";
 import { deadlineCode, startDeadline } from "../async/deadline.ts";
 import { addressRefused } from "../net/checked-lookup.ts";
@@ -25,7 +24,7 @@ export interface FeedUrlPolicy {
 }
 
 export interface FeedRequestOptions extends AddressCheck, FeedUrlPolicy {
-  readonly clock: Pick<Clock, "schedule" | "nowMs">;
+  readonly clock: Pick<Clock, "schedule" | "nowMs" | "monotonicMs" | "sleep">;
   /** False if feeds may be on internal networks: messages then contain fewer details. */
   readonly isPublicOnly: boolean;
   /** `name/version`. */
@@ -34,55 +33,41 @@ export interface FeedRequestOptions extends AddressCheck, FeedUrlPolicy {
   readonly redact: (text: string) => string;
 }
 
-/** The time limit of the wait for a response, or for several together, and of reading it. */
-export interface FeedDeadline {
-  readonly signal: AbortSignal;
-  /** Reads a response with a time limit that begins with its turn. */
-  readonly read: InTurn;
-  end(): void;
-}
-
-export function startFeedDeadline(
-  clock: Pick<Clock, "schedule">,
-  inTurn: InTurn,
-  signal: AbortSignal | undefined,
-): FeedDeadline {
-  const deadline = startDeadline({ clock, timeoutMs, signal });
-  return {
-    signal: deadline.signal,
-    read: async (read) => {
-      deadline.pause();
-      return await inTurn(async () => {
-        deadline.restart();
-        return await read();
-      });
-    },
-    end: () => deadline.end(),
-  };
-}
-
 interface FeedGet {
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
   readonly bytesMax: number;
+  readonly inTurn: InTurn;
+  readonly signal?: AbortSignal | undefined;
 }
 
-/** Never rejects: `read` may throw the errors of the body. The connection is closed afterwards. */
+/**
+ * Limits the time of the wait for a response, and that of `read`, which begins with its turn. Never rejects: `read` may throw the errors
+ * of the body. The connection is closed afterwards.
+ */
 export async function getFeed<T>(
-  { url, headers, bytesMax }: FeedGet,
+  { url, headers, bytesMax, inTurn, signal }: FeedGet,
   options: FeedRequestOptions,
-  signal: AbortSignal,
   read: (response: HttpResponse) => Promise<T>,
 ): Promise<{ readonly ok: true; readonly value: T } | { readonly ok: false; readonly fault: FetchFault }> {
   const connection = openConnection(url.origin, { socketsMax: 1, keepAliveMs: 0, check: options });
-  let response: HttpResponse | undefined;
+  const deadline = startDeadline({ clock: options.clock, timeoutMs, signal });
+  let hasAnswer = false;
   try {
-    response = await connection.send({ method: "GET", path: `${url.pathname}${url.search}`, headers }, signal);
-    return { ok: true, value: await read(response) };
+    const path = `${url.pathname}${url.search}`;
+    const response = await connection.send({ method: "GET", path, headers }, deadline.signal);
+    hasAnswer = true;
+    deadline.pause();
+    const value = await inTurn(async () => {
+      deadline.restart();
+      return await read(response);
+    });
+    return { ok: true, value };
   } catch (error) {
     const context = { origin: url.origin, bytesMax, isPublicOnly: options.isPublicOnly };
-    return { ok: false, fault: networkFault(error, response !== undefined, context) };
+    return { ok: false, fault: networkFault(error, hasAnswer, context) };
   } finally {
+    deadline.end();
     connection.close();
   }
 }
@@ -174,88 +159,22 @@ function codeOf(error: unknown): string {
   return typeof code === "string" && /^[A-Z0-9_]{1,60}$/u.test(code) ? code : "network error";
 }
 
-export const bodyTruncated = "BODY_TRUNCATED";
+const bodyTruncated = "BODY_TRUNCATED";
+const unpack = promisify(gunzip);
 
-const gzipMark = Buffer.from([0x1f, 0x8b]);
-const byteOrderMark = 0xef;
-const lessThan = 0x3c;
-const blanks = new Set([0x09, 0x0a, 0x0c, 0x0d, 0x20, byteOrderMark, 0xbb, 0xbf]);
-
-export class DecodedBody {
-  readonly #body: AsyncIterable<Buffer>;
-  readonly #bytesMax: number;
-  readonly #hash = createHash("sha256");
-  bytes = 0;
-  looksLikeMarkup = false;
-  #isBlank = true;
-
-  constructor(body: AsyncIterable<Buffer>, bytesMax: number) {
-    this.#body = body;
-    this.#bytesMax = bytesMax;
-  }
-
-  /** Can be read once. Throws the code `BODY_TRUNCATED`, or an `HttpFault`. */
-  async *chunks(): AsyncGenerator<Buffer> {
-    for await (const chunk of withinBytes(this.#unpacked(), this.#bytesMax)) {
-      this.bytes += chunk.length;
-      this.#hash.update(chunk);
-      this.#lookAt(chunk);
-      yield chunk;
-    }
-  }
-
-  /** Reads the rest, so that the checksum covers the complete content. */
-  async finish(rest: AsyncIterator<Buffer>): Promise<string> {
-    while ((await rest.next()).done !== true);
-    return this.#hash.digest("hex");
-  }
-
-  async *#unpacked(): AsyncGenerator<Buffer> {
-    const source = withinBytes(this.#body, this.#bytesMax);
-    const first = await firstBytes(source);
-    const whole = joined(first, source);
-    yield* first.subarray(0, 2).equals(gzipMark) ? unzipped(whole) : whole;
-  }
-
-  #lookAt(chunk: Buffer): void {
-    if (!this.#isBlank) return;
-    const mark = chunk.find((byte) => !blanks.has(byte));
-    this.#isBlank = mark === undefined;
-    this.looksLikeMarkup = mark === lessThan;
-  }
-}
-
-/** At least two bytes, unless the body is shorter. */
-async function firstBytes(source: AsyncGenerator<Buffer>): Promise<Buffer> {
-  let first = Buffer.alloc(0);
-  while (first.length < 2) {
-    const next = await source.next();
-    if (next.done === true) break;
-    first = Buffer.concat([first, next.value]);
-  }
-  return first;
-}
-
-async function* unzipped(packed: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
-  const gunzip = createGunzip();
-  // An error of the source becomes one of gunzip, which the reader sees.
-  const feeding = pipeline(packed, gunzip).catch(() => undefined);
+/**
+ * The complete body, unpacked if it is gzip, whether or not the server declares it. Rejects with the code `BODY_TRUNCATED`, or with an
+ * `HttpFault`.
+ */
+export async function readBody({ body }: HttpResponse, bytesMax: number): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of withinBytes(body, bytesMax)) chunks.push(chunk);
+  const whole = Buffer.concat(chunks);
+  if (whole[0] !== 0x1f || whole[1] !== 0x8b) return whole;
   try {
-    for await (const chunk of gunzip as AsyncIterable<Buffer>) yield chunk;
+    return await unpack(whole, { maxOutputLength: bytesMax });
   } catch (error) {
-    throw isZlibError(error) ? Object.assign(new Error("The body is truncated."), { code: bodyTruncated }) : error;
-  } finally {
-    gunzip.destroy();
-    await feeding;
+    const isTooLarge = codeOf(error) === "ERR_BUFFER_TOO_LARGE";
+    throw Object.assign(new Error("gzip", { cause: error }), { code: isTooLarge ? bodyTooLargeCode : bodyTruncated });
   }
-}
-
-async function* joined(first: Buffer, rest: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
-  if (first.length > 0) yield first;
-  yield* rest;
-}
-
-function isZlibError(error: unknown): boolean {
-  const code: unknown = typeof error === "object" && error !== null && "code" in error ? error.code : undefined;
-  return typeof code === "string" && code.startsWith("Z_");
 }

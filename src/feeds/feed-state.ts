@@ -2,7 +2,7 @@
 // accepted by its hash; failures never remove it. The state survives restarts.
 import { createHash } from "node:crypto";
 import type { Entry } from "../address/entry.ts";
-import type { DeclaredFeed, FeedFormat } from "../model/declared-feed.ts";
+import type { DeclaredFeed } from "../model/declared-feed.ts";
 import { hexDigest } from "../model/hex-digest.ts";
 import { dayMs, hourMs } from "../model/time-text.ts";
 import {
@@ -137,6 +137,7 @@ export function validatorsOf({ good }: FeedState): Pick<TextFacts, "etag" | "las
 
 export interface FetchMoment {
   readonly nowMs: number;
+  /** At least 0 and less than 1. */
   readonly random: number;
 }
 
@@ -176,7 +177,7 @@ function afterReading(
   const facts = outcome.kind === "Read" ? outcome.facts : undefined;
   const decision =
     outcome.kind === "Read"
-      ? judgeContent({ reading, facts, format: formatOf(feed) }, lastGood, feed.guards)
+      ? judgeContent({ reading, facts }, lastGood, feed.guards)
       : judgeChanges(reading, feed.guards);
   if (decision.verdict === "Refuse") {
     return failed(state, feed, { code: decision.reason, message: decision.message }, moment);
@@ -197,10 +198,6 @@ function isAccepted({ usedAcceptance }: FeedState, feed: DeclaredFeed, hash: str
 
 function acceptanceOf({ meta }: DeclaredFeed): string | undefined {
   return meta.annotations[acceptAnnotation]?.trim();
-}
-
-function formatOf({ source }: DeclaredFeed): FeedFormat["type"] | "Decisions" {
-  return source.type === "Http" ? source.format.type : "Decisions";
 }
 
 function goodOf(
@@ -258,19 +255,13 @@ function confirmed(good: GoodContent | undefined, nowMs: number): GoodContent | 
 }
 
 /** Whether the source responded, even if a guard put the content on hold. */
-function succeeded(state: FeedState, { intervalMs }: DeclaredFeed, { nowMs, random }: FetchMoment): FeedState {
-  const next = nextFetchMs({ nowMs, intervalMs, failures: 0, retryAfterMs: undefined, random });
-  return { ...state, failures: 0, fault: undefined, nextFetchMs: next };
+function succeeded(state: FeedState, { intervalMs }: DeclaredFeed, moment: FetchMoment): FeedState {
+  return { ...state, failures: 0, fault: undefined, nextFetchMs: nextFetchMs(moment, intervalMs, 0) };
 }
 
-function failed(
-  state: FeedState,
-  { intervalMs }: DeclaredFeed,
-  fault: FeedFault,
-  { nowMs, random }: FetchMoment,
-): FeedState {
+function failed(state: FeedState, { intervalMs }: DeclaredFeed, fault: FeedFault, moment: FetchMoment): FeedState {
   const failures = state.failures + 1;
-  const next = nextFetchMs({ nowMs, intervalMs, failures, retryAfterMs: fault.retryAfterMs, random });
+  const next = nextFetchMs(moment, intervalMs, failures, fault.retryAfterMs);
   return { ...state, failures, fault, nextFetchMs: next };
 }
 
@@ -315,30 +306,22 @@ const retryMsMax = hourMs;
 export const retryAfterMsMax = dayMs;
 const doublingsMax = 20;
 
-export interface FetchHistory {
-  readonly nowMs: number;
-  readonly intervalMs: number;
-  /** The number of consecutive failures, including this one. */
-  readonly failures: number;
-  /** The delay that the server requested. */
-  readonly retryAfterMs: number | undefined;
-  /** At least 0 and less than 1. */
-  readonly random: number;
-}
-
 /**
  * After a success: the interval plus up to a tenth of it. After failures: exponential backoff from a minute to an hour, and never
  * longer than the interval. A delay that the server requests is honored up to a day.
+ *
+ * @param failures the number of consecutive failures, including this one
  */
-export function nextFetchMs({ nowMs, intervalMs, failures, retryAfterMs, random }: FetchHistory): number {
-  const base = failures === 0 ? intervalMs : backOffMs(intervalMs, failures);
-  const delayMs = Math.round(base * (1 + jitterShare * random));
-  return nowMs + Math.max(delayMs, Math.min(retryAfterMs ?? 0, retryAfterMsMax));
-}
-
-function backOffMs(intervalMs: number, failures: number): number {
+export function nextFetchMs(
+  { nowMs, random }: FetchMoment,
+  intervalMs: number,
+  failures: number,
+  retryAfterMs = 0,
+): number {
   const doubled = retryBaseMs * 2 ** Math.min(failures - 1, doublingsMax);
-  return Math.min(doubled, retryMsMax, Math.max(intervalMs, retryBaseMs));
+  const base = failures === 0 ? intervalMs : Math.min(doubled, retryMsMax, Math.max(intervalMs, retryBaseMs));
+  const delayMs = Math.round(base * (1 + jitterShare * random));
+  return nowMs + Math.max(delayMs, Math.min(retryAfterMs, retryAfterMsMax));
 }
 
 /** Content is stale this long after its last confirmation, but never before the next fetch is due. */

@@ -72,52 +72,39 @@ function conditionsOf(before: readonly Condition[], facts: FeedFacts): readonly 
   const { feed, nowMs } = facts;
   const { generation: observedGeneration } = feed.meta;
   const { next, reason, message } = verdictOf(facts);
-  const { fetched, ready, work } = conditionsFor(next, reason);
-  const set = (
-    conditions: readonly Condition[],
-    type: NewCondition["type"],
-    status: Status,
-    why: Reason,
-  ): readonly Condition[] =>
-    setCondition(conditions, { type, status, reason: why, message, observedGeneration } as NewCondition, nowMs);
+  const [fetched, ready, work] = conditionsFor[next];
+  const shown: readonly (readonly [NewCondition["type"], Status | undefined])[] = [
+    ["Fetched", fetched],
+    ["Ready", ready],
+    ["Stalled", work === "Stalled" ? "True" : undefined],
+    ["Reconciling", work === "Reconciling" ? "True" : undefined],
+  ];
   const accepted = { type: "Accepted", status: "True", reason: "Accepted", message: "The feed is valid." } as const;
   let conditions = setCondition(before, { ...accepted, observedGeneration }, nowMs);
-  conditions = set(conditions, "Fetched", fetched, reason);
-  conditions = set(conditions, "Ready", ...ready);
-  for (const type of ["Stalled", "Reconciling"] as const) {
-    const why = work?.[type];
-    conditions = why === undefined ? removeCondition(conditions, type) : set(conditions, type, "True", why);
+  for (const [type, status] of shown) {
+    const condition = { type, status, reason, message, observedGeneration };
+    conditions =
+      status === undefined
+        ? removeCondition(conditions, type)
+        : setCondition(conditions, condition as NewCondition, nowMs);
   }
   return withStale(conditions, facts);
 }
 
 type NewCondition = Parameters<typeof setCondition>[1];
 type Status = NewCondition["status"];
-type Reason = NewCondition["reason"];
 
-interface Shown {
-  readonly fetched: Status;
-  readonly ready: readonly [status: Status, reason: Reason];
-  /** The reasons of the conditions that are present only while something is to be done. */
-  readonly work?: { readonly Stalled?: Reason; readonly Reconciling?: Reason };
-}
-
-function conditionsFor(next: FeedVerdict["next"], reason: Reason): Shown {
-  switch (next) {
-    case "Settled":
-      return { fetched: "True", ready: ["True", reason] };
-    case "Nothing":
-      return { fetched: "Unknown", ready: ["True", reason] };
-    case "Working":
-      return { fetched: "Unknown", ready: ["Unknown", reason], work: { Reconciling: reason } };
-    case "Retrying":
-      return { fetched: "False", ready: ["False", reason], work: { Reconciling: reason } };
-    case "Person":
-      return { fetched: "False", ready: ["False", reason], work: { Stalled: reason } };
-    case "Paused":
-      return { fetched: "Unknown", ready: ["Unknown", reason] };
-  }
-}
+/** The status of `Fetched` and of `Ready`, and the condition that is present only while something is to be done. */
+const conditionsFor: Readonly<
+  Record<FeedVerdict["next"], readonly [fetched: Status, ready: Status, work?: "Stalled" | "Reconciling"]>
+> = {
+  Settled: ["True", "True"],
+  Nothing: ["Unknown", "True"],
+  Working: ["Unknown", "Unknown", "Reconciling"],
+  Retrying: ["False", "False", "Reconciling"],
+  Person: ["False", "False", "Stalled"],
+  Paused: ["Unknown", "Unknown"],
+};
 
 function verdictOf({ feed, state, storeProblem, isUsed, nowMs }: FeedFacts): FeedVerdict {
   if (!isUsed) return unusedVerdict;
@@ -192,7 +179,7 @@ export interface FeedVerdict {
 }
 
 /** Ready, so that nothing waits for a feed before it creates the rule that uses it. */
-export const unusedVerdict: FeedVerdict = {
+const unusedVerdict: FeedVerdict = {
   reason: "Pending",
   next: "Nothing",
   message: "No rule that is attached to an instance uses the feed, so wafsync does not fetch it.",

@@ -3,7 +3,7 @@
 import { type Entry, networkOf } from "../address/entry.ts";
 import type { AddressFamily } from "../address/network.ts";
 import { narrowestContainers } from "../address/ranges.ts";
-import type { FeedFormat, FeedGuards } from "../model/declared-feed.ts";
+import type { FeedGuards } from "../model/declared-feed.ts";
 import { counted, inThousands } from "../model/sentence.ts";
 import { specialPurposeObjection } from "../decide/special-purpose.ts";
 import type { FeedContent, FeedCounts, FeedReading, TextFacts } from "./content.ts";
@@ -13,13 +13,7 @@ export const shrinkGuardEntriesMin = 10;
 /** The same for invalid lines. */
 export const invalidGuardLinesMin = 10;
 
-export type HoldReason =
-  | "TooFewEntries"
-  | "TooManyEntries"
-  | "TooManyAddresses"
-  | "Shrunk"
-  | "TooManyInvalid"
-  | "UnexpectedContentType";
+export type HoldReason = "TooFewEntries" | "TooManyEntries" | "TooManyAddresses" | "Shrunk" | "TooManyInvalid";
 
 export type FeedDecision =
   | { readonly verdict: "Accept" }
@@ -31,7 +25,6 @@ export interface JudgedContent {
   readonly reading: FeedReading;
   /** Absent for content that is not text. */
   readonly facts: TextFacts | undefined;
-  readonly format: FeedFormat["type"] | "Decisions";
 }
 
 /** The first guard that rejects the content. */
@@ -46,8 +39,7 @@ export function judgeContent(
     tooFew(counts, guards) ??
     tooLarge(judged.reading, guards) ??
     tooManyInvalid(counts, guards) ??
-    shrunk(content, lastGood, guards) ??
-    contentType(judged) ?? { verdict: "Accept" }
+    shrunk(content, lastGood, guards) ?? { verdict: "Accept" }
   );
 }
 
@@ -140,17 +132,6 @@ function shrunk(
       : `${inThousands(lost)} of the last ${inThousands(before)} entries are missing from the feed`;
   const message = `${what}, but spec.guards.maxShrinkPercent allows ${maxShrinkPercent} %.`;
   return hold("Shrunk", message);
-}
-
-const pageTypes = /^(?:text\/html|application\/xhtml\+xml|(?:image|audio|video|font)\/.*)$/u;
-
-function contentType({ facts, format }: JudgedContent): FeedDecision | undefined {
-  const type = facts?.contentType;
-  if (type === undefined || !pageTypes.test(type)) return undefined;
-  return hold(
-    "UnexpectedContentType",
-    `The response has the content type ${type.slice(0, 60)}, which is not valid for ${format} lists.`,
-  );
 }
 
 function hold(reason: HoldReason, message: string): FeedDecision {

@@ -1,90 +1,80 @@
 // Parses the content of a feed, in its declared format, into entries.
 import { isUtf8 } from "node:buffer";
+import type { Clock } from "../async/clock.ts";
+import { inSlices } from "../async/time-slices.ts";
 import type { FeedFormat, JsonFormat } from "../model/declared-feed.ts";
 import { inThousands } from "../model/sentence.ts";
-import type { FeedReading } from "./content.ts";
-import { EntryCollector, invalidMax, type ReadFault } from "./entry-collector.ts";
-import { PlainReader } from "./plain-list.ts";
-
-/** The absolute maximum number of entries, whatever a feed allows. */
-export const entriesMax = 1_000_000;
+import type { FeedReading, FetchFault } from "./content.ts";
+import { EntryCollector, invalidMax } from "./entry-collector.ts";
+import { readPlain } from "./plain-list.ts";
 
 export type ReadFeed =
   | { readonly ok: true; readonly reading: FeedReading }
-  | { readonly ok: false; readonly fault: ReadFault };
+  | { readonly ok: false; readonly fault: FetchFault };
 
 export interface ReadOptions {
   readonly entriesMax?: number;
   /** Makes the strings of invalid lines safe to show. */
   readonly redact?: (text: string) => string;
+  /** Lets other work run in between. */
+  readonly clock: Pick<Clock, "monotonicMs" | "sleep">;
 }
 
-/** Rejects only if reading the chunks fails. */
-export async function readFeed(
-  chunks: AsyncIterable<Buffer>,
-  format: FeedFormat,
-  options: ReadOptions = {},
-): Promise<ReadFeed> {
-  const limit = Math.min(options.entriesMax ?? entriesMax, entriesMax);
-  const collector = new EntryCollector(limit, options.redact);
-  const fault = await readInto(collector, chunks, format);
+export async function readFeed(body: Buffer, format: FeedFormat, options: ReadOptions): Promise<ReadFeed> {
+  const { entriesMax = Number.POSITIVE_INFINITY } = options;
+  const collector = new EntryCollector(entriesMax, options.redact);
+  const fault = await readInto(collector, body, format, options);
   if (fault !== undefined) return { ok: false, fault };
-  if (collector.hasTooManyInvalid) return { ok: false, fault: tooManyInvalid };
-  if (collector.isFull) return { ok: false, fault: tooMany(limit) };
-  return { ok: true, reading: collector.reading() };
+  if (collector.hasTooManyInvalid) {
+    const message = `The feed has more than ${inThousands(invalidMax)} lines that are not valid entries.`;
+    return { ok: false, fault: { code: "NotInFormat", message } };
+  }
+  if (!collector.isFull) return { ok: true, reading: collector.reading() };
+  const message = `The feed has more than ${inThousands(entriesMax)} entries.`;
+  return { ok: false, fault: { code: "TooManyEntries", message } };
 }
 
 /** The parser of tables is loaded on demand. */
 async function readInto(
   collector: EntryCollector,
-  chunks: AsyncIterable<Buffer>,
+  body: Buffer,
   format: FeedFormat,
-): Promise<ReadFault | undefined> {
+  { clock }: ReadOptions,
+): Promise<FetchFault | undefined> {
   switch (format.type) {
     case "Plain":
-      return await readPlain(chunks, collector);
+      return await inSlices(clock, readPlain(body, collector));
     case "Csv":
-      return await (await import("./csv-reader.ts")).readCsv(chunks, format, collector);
+      return await (await import("./csv-reader.ts")).readCsv(body, format, collector, clock);
     case "Json":
-      return await readJson(chunks, format, collector);
+      return readJson(body, format, collector);
   }
 }
 
-async function readPlain(chunks: AsyncIterable<Buffer>, collector: EntryCollector): Promise<undefined> {
-  const reader = new PlainReader(collector);
-  for await (const chunk of chunks) {
-    reader.write(chunk);
-    if (collector.isFull) return;
-  }
-  reader.end();
-}
-
-const tooManyInvalid: ReadFault = {
-  code: "NotInFormat",
-  message: `The feed has more than ${inThousands(invalidMax)} lines that are not valid entries.`,
-};
-
-function tooMany(limit: number): ReadFault {
-  return { code: "TooManyEntries", message: `The feed has more than ${inThousands(limit)} entries.` };
-}
+/** A document with more values would fill the memory. Counts objects, lists and their values. */
+export const valuesMax = 500_000;
 
 /** Adds the selected values to the collector. Returns a fault if the document is not JSON. */
-export async function readJson(
-  chunks: AsyncIterable<Buffer>,
-  { path }: JsonFormat,
-  collector: EntryCollector,
-): Promise<ReadFault | undefined> {
-  const limits = new JsonLimits();
-  const kept: Buffer[] = [];
-  for await (const chunk of chunks) {
-    const excess = limits.write(chunk);
-    if (excess !== undefined) return fault(`The response ${excess}`);
-    kept.push(chunk);
-  }
-  const parsed = parseJson(Buffer.concat(kept));
+function readJson(body: Buffer, { path }: JsonFormat, collector: EntryCollector): FetchFault | undefined {
+  if (countValues(body) > valuesMax) return fault(`The response has more than ${inThousands(valuesMax)} values`);
+  const parsed = parseJson(body);
   if (!parsed.ok) return fault("The response is not JSON");
   collect(selected(parsed.value, path.replace(/^\$/u, "").match(/\[\*\]|[^.[]+/gu) ?? []), collector);
   return undefined;
+}
+
+const [quote, comma, backslash, openBracket, openBrace] = Buffer.from('",\\[{');
+
+function countValues(body: Buffer): number {
+  let values = 0;
+  let isInString = false;
+  for (let place = 0; place < body.length; place += 1) {
+    const code = body[place];
+    if (isInString && code === backslash) place += 1;
+    else if (code === quote) isInString = !isInString;
+    else if (!isInString && (code === comma || code === openBracket || code === openBrace)) values += 1;
+  }
+  return values;
 }
 
 function collect(values: Iterable<unknown>, collector: EntryCollector): void {
@@ -121,47 +111,6 @@ function parseJson(bytes: Buffer): { readonly ok: true; readonly value: unknown 
   }
 }
 
-function fault(message: string): ReadFault {
+function fault(message: string): FetchFault {
   return { code: "NotInFormat", message: `${message}.` };
-}
-
-export const nestingMax = 32;
-/** Counts objects, lists and their values. */
-export const valuesMax = 500_000;
-
-const quote = 34;
-const comma = 44;
-const backslash = 92;
-const openBracket = 91;
-const closeBracket = 93;
-const openBrace = 123;
-const closeBrace = 125;
-
-export class JsonLimits {
-  #depth = 0;
-  #values = 0;
-  #inString = false;
-  #isEscaped = false;
-
-  /** The exceeded limit, as the predicate of a sentence; undefined if there is none. */
-  write(chunk: Uint8Array): string | undefined {
-    for (const code of chunk) {
-      if (this.#inString) this.#readInString(code);
-      else if (code === quote) this.#inString = true;
-      else if (code === openBracket || code === openBrace) {
-        this.#depth += 1;
-        this.#values += 1;
-        if (this.#depth > nestingMax) return `is nested more than ${nestingMax} levels deep`;
-      } else if (code === closeBracket || code === closeBrace) this.#depth -= 1;
-      else if (code === comma) this.#values += 1;
-      if (this.#values > valuesMax) return `has more than ${inThousands(valuesMax)} values`;
-    }
-    return undefined;
-  }
-
-  #readInString(code: number): void {
-    if (this.#isEscaped) this.#isEscaped = false;
-    else if (code === backslash) this.#isEscaped = true;
-    else if (code === quote) this.#inString = false;
-  }
 }

@@ -61,7 +61,6 @@ describe("A fetch", () => {
       facts: {
         etag: '"v1"',
         lastModified: "Sat, 21 Nov 2026 12:00:00 GMT",
-        contentType: "text/plain",
         sha256: createHash("sha256").update(list).digest("hex"),
         looksLikeMarkup: false,
         bytes: list.length,

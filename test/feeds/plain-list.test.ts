@@ -1,21 +1,16 @@
 import { describe, expect, test } from "@jest/globals";
+import { realClock } from "../../src/async/clock.ts";
 import type { FeedReading } from "../../src/feeds/content.ts";
 import { EntryCollector } from "../../src/feeds/entry-collector.ts";
-import { isTableHead, lineBytesMax, PlainReader, readPlainLine } from "../../src/feeds/plain-list.ts";
+import { lineLengthMax, readPlain } from "../../src/feeds/plain-list.ts";
 import { readFeed } from "../../src/feeds/read-feed.ts";
-import { anyNetwork, ipv4Network, spelling, written } from "../support/builders/arbitraries.ts";
-import { caseCount } from "../support/builders/case-count.ts";
-import { inChunks, manyAddresses } from "../support/builders/feed-texts.ts";
+import { manyAddresses } from "../support/builders/feed-texts.ts";
+import { finished } from "../../src/model/finished.ts";
 import { readSharedList } from "../support/builders/shared-lists.ts";
 import { slow } from "../support/processes/slowness.ts";
-import * as fc from "fast-check";
 
-async function read(text: string | Buffer, chunkSize?: number, limit?: number): Promise<FeedReading> {
-  const result = await readFeed(
-    inChunks(text, chunkSize),
-    { type: "Plain" },
-    limit === undefined ? {} : { entriesMax: limit },
-  );
+async function read(text: string | Buffer): Promise<FeedReading> {
+  const result = await readFeed(Buffer.from(text), { type: "Plain" }, { clock: realClock });
   if (!result.ok) throw new Error(result.fault.message);
   return result.reading;
 }
@@ -101,12 +96,12 @@ describe("A plain list", () => {
     expect(invalidLines).toMatchObject([{ line: 1, message: expect.stringContaining("two addresses") }]);
   });
 
-  test("counts a line of any length as one invalid entry, without keeping it", async () => {
-    const long = "1".repeat(5 * lineBytesMax);
-    const { content, counts, invalidLines } = await read(`192.0.2.1\n${long}\n192.0.2.2\n`, 1000);
+  test("counts a line of any length as one invalid entry", async () => {
+    const long = "1".repeat(5 * lineLengthMax);
+    const { content, counts, invalidLines } = await read(`192.0.2.1\n${long}\n192.0.2.2\n`);
     expect(content.entries).toStrictEqual(["192.0.2.1", "192.0.2.2"]);
     expect(counts.invalid).toBe(1);
-    expect(invalidLines).toMatchObject([{ line: 2, message: expect.stringContaining(`${lineBytesMax} bytes`) }]);
+    expect(invalidLines).toMatchObject([{ line: 2, message: expect.stringContaining(`${lineLengthMax} bytes`) }]);
   });
 
   test("quotes binary data in one printable line", async () => {
@@ -116,7 +111,8 @@ describe("A plain list", () => {
   });
 
   test("is read only up to the maximum number of entries", async () => {
-    const result = await readFeed(inChunks("192.0.2.1\n192.0.2.2\n192.0.2.3\n"), { type: "Plain" }, { entriesMax: 2 });
+    const body = Buffer.from("192.0.2.1\n192.0.2.2\n192.0.2.3\n");
+    const result = await readFeed(body, { type: "Plain" }, { entriesMax: 2, clock: realClock });
     expect(result).toStrictEqual({
       ok: false,
       fault: { code: "TooManyEntries", message: "The feed has more than 2 entries." },
@@ -124,81 +120,16 @@ describe("A plain list", () => {
   });
 });
 
-/** The results of the parser of single lines, as the reference. */
-function readByLine(text: string): FeedReading {
-  const collector = new EntryCollector(Number.POSITIVE_INFINITY);
-  let number = 0;
-  for (const line of text.split("\n")) {
-    number += 1;
-    const found = readPlainLine(line);
-    if (found.kind === "Entry") collector.addEntry(found.entry);
-    else if (found.kind === "Invalid" && !(collector.isEmpty && isTableHead(line))) {
-      collector.addInvalid(found.text, found.message, number);
-    }
-  }
-  return collector.reading();
-}
-
-const tail = fc.constantFrom(
-  "",
-  "",
-  "\r",
-  "\t7",
-  "\t\r",
-  "\t12\r",
-  " ",
-  " # seen",
-  " ;x",
-  "#x",
-  ",x",
-  "\tx",
-  " 192.0.2.9",
-  "\t\t4",
-  "\r\r",
-  "/8",
-  ".",
-  "x",
-  ":1",
-);
-const entryText = fc.oneof(
-  ipv4Network.map(({ parts }) => parts.join(".")),
-  ipv4Network.map(written),
-  anyNetwork.chain(spelling),
-  fc
-    .array(fc.constantFrom("0", "1", "2", "5", "9", ".", "/", "32", "255", "256", " ", "\t", "#"), { maxLength: 12 })
-    .map((parts) => parts.join("")),
-  fc.string({ maxLength: 12 }).map((text) => text.replaceAll("\n", " ")),
-);
-const line = fc.tuple(entryText, tail).map(([entry, after]) => `${entry}${after}`);
-
-describe("The reader of chunks", () => {
-  test("agrees with the parser of lines on any text, in chunks of any size", () => {
-    fc.assert(
-      fc.property(fc.array(line, { maxLength: 30 }), fc.integer({ min: 1, max: 40 }), (lines, chunkSize) => {
-        const text = lines.join("\n");
-        const collector = new EntryCollector(Number.POSITIVE_INFINITY);
-        const reader = new PlainReader(collector);
-        const bytes = Buffer.from(text);
-        for (let start = 0; start < bytes.length; start += chunkSize)
-          reader.write(bytes.subarray(start, start + chunkSize));
-        reader.end();
-        expect(collector.reading()).toStrictEqual(readByLine(bytes.toString("utf8")));
-      }),
-      { numRuns: caseCount(20_000) },
-    );
-  });
-
+describe("The reader of plain lists", () => {
   test("reads 120,430 lines of a large public list in 100 ms of CPU", async () => {
     const addresses = manyAddresses(120_430);
     const text = `${addresses.join("\n")}\n`;
     const costs: number[] = [];
     for (let run = 0; run < 12; run += 1) {
       const collector = new EntryCollector(Number.POSITIVE_INFINITY);
-      const reader = new PlainReader(collector);
       const bytes = Buffer.from(text);
       const before = process.threadCpuUsage();
-      for (let start = 0; start < bytes.length; start += 65_536) reader.write(bytes.subarray(start, start + 65_536));
-      reader.end();
+      finished(readPlain(bytes, collector));
       const { user, system } = process.threadCpuUsage(before);
       costs.push((user + system) / 1000);
       expect(collector.reading().counts).toStrictEqual({ total: 120_430, valid: 120_430, invalid: 0, duplicates: 0 });

@@ -69,7 +69,6 @@ export function textFacts(change: Partial<TextFacts> = {}): TextFacts {
     etag: undefined,
     lastModified: undefined,
     sha256: "",
-    contentType: "text/plain",
     looksLikeMarkup: false,
     bytes: 1000,
     ...change,

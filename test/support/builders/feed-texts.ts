@@ -1,4 +1,4 @@
-// Texts of feeds for tests, and their chunks.
+// Texts of feeds for tests.
 import { publicBlocklist } from "./public-blocklist.ts";
 
 /** Addresses like those in a large public list: one per line, unsorted, most of them the only one in their network. */
@@ -13,10 +13,4 @@ export function manyAddresses(count: number): readonly string[] {
     }
   }
   return [...addresses];
-}
-
-/** Splits the text into chunks of this size in bytes. */
-export async function* inChunks(text: string | Buffer, size = 65_536): AsyncGenerator<Buffer> {
-  const bytes = Buffer.from(text);
-  for (let start = 0; start < bytes.length; start += size) yield bytes.subarray(start, start + size);
 }

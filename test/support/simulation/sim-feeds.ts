@@ -1,8 +1,7 @@
 // The feeds of a simulation: the servers' responses, the declarations, and the stored state. Contents shrink, disappear,
 // turn into HTML pages and arrive late. A separate oracle checks each new last good content when it is stored.
 import type { FeedContent, FetchOutcome } from "../../../src/feeds/content.ts";
-import type { StoredFeed } from "../../../src/feeds/feed-book.ts";
-import { decodeFeed, encodeFeed } from "../../../src/feeds/feed-records.ts";
+import { decodeFeed, encodeFeed, type StoredFeed } from "../../../src/feeds/feed-records.ts";
 import type { FeedState } from "../../../src/feeds/feed-state.ts";
 import { readFeed } from "../../../src/feeds/read-feed.ts";
 import type { DeclaredFeed, FeedGuards } from "../../../src/model/declared-feed.ts";
@@ -320,13 +319,10 @@ async function outcomeOf(served: Served): Promise<FetchOutcome> {
   const lines = "lines" in served ? served.lines : [];
   // A page may well have a list in it.
   const text = served.kind === "Nothing" ? "" : `# A list\n${lines.join("\n")}\n`;
-  const read = await readFeed(oneChunk(Buffer.from(text)), { type: "Plain" });
+  const read = await readFeed(Buffer.from(text), { type: "Plain" }, { clock: withoutPause });
   if (!read.ok) return { kind: "Failed", fault: read.fault };
   const facts = textFacts({ looksLikeMarkup: served.kind === "Page", bytes: text.length });
   return { kind: "Read", reading: read.reading, facts };
 }
 
-// oxlint-disable-next-line typescript/require-await -- a stream of one chunk
-async function* oneChunk(chunk: Buffer): AsyncGenerator<Buffer> {
-  yield chunk;
-}
+const withoutPause = { monotonicMs: () => 0, sleep: async () => undefined };

@@ -1,8 +1,8 @@
 // The feeds of a cluster or a folder: fetched, stored and reported. Over a folder, this is loaded with the first declared feed.
-import { FeedBook, type FeedPorts } from "../feeds/feed-book.ts";
-import { FeedFetcher, type FeedFetcherOptions } from "../feeds/feed-fetcher.ts";
-import { FeedLoop, type FeedLoopOptions } from "../feeds/feed-loop.ts";
-import { FeedRecords } from "../feeds/feed-records.ts";
+import { FeedBook, type FeedPorts } from "./feed-book.ts";
+import { FeedFetcher, type FeedFetcherOptions } from "./feed-fetcher.ts";
+import { FeedLoop, type FeedLoopOptions } from "./feed-loop.ts";
+import { FeedRecords } from "./feed-records.ts";
 import type { RecordStore } from "../records/record-store.ts";
 
 export interface Feeds {
