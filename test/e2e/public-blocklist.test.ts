@@ -2,13 +2,13 @@
 // was renamed and moved.
 // Long: `npm run test:deploy` runs it.
 import { describe, expect, test } from "@jest/globals";
-import { publicBlocklist } from "../support/builders/public-blocklist.ts";
+import { manyAddresses } from "../support/builders/feed-texts.ts";
 import { configMapDocument, ruleDocument, testKey, wafFolder } from "../support/worlds/waf-folder.ts";
 import { runFaster, runWafsync } from "../support/processes/wafsync-process.ts";
 
 runFaster();
 
-const addresses = publicBlocklist();
+const addresses = manyAddresses(1_413);
 
 describe("a public blocklist", () => {
   test("is applied with one call per address, unchanged by a second run, and shrinks by exactly the removed addresses", async () => {

@@ -1,12 +1,11 @@
 // A thousand WAFs and one operator, the bundle as its image runs it: what it costs in memory and in requests to the API server.
-// The limits leave room for slow machines: `node scripts/measure-operator.ts` gives the figures.
+// The limits leave room for slow machines: `npm run bench -- --only operator` gives the figures.
 // Measures the machine: `npm run test:deploy` runs it alone.
 import { describe, expect, test } from "@jest/globals";
 import { requestsOf } from "../support/control-plane/audit-log.ts";
 import { describeMissing } from "../support/processes/describe-missing.ts";
 import { builtProgram } from "../support/processes/built-program.ts";
-import { objectsIn, startFleet } from "../support/fleet/fleet.ts";
-import { allReady, statusWritesIn } from "../support/fleet/measure.ts";
+import { allReady, objectsIn, startFleet, statusWritesIn } from "../support/fleet/fleet.ts";
 import { startMeasured } from "../support/fleet/measured-operator.ts";
 import { operatorUser } from "../support/worlds/operator-world.ts";
 import { findControlPlane } from "../support/control-plane/go-programs.ts";

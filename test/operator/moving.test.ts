@@ -3,7 +3,7 @@
 import { beforeAll, expect, test } from "@jest/globals";
 import type { Manifest } from "../support/builders/manifests.ts";
 import { cacheClear, instance, keySecret, origin, rule } from "../support/builders/manifests.ts";
-import { publicBlocklist } from "../support/builders/public-blocklist.ts";
+import { manyAddresses } from "../support/builders/feed-texts.ts";
 import { knownPaths } from "../../src/simulator/endpoints.ts";
 import { runWafsync } from "../support/processes/wafsync-process.ts";
 import { describeOperator } from "../support/worlds/operator-suite.ts";
@@ -24,7 +24,7 @@ await describeOperator("an instance under another name", (world) => {
   function all(namespace: string, name = "waf"): Manifest[] {
     const spec = { instanceRef: { name } };
     return [
-      rule(namespace, "feed", publicBlocklist(), spec),
+      rule(namespace, "feed", manyAddresses(1_413), spec),
       rule(namespace, "office", ["198.51.100.7"], { ...spec, action: "Allow" }),
       origin(namespace, "standby", "standby.example.com", spec),
       cacheClear(namespace, "deployed", { ...spec, trigger: "release 1" }),

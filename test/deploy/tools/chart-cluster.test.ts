@@ -8,7 +8,8 @@ import { createNamespace, installDefinitions, waitFor } from "../../support/buil
 import type { ClusterAccess } from "../../support/control-plane/cluster-access.ts";
 import { chartFolder, createHelm, objectsIn, valueSets } from "../../support/deploy/chart.ts";
 import type { Helm, RenderedObject } from "../../support/deploy/chart.ts";
-import { describeWithToolsAndCluster, runTool } from "../../support/deploy/tools-suite.ts";
+import { describeWithOwnControlPlane } from "../../support/control-plane/suite.ts";
+import { runTool, withToolsIn } from "../../support/deploy/tools-suite.ts";
 
 interface Schema {
   [field: string]: unknown;
@@ -125,7 +126,7 @@ const wafInstance = {
   spec: { baseUrl: "https://waf.example.com", apiKeySecretRef: { name: "shop-key" } },
 };
 
-await describeWithToolsAndCluster("the chart on a cluster", ["helm", "kubeconform"], (tools, cluster) => {
+await withToolsIn(describeWithOwnControlPlane, "the chart on a cluster", ["helm", "kubeconform"], (tools, cluster) => {
   let helm: Helm;
   beforeAll(async () => {
     helm = await createHelm(tools.files.helm);
@@ -188,7 +189,7 @@ await describeWithToolsAndCluster("the chart on a cluster", ["helm", "kubeconfor
   });
 });
 
-await describeWithToolsAndCluster("the chart from install to uninstall", ["helm"], (tools, cluster) => {
+await withToolsIn(describeWithOwnControlPlane, "the chart from install to uninstall", ["helm"], (tools, cluster) => {
   let helm: Helm;
   const release = ["wafsync", chartFolder, "--namespace", "wafsync-system"];
   beforeAll(async () => {

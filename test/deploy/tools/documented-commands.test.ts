@@ -1,14 +1,15 @@
 // The commands of the pages about installing, run one after another on one cluster, with Helm. No page may leave out what the next needs.
 // Long: `npm run test:deploy` runs it.
 import { beforeAll, expect, test } from "@jest/globals";
-import { describeWithToolsAndCluster } from "../../support/deploy/tools-suite.ts";
+import { describeWithOwnControlPlane } from "../../support/control-plane/suite.ts";
+import { withToolsIn } from "../../support/deploy/tools-suite.ts";
 import { pagesOfSuites } from "../../support/pages/documented-pages.ts";
 import { scriptOfPage } from "../../support/pages/page-steps.ts";
 import { withPageSession } from "../../support/pages/page-world.ts";
 import { runSteps } from "../../support/pages/run-page.ts";
 import { readPage } from "../../support/tidy/markdown-pages.ts";
 
-await describeWithToolsAndCluster("the documented commands", ["helm"], (tools, cluster) => {
+await withToolsIn(describeWithOwnControlPlane, "the documented commands", ["helm"], (tools, cluster) => {
   beforeAll(async () => {
     await cluster.expectKubectl(["create", "namespace", "argocd"]);
     await cluster.expectKubectl(["create", "configmap", "argocd-cm", "--namespace", "argocd"]);

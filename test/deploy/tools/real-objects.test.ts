@@ -7,7 +7,8 @@ import { beforeAll, expect, test } from "@jest/globals";
 import { parse, parseAllDocuments } from "yaml";
 import type { ResourceKind } from "../../../src/model/resource.ts";
 import { judge } from "../../support/deploy/judge.ts";
-import { describeWithToolsAndOperator } from "../../support/deploy/tools-suite.ts";
+import { describeOperator } from "../../support/worlds/operator-suite.ts";
+import { withToolsIn } from "../../support/deploy/tools-suite.ts";
 import { addresses, cacheClear, keySecret, origin, rule } from "../../support/builders/manifests.ts";
 import type { Manifest } from "../../support/builders/manifests.ts";
 import type { WafsyncObject } from "../../support/worlds/status-history.ts";
@@ -27,7 +28,7 @@ function namesOf(fields: Readonly<Record<string, object>>): Readonly<Record<stri
   );
 }
 
-await describeWithToolsAndOperator("GitOps tools and a real operator", ["judge"], (tools, world) => {
+await withToolsIn(describeOperator, "GitOps tools and a real operator", ["judge"], (tools, world) => {
   let settings: Readonly<Record<string, string>>;
   beforeAll(async () => {
     const text = await readFile(settingsFile, "utf8");

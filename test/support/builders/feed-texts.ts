@@ -1,16 +1,17 @@
-// Texts of feeds for tests.
-import { publicBlocklist } from "./public-blocklist.ts";
+// Addresses like those of a large public threat feed: unsorted, and most of them the only one in their network.
+import { seededRandom } from "./seeded-random.ts";
 
-/** Addresses like those in a large public list: one per line, unsorted, most of them the only one in their network. */
+/** First octets of networks that are at least partly unrouted: such feeds do not contain them. */
+const unrouted = new Set([0, 10, 100, 127, 169, 172, 192, 198, 203]);
+
+/** Different addresses, which are always the same. */
 export function manyAddresses(count: number): readonly string[] {
-  const base = publicBlocklist();
+  const random = seededRandom(20_260_822);
+  const below = (limit: number): number => Math.floor(random() * limit);
   const addresses = new Set<string>();
-  for (let round = 0; addresses.size < count; round += 1) {
-    for (const address of base) {
-      const [a = 0, b = 0, c = 0, d = 0] = address.split(".").map(Number);
-      addresses.add(`${1 + ((a + round * 7) % 223)}.${b}.${(c + round) % 256}.${(d + round * 13) % 256}`);
-      if (addresses.size === count) break;
-    }
+  while (addresses.size < count) {
+    const octets = [below(224), below(256), below(256), below(256)];
+    if (!unrouted.has(octets[0] ?? 0)) addresses.add(octets.join("."));
   }
   return [...addresses];
 }

@@ -13,9 +13,12 @@ type Environment = NodeJS.ProcessEnv;
 const tests = join(import.meta.dirname, "..", "..");
 const withoutSymbols = ["-ldflags", "-s -w"];
 
-async function find(build: GoBuild, environment: Environment, variable = "WAFSYNC_TOOLS"): Promise<FoundProgram> {
-  if (environment[variable] === "none") return { state: "Missing", problem: `${variable} is none` };
-  return await findOrBuild(build, environment);
+/** Returns the function that finds these programs. If the variable is `none`, it finds none. */
+function finderOf(build: GoBuild, variable = "WAFSYNC_TOOLS") {
+  return async (environment: Environment = process.env): Promise<FoundProgram> =>
+    environment[variable] === "none"
+      ? { state: "Missing", problem: `${variable} is none` }
+      : await findOrBuild(build, environment);
 }
 
 /** The servers report the version that the linker sets; without it, they report v0.0.0. */
@@ -23,25 +26,22 @@ const version = "k8s.io/component-base/version";
 const kubernetesVersion = `-X ${version}.gitVersion=v1.36.3 -X ${version}.gitMajor=1 -X ${version}.gitMinor=36`;
 
 /** One program that is etcd, kube-apiserver, kube-controller-manager and kubectl: its first parameter says which. */
-export async function findControlPlane(environment: Environment = process.env): Promise<FoundProgram> {
-  const controlPlane: GoBuild = {
+export const findControlPlane = finderOf(
+  {
     name: "control-plane",
     title: "etcd, kube-apiserver, kube-controller-manager and kubectl",
     sourceDirectory: import.meta.dirname,
     flags: ["-ldflags", `-s -w ${kubernetesVersion}`],
-  };
-  return await find(controlPlane, environment, "WAFSYNC_CONTROL_PLANE");
-}
+  },
+  "WAFSYNC_CONTROL_PLANE",
+);
 
-export async function findCollector(environment: Environment = process.env): Promise<FoundProgram> {
-  const collector: GoBuild = {
-    name: "collector",
-    title: "an OpenTelemetry Collector",
-    sourceDirectory: join(tests, "collector"),
-    flags: ["-p", "1", ...withoutSymbols],
-  };
-  return await find(collector, environment);
-}
+export const findCollector = finderOf({
+  name: "collector",
+  title: "an OpenTelemetry Collector",
+  sourceDirectory: join(tests, "collector"),
+  flags: ["-p", "1", ...withoutSymbols],
+});
 
 /** SQLite without C, and nothing of what reads logs: only the API of CrowdSec is served. */
 const crowdsecTags =
@@ -50,15 +50,12 @@ const crowdsecTags =
   "no_datasource_kafka no_datasource_kinesis no_datasource_loki no_datasource_s3 no_datasource_syslog " +
   "no_datasource_victorialogs no_datasource_wineventlog";
 
-export async function findCrowdsec(environment: Environment = process.env): Promise<FoundProgram> {
-  const crowdsec: GoBuild = {
-    name: "crowdsec",
-    title: "the local API of CrowdSec",
-    sourceDirectory: join(tests, "crowdsec"),
-    flags: ["-p", "2", "-tags", crowdsecTags.replaceAll(" ", ","), ...withoutSymbols],
-  };
-  return await find(crowdsec, environment);
-}
+export const findCrowdsec = finderOf({
+  name: "crowdsec",
+  title: "the local API of CrowdSec",
+  sourceDirectory: join(tests, "crowdsec"),
+  flags: ["-p", "2", "-tags", crowdsecTags.replaceAll(" ", ","), ...withoutSymbols],
+});
 
 export const toolNames = ["helm", "kubeconform", "promtool", "prometheus", "judge"] as const;
 export type ToolName = (typeof toolNames)[number];
@@ -73,20 +70,21 @@ export interface Tools {
 const toolsDirectory = join(tests, "tools");
 const downloadMsMax = 10 * 60_000;
 
+const findToolFolder = finderOf({
+  name: "tools",
+  title: "helm, kubeconform, promtool, prometheus and judge",
+  sourceDirectory: toolsDirectory,
+  sourceFiles: ["go.mod", "go.sum", "definitions.ts", "judge/main.go", "judge/lua.go", "judge/flux.go"],
+  packages: ["tool", "./judge"],
+  // Prometheus without the forty ways to find what it watches, which are most of its code.
+  flags: ["-tags", "remove_all_sd", ...withoutSymbols],
+  complete: copyDefinitions,
+});
+
 export async function findTools(
-  environment: Environment = process.env,
+  environment?: Environment,
 ): Promise<{ readonly state: "Found"; readonly tools: Tools } | Extract<FoundProgram, { readonly state: "Missing" }>> {
-  const tools: GoBuild = {
-    name: "tools",
-    title: "helm, kubeconform, promtool, prometheus and judge",
-    sourceDirectory: toolsDirectory,
-    sourceFiles: ["go.mod", "go.sum", "definitions.ts", "judge/main.go", "judge/lua.go", "judge/flux.go"],
-    packages: ["tool", "./judge"],
-    // Prometheus without the forty ways to find what it watches, which are most of its code.
-    flags: ["-tags", "remove_all_sd", ...withoutSymbols],
-    complete: copyDefinitions,
-  };
-  const found = await find(tools, environment);
+  const found = await findToolFolder(environment);
   if (found.state === "Missing") return found;
   const files = Object.fromEntries(toolNames.map((name) => [name, join(found.file, name)])) as Tools["files"];
   return { state: "Found", tools: { files, definitionsDirectory: join(found.file, "definitions") } };

@@ -4,15 +4,11 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe } from "@jest/globals";
-import type { ClusterAccess } from "../control-plane/cluster-access.ts";
 import type { Ended } from "../control-plane/run-to-end.ts";
 import { runToEnd } from "../control-plane/run-to-end.ts";
 import type { ToolName, Tools } from "../control-plane/go-programs.ts";
 import { findTools } from "../control-plane/go-programs.ts";
-import { describeWithOwnControlPlane } from "../control-plane/suite.ts";
 import { describeMissing } from "../processes/describe-missing.ts";
-import { describeOperator } from "../worlds/operator-suite.ts";
-import type { OperatorWorld } from "../worlds/operator-world.ts";
 
 /** The name of each tool, and the module that determines its version. */
 const modules: Readonly<Record<ToolName, readonly (readonly [string, string])[]>> = {
@@ -33,48 +29,26 @@ export async function describeWithTools(
   names: readonly ToolName[],
   body: (tools: Tools) => void,
 ): Promise<void> {
-  const tools = await toolsFor(title, names);
-  if (tools === undefined) return;
+  await withToolsIn(describeHere, title, names, body);
+}
+
+async function describeHere(title: string, body: (context: undefined) => void): Promise<void> {
   describe(title, () => {
-    body(tools);
+    body(undefined);
   });
 }
 
-/** Like describeWithTools, with a separate control plane. */
-export async function describeWithToolsAndCluster(
+/** The same in another place, such as `describeOperator`. */
+export async function withToolsIn<Context>(
+  place: (title: string, body: (context: Context) => void) => Promise<void>,
   title: string,
   names: readonly ToolName[],
-  body: (tools: Tools, cluster: ClusterAccess) => void,
+  body: (tools: Tools, context: Context) => void,
 ): Promise<void> {
-  const tools = await toolsFor(title, names);
-  if (tools === undefined) return;
-  await describeWithOwnControlPlane(title, (cluster) => {
-    body(tools, cluster);
-  });
-}
-
-/** Like describeWithTools, with a control plane, a simulator and operators. */
-export async function describeWithToolsAndOperator(
-  title: string,
-  names: readonly ToolName[],
-  body: (tools: Tools, world: () => OperatorWorld) => void,
-): Promise<void> {
-  const tools = await toolsFor(title, names);
-  if (tools === undefined) return;
-  await describeOperator(title, (world) => {
-    body(tools, world);
-  });
-}
-
-/** Describes a suite that is skipped or fails if the tools are missing. */
-async function toolsFor(title: string, names: readonly ToolName[]): Promise<Tools | undefined> {
   const found = await findTools();
-  if (found.state === "Found") {
-    process.stderr.write(`${title}: ${await versionsOf(names)}\n`);
-    return found.tools;
-  }
-  describeMissing(title, "its tools", found.problem);
-  return undefined;
+  if (found.state === "Missing") return describeMissing(title, "its tools", found.problem);
+  process.stderr.write(`${title}: ${await versionsOf(names)}\n`);
+  await place(title, (context) => body(found.tools, context));
 }
 
 /** The versions from the module, because not all tools report their version. */

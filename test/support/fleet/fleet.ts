@@ -1,12 +1,14 @@
 // Many WAFs for one operator: a control plane that logs all requests, the simulator as a process, and the objects.
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { type AuditedRequest, mostForOneObject } from "../control-plane/audit-log.ts";
 import { collectionOf, type Manifest } from "../builders/manifests.ts";
 import type { ControlPlane } from "../control-plane/start.ts";
 import { startControlPlane } from "../control-plane/start.ts";
 import { findControlPlane } from "../control-plane/go-programs.ts";
 import { startWafsync } from "../processes/wafsync-process.ts";
 import { createKubeRequests, eachInParallel, type KubeRequests } from "../worlds/kube-requests.ts";
+import type { MeasuredOperator } from "./measured-operator.ts";
 
 export interface FleetSize {
   readonly instances: number;
@@ -22,8 +24,6 @@ export interface Fleet extends AsyncDisposable {
   readonly kubeconfig: string;
   /** The number of objects whose condition Ready is True. */
   countReady(): Promise<number>;
-  /** Creates one more rule for the first instance. */
-  addRule(name: string, addresses: readonly string[]): Promise<void>;
 }
 
 export interface FleetOptions extends FleetSize {
@@ -31,8 +31,6 @@ export interface FleetOptions extends FleetSize {
   readonly program?: string;
   /** The latency of a call to a WAF. */
   readonly latencyMs: number;
-  /** `spec.resyncInterval`; the default of the kind if undefined. */
-  readonly resyncInterval?: string;
 }
 
 const root = join(import.meta.dirname, "../../..");
@@ -44,6 +42,8 @@ const namespace = "fleet";
 const pageSize = 500;
 const createAttemptsMax = 100;
 const retryMs = 200;
+const pollMs = 250;
+const syncMsMax = 1_200_000;
 
 /** Returns undefined if no control plane is available. */
 export async function startFleet(options: FleetOptions): Promise<Fleet | undefined> {
@@ -60,7 +60,6 @@ export async function startFleet(options: FleetOptions): Promise<Fleet | undefin
       cluster,
       kubeconfig: await cluster.kubeconfigFor("wafsync-system", "wafsync"),
       countReady: async () => await countReady(requests),
-      addRule: async (name, addresses) => await create(requests, ruleOf(0, name, addresses)),
       async [Symbol.asyncDispose]() {
         await requests.close();
         await simulator.end();
@@ -99,12 +98,11 @@ function keysOf({ instances }: FleetSize): string[] {
 
 async function declare(requests: KubeRequests, options: FleetOptions, baseUrl: string): Promise<void> {
   await create(requests, { apiVersion: "v1", kind: "Namespace", metadata: { name: namespace, namespace: "" } });
-  const { resyncInterval } = options;
   await eachInParallel([...keysOf(options).entries()], async ([index, apiKey]) => {
     const name = `waf-${index}`;
     const metadata = { name, namespace };
     await create(requests, { apiVersion: "v1", kind: "Secret", metadata, stringData: { apiKey } });
-    const spec = { baseUrl, apiKeySecretRef: { name }, ...(resyncInterval === undefined ? {} : { resyncInterval }) };
+    const spec = { baseUrl, apiKeySecretRef: { name } };
     await create(requests, { apiVersion, kind: "WafInstance", metadata, spec });
     for (let rule = 0; rule < options.rules; rule += 1) {
       const addresses = Array.from({ length: options.addresses }, (_, place) => `198.18.${rule}.${place}`);
@@ -147,4 +145,21 @@ async function countReady(requests: KubeRequests): Promise<number> {
     } while (next !== "");
   }
   return count;
+}
+
+export async function allReady(fleet: Fleet, size: FleetSize, operator: MeasuredOperator): Promise<void> {
+  const giveUpMs = performance.now() + syncMsMax;
+  while ((await fleet.countReady()) < objectsIn(size)) {
+    await operator.memory();
+    if (performance.now() > giveUpMs) throw new Error("not everything became Ready");
+    await sleep(pollMs);
+  }
+}
+
+/** The maximum number of writes of the status of one object. */
+export function statusWritesIn(requests: readonly AuditedRequest[]) {
+  return {
+    instance: mostForOneObject(requests, "patch", "wafinstances/status"),
+    rule: mostForOneObject(requests, "patch", "wafiprules/status"),
+  };
 }

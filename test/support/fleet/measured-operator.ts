@@ -34,9 +34,6 @@ export interface MeasuredOperator extends AsyncDisposable {
 export interface MeasuredStart {
   readonly kubeconfig: string;
   readonly program?: string;
-  /** Parameters of Node.js in addition to those of the image. */
-  readonly nodeParameters?: readonly string[];
-  readonly environment?: Readonly<Record<string, string>>;
 }
 
 interface Image {
@@ -58,16 +55,15 @@ export async function readImage(): Promise<Image> {
 }
 
 export async function startMeasured(start: MeasuredStart): Promise<MeasuredOperator> {
-  const { kubeconfig, program = builtHere, nodeParameters = [], environment = {} } = start;
+  const { kubeconfig, program = builtHere } = start;
   const [healthPort = 0, metricsPort = 0] = await findFreePorts(2);
   const own = ["--kubeconfig", kubeconfig, "--allow-insecure-http", "--allow-private-networks"];
   const ports = ["--host", "127.0.0.1", "--health-port", `${healthPort}`, "--metrics-port", `${metricsPort}`];
   const image = await readImage();
-  const node = [...image.nodeParameters, ...nodeParameters];
   const startedMs = performance.now();
-  const child = spawn(process.execPath, [...node, program, "operator", ...own, ...ports], {
+  const child = spawn(process.execPath, [...image.nodeParameters, program, "operator", ...own, ...ports], {
     stdio: ["ignore", "ignore", "pipe"],
-    env: { PATH: process.env["PATH"], HOME: "/nonexistent", ...image.environment, ...environment },
+    env: { PATH: process.env["PATH"], HOME: "/nonexistent", ...image.environment },
   });
   let printed = "";
   child.stderr.setEncoding("utf8").on("data", (text: string) => (printed = (printed + text).slice(-outputMax)));
