@@ -55,10 +55,9 @@ const conventions: readonly Convention[] = [
       // A cache clear runs once, like a Job: the status of its object is the only record that survives a restart.
       "src/clears/records.ts",
       // They forward the status to the code that reports it, or print it.
-      "src/app/logged-status.ts",
+      "src/app/reported-status.ts",
       "src/app/standalone.ts",
       "src/app/log-controller.ts",
-      "src/app/status-texts.ts",
       "src/run/preview.ts",
       "src/cli/instance-view.ts",
     ],

@@ -19,18 +19,18 @@ export interface ControllerOptions<Run> {
   /** What one run works with. Called at the start of every run, with the reasons for which the instance was woken. */
   readonly startRun: (instance: ObjectName, reasons: readonly string[]) => Run;
   /** Whether this process works on the instance; on all, if undefined. A run that was planned may no longer concern it. */
-  readonly isOwn?: (instance: ObjectName) => boolean;
+  readonly isOwn?: ((instance: ObjectName) => boolean) | undefined;
   readonly clock: Clock;
   readonly random: () => number;
   /** The maximum number of concurrent runs. */
   readonly workers?: number;
-  readonly metrics?: Pick<Metrics, "queue" | "reconciles">;
+  readonly metrics?: Pick<Metrics, "queue" | "reconciles"> | undefined;
 }
 
 export interface RunOf<Ports> {
   readonly ports: Ports;
   /** Called if the run threw, which is a bug in wafsync. Must not throw. */
-  readonly onError?: (error: unknown) => void;
+  readonly onError?: ((error: unknown) => void) | undefined;
 }
 
 export interface Ended extends NextRun {
@@ -137,7 +137,7 @@ interface InstanceControllerOptions extends ControllerOptions<InstanceRun> {
   /** Increases whenever something that concerns the instance has changed. */
   readonly version: (instance: ObjectName) => number;
   /** The initial memory of an instance; empty by default. */
-  readonly memoryOf?: (instance: ObjectName) => InstanceMemory;
+  readonly memoryOf?: ((instance: ObjectName) => InstanceMemory) | undefined;
 }
 
 /** Reconciles all instances. Long runs yield to others. */

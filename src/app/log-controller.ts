@@ -1,16 +1,12 @@
-// The log controller, and what it works with in a folder. `run` loads this with the first WafAutoBlock.
+// Reads, judges and forwards the logs of instances.
 import { autoBlockPublisher, type BlockBook } from "../blocks/block-book.ts";
-import type { ChangeSignal } from "../async/change-signal.ts";
-import type { Clock } from "../async/clock.ts";
 import { forwardLogs } from "../logs/forward-logs.ts";
 import { type ForwardLogsPorts, type ForwardMemory, newForwardMemory } from "../logs/forward-ports.ts";
-import type { LogRecords } from "../logs/log-records.ts";
+import { LogRecords } from "../logs/log-records.ts";
 import type { Gathered } from "../model/gathered.ts";
 import { type ObjectName, nameKey, nameOfKey } from "../model/resource.ts";
-import type { DirectorySource } from "../source/directory/directory-source.ts";
 import { Controller, type ControllerOptions, type Ended, type RunOf } from "./controller.ts";
-import type { portsOf } from "./ports.ts";
-import type { WafClients } from "./waf-clients.ts";
+import type { Work } from "./work.ts";
 
 interface LogControllerOptions extends ControllerOptions<RunOf<ForwardLogsPorts>> {
   /** Whether the instance forwards logs, or its status says so. Must be cheap, because it is called at every change. */
@@ -64,68 +60,48 @@ export class LogController extends Controller<RunOf<ForwardLogsPorts>, ForwardMe
   }
 }
 
-export interface JudgingOptions {
-  readonly clock: Clock;
-  readonly random: () => number;
-  readonly source: DirectorySource;
-  /** The ports of reconcile runs. The entries of feeds are included, because allowed addresses are never blocked. */
-  readonly ports: Pick<ReturnType<typeof portsOf>, "fed" | "status" | "baseUrlObjection">;
-  readonly records: LogRecords;
-  readonly wafClients: WafClients;
-  readonly book: BlockBook;
-  /** Notified when the files have changed. */
-  readonly changed: ChangeSignal;
-}
-
-export async function judgeLogs(options: JudgingOptions, signal: AbortSignal): Promise<void> {
-  const { source, clock, random, changed } = options;
-  const ports = judgingPorts(options, signal);
-  const controller = new LogController({
-    startRun: () => ({ ports }),
-    concerns: (instance) => {
-      return source.snapshot().declared.WafAutoBlock.some((block) => nameKey(block.instance) === nameKey(instance));
+/** @param book the results for automatic blocks */
+export function openLogs(work: Work, book: BlockBook): LogController {
+  const { place, options, ports, fed } = work;
+  const { clock, random, logRowsMax: rows, stopping } = options;
+  const { outputOf, onJudged, startRun, mayWrite } = place;
+  const records = new LogRecords(place.records);
+  return new LogController({
+    ...place,
+    startRun: (instance, reasons) => {
+      const { status, logObserver, onError } = startRun(instance, reasons);
+      return {
+        onError,
+        ports: {
+          clock,
+          random,
+          source: outputOf === undefined ? { gather: async (name) => onlyJudged(await fed.gather(name)) } : fed,
+          baseUrlObjection: ports.baseUrlObjection,
+          domainOf: (name) => work.domainOf(name),
+          openLogs: work.open,
+          outputOf: outputOf ?? notForwarded,
+          records,
+          blocks: autoBlockPublisher(book, status, onJudged),
+          ...(rows === undefined ? {} : { limits: { rowsPerHourMax: rows, rowsKeptMax: rows } }),
+          status,
+          mayForward: () => mayWrite().permitted,
+          stopping: stopping.stop,
+          observer: logObserver,
+        },
+      };
     },
+    concerns: place.readsLogs,
     clock,
     random,
   });
-  const running = controller.run(signal);
-  while (!signal.aborted) {
-    const { version } = changed;
-    for (const instance of source.instances()) controller.wake(instance, "files changed");
-    await changed.wait(version, signal);
-  }
-  await running;
 }
 
-function judgingPorts(
-  { ports, records, wafClients, clock, random, book }: JudgingOptions,
-  stopping: AbortSignal,
-): ForwardLogsPorts {
-  const { fed, status, baseUrlObjection } = ports;
-  return {
-    source: { gather: async (instance) => withoutForwarding(await fed.gather(instance)) },
-    baseUrlObjection,
-    // Only forwarded rows need a domain.
-    domainOf: () => "",
-    openLogs: (instance, key) => wafClients.open(instance, key),
-    outputOf: () => ({ write: async () => "In a directory, logs are not forwarded." }),
-    records,
-    blocks: autoBlockPublisher(book, status),
-    status: {
-      read: (meta) => status.read(meta),
-      event: (meta, event) => status.event(meta, event),
-      update: async () => undefined,
-    },
-    clock,
-    random,
-    mayForward: () => !stopping.aborted,
-    stopping,
-    observer: {},
-  };
-}
+const notForwarded: ForwardLogsPorts["outputOf"] = () => ({
+  write: async () => "In a directory, logs are not forwarded.",
+});
 
-/** In a directory, logs are only judged: `wafsync logs` prints them. */
-function withoutForwarding(gathered: Gathered | undefined): Gathered | undefined {
+/** In a directory, `wafsync logs` prints the logs. */
+function onlyJudged(gathered: Gathered | undefined): Gathered | undefined {
   if (gathered === undefined) return undefined;
   const { instance } = gathered;
   return { ...gathered, instance: { ...instance, logs: { ...instance.logs, enabled: false } } };

@@ -1,6 +1,4 @@
-// The options of the operator, declared once, and what its page may see of it.
-import type { Clock } from "../async/clock.ts";
-import type { FeedPolicy } from "../feeds/feed-fetcher.ts";
+// The options of the operator, and what its page may see of it.
 import type { ApiServer } from "../kube/api-server.ts";
 import type { KubeConfig } from "../kube/credentials.ts";
 import type { ObjectAddress } from "../kube/resource-path.ts";
@@ -8,12 +6,10 @@ import type { LabelSelector } from "../model/declared.ts";
 import type { Redactor } from "../model/redactor.ts";
 import type { ClusterSource } from "../source/cluster/cluster-source.ts";
 import type { Logger } from "../telemetry/log.ts";
-import type { AnswerLimits } from "../waf/client.ts";
-import type { BaseUrlPolicy } from "./base-url-policy.ts";
-import type { StoppingControl } from "./stopping.ts";
 import type { CallWaf } from "./waf-clients.ts";
+import type { WorkOptions } from "./work.ts";
 
-export interface OperatorOptions {
+export interface OperatorOptions extends WorkOptions {
   readonly kubeConfig: KubeConfig;
   /** The only namespace to manage, with Roles only; all namespaces if undefined. */
   readonly namespace: string | undefined;
@@ -22,23 +18,12 @@ export interface OperatorOptions {
   /** The labels of the instances and feeds of this operator; undefined for all. */
   readonly selector?: LabelSelector | undefined;
   readonly podName: string;
-  readonly baseUrls: BaseUrlPolicy;
-  /** Limits for the responses of one WAF; unlimited if undefined. */
-  readonly limits?: AnswerLimits | undefined;
-  /** The maximum number of rows of an instance that are forwarded in an hour, and remembered; undefined for the default. */
-  readonly logRowsMax?: number | undefined;
-  readonly feedPolicy: FeedPolicy;
-  readonly version: string;
   /** The base URL of an OpenTelemetry collector, for instances that forward their logs to it; undefined if there is none. */
   readonly otlpEndpoint?: string | undefined;
   /** Serves a page about the operator; undefined if there is none. */
   readonly servePage?: ServePage | undefined;
   readonly ports: { readonly host: string | undefined; readonly healthPort: number; readonly metricsPort: number };
-  readonly clock: Clock;
-  readonly random: () => number;
-  readonly redactor: Redactor;
   readonly log: Logger;
-  readonly stopping: StoppingControl;
 }
 
 /** What a page may see of the operator: the objects of its watches, and its WAF clients for reading. */

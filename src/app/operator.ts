@@ -134,7 +134,7 @@ function operatorSight(work: OperatorWork): OperatorSight {
   };
 }
 
-function callsOf({ options, leadership, wafClients, selected }: OperatorWork): CallWaf {
+function callsOf({ options, leadership, work: { wafClients }, selected }: OperatorWork): CallWaf {
   return async (instance, key, work) => {
     const objection = baseUrlObjection(options.baseUrls, instance.baseUrl);
     if (objection !== undefined) return { ok: false, problem: objection };

@@ -1,56 +1,34 @@
 // wafsync without a cluster: reconciles a directory of YAML files, with inventory and status in a state directory.
 //
 // Start: files, state directory (locked), WAFs. Stop: no new calls, end of the call in flight, connections, lock.
-import { ChangeSignal } from "../async/change-signal.ts";
-import type { Clock } from "../async/clock.ts";
+import type { SecretValue } from "../feeds/feed-fetcher.ts";
+import { continuesOf } from "../model/continues.ts";
 import type { DeclaredCacheClear } from "../model/declared.ts";
 import type { SecretKeyRef } from "../model/declared-feed.ts";
-import type { Redactor } from "../model/redactor.ts";
-import type { ObjectName, ResourceMeta } from "../model/resource.ts";
-import { nameKey } from "../model/resource.ts";
-import type { ReconcileOutcome } from "../run/finish.ts";
-import { previewInstance, reconcileInstance } from "../run/run.ts";
+import { nameKey, type ObjectName, type ResourceMeta } from "../model/resource.ts";
 import type { RunFacts } from "../run/facts.ts";
-import { continuesOf } from "../model/continues.ts";
-import type { ReconcileObserver, StatusPort } from "../run/ports.ts";
+import type { ReconcileOutcome } from "../run/finish.ts";
+import type { ReconcileObserver, ReconcilePorts, StatusPort } from "../run/ports.ts";
 import { reportFacts } from "../run/report.ts";
+import { previewInstance, reconcileInstance } from "../run/run.ts";
 import { DirectorySource } from "../source/directory/directory-source.ts";
 import { type EnvironmentKey, type Unattached, unattachedOf } from "../source/directory/gather.ts";
 import { type DirectorySnapshot, placeOfSource } from "../source/directory/snapshot.ts";
-import type { BlockBook } from "../blocks/block-book.ts";
-import type { SourceFault } from "../source/directory/source-fault.ts";
-import { blocksRemovalsOf } from "../source/directory/source-fault.ts";
-import { type BaseUrlPolicy, connectionsOf } from "./base-url-policy.ts";
-import type { FeedPolicy, SecretValue } from "../feeds/feed-fetcher.ts";
-import { InstanceController } from "./controller.ts";
-import type { Feeds } from "../feeds/feeds.ts";
-import { portsOf } from "./ports.ts";
-import { safeStatusPort } from "./status-texts.ts";
-import { type OpenedStore, openStore } from "./standalone-store.ts";
-import type { StoppingControl } from "./stopping.ts";
+import { blocksRemovalsOf, type SourceFault } from "../source/directory/source-fault.ts";
 import type { Permission } from "../waf/client.ts";
-import type { KeyLocks } from "../waf/lane.ts";
-import { WafClients } from "./waf-clients.ts";
+import { reportedStatus } from "./reported-status.ts";
+import { type OpenedStore, openStore } from "./standalone-store.ts";
+import { type Place, Work, type WorkOptions } from "./work.ts";
 
-export interface StandaloneOptions {
+export interface StandaloneOptions extends WorkOptions {
   readonly directory: string;
   readonly stateDirectory: string;
-  readonly baseUrls: BaseUrlPolicy;
-  readonly feedPolicy: FeedPolicy;
-  /** The version of wafsync, which is sent to feeds. */
-  readonly version: string;
   /** The API key for the single instance whose Secret is not in the directory. */
   readonly environmentKey: EnvironmentKey | undefined;
   /** Writes neither to the WAF nor to the state directory, and takes no lock. */
   readonly isDryRun: boolean;
-  readonly clock: Clock;
-  readonly random: () => number;
-  readonly redactor: Redactor;
   /** Shown by other processes that wait for this one. */
   readonly command: string;
-  /** Coordinates with other processes on this machine that use the same API key. */
-  readonly locks?: KeyLocks | undefined;
-  readonly stopping: StoppingControl;
   readonly observer: ReconcileObserver;
   /** Called for every event. */
   readonly onEvent?: StatusPort["event"];
@@ -94,36 +72,17 @@ export class Standalone {
   readonly #options: StandaloneOptions;
   readonly #source: DirectorySource;
   readonly #store: OpenedStore;
-  readonly #wafClients: WafClients;
-  readonly #ports: ReturnType<typeof portsOf>;
-  readonly #changed = new ChangeSignal();
-  #feeds: Feeds | undefined;
-  #blocks: BlockBook | undefined;
-  #controller: InstanceController | undefined;
+  readonly #work: Work;
   /** Resolves when the first call of a WAF has ended. */
   readonly #called = Promise.withResolvers<void>();
+  #onOutcome: (result: InstanceResult) => void = () => undefined;
   #forgetting: Promise<void> = Promise.resolve();
 
   constructor(options: StandaloneOptions, source: DirectorySource, store: OpenedStore) {
     this.#options = options;
     this.#source = source;
     this.#store = store;
-    const { clock, isDryRun, stopping } = options;
-    this.#wafClients = new WafClients({
-      clock,
-      redactor: options.redactor,
-      locks: options.locks,
-      ...connectionsOf(options.baseUrls),
-      hidesCause: false,
-      permit: () => {
-        if (isDryRun) return { permitted: false, reason: "A dry run writes nothing." };
-        if (stopping.stop.aborted) return { permitted: false, reason: "wafsync is stopping." };
-        return this.#mayCall();
-      },
-      permitRead: () => this.#mayCall(),
-      onCall: () => this.#called.resolve(),
-    });
-    this.#ports = this.#makePorts();
+    this.#work = new Work(options, this.#place());
   }
 
   /** Why the state directory can't be used any longer, in a sentence. */
@@ -167,12 +126,12 @@ export class Standalone {
 
   /** The problems of each feed, in one or more sentences. */
   feedProblems(): readonly string[] {
-    return this.#feeds?.book.problems() ?? [];
+    return this.#work.feeds?.book.problems() ?? [];
   }
 
   /** Plans every instance, without writing anything. */
   async preview(): Promise<readonly Preview[]> {
-    await (await this.#openFeeds())?.loop.once(this.#options.stopping.stop);
+    await this.#fetchFeeds();
     const instances = this.#source.instances();
     const previews = await Promise.all(instances.map(async (name) => await this.#previewInstance(name)));
     return previews.filter((item) => item !== undefined);
@@ -197,7 +156,7 @@ export class Standalone {
     };
     const watching = called.then(async () => await this.#source.watch(onChange, stop));
     try {
-      await (await this.#openFeeds())?.loop.once(this.#options.stopping.stop);
+      await this.#fetchFeeds();
       await this.#store.seen.take(only);
       const results = await Promise.all(only.map(async (name) => await this.#runUntilApplied(name)));
       await this.#store.seen.putBack();
@@ -213,30 +172,10 @@ export class Standalone {
 
   /** Keeps every instance in its declared state and follows changes of the files, until the process stops. */
   async follow(onFiles: () => void, onOutcome: (result: InstanceResult) => void): Promise<void> {
-    const { clock, random, stopping } = this.#options;
+    const { stop } = this.#options.stopping;
     const { seen } = this.#store;
+    this.#onOutcome = onOutcome;
     await seen.take(this.#source.instances());
-    const controller = new InstanceController({
-      startRun: (instance) => ({
-        ports: this.#ports,
-        onOutcome: (outcome) => {
-          seen.note(instance, outcome);
-          onOutcome({ instance, outcome });
-        },
-      }),
-      memoryOf: (instance) => seen.memoryOf(instance),
-      version: (instance) => this.#ports.source.version(instance),
-      clock,
-      random,
-    });
-    const wakeAll = (reason: string): void => {
-      for (const instance of this.#source.instances()) controller.wake(instance, reason);
-    };
-    this.#controller = controller;
-    await (await this.#openFeeds())?.loop.load();
-    const feeding = this.#followFeeds(() => wakeAll("feeds changed"));
-    const judging = this.#judgeLogs();
-    const running = controller.run(stopping.stop);
     const forgetGone = (): void =>
       void (this.#forgetting = this.#forgetting.then(async () => await this.#forgetGone()));
     forgetGone();
@@ -244,12 +183,10 @@ export class Standalone {
       this.#pace();
       onFiles();
       forgetGone();
-      this.#changed.notify();
-      this.#feeds?.loop.wake();
-      wakeAll("files changed");
-    }, stopping.stop);
-    wakeAll("start");
-    await Promise.all([running, feeding, judging]);
+      this.#work.feeds?.loop.wake();
+      this.#wakeAll("files changed");
+    }, stop);
+    await this.#work.run(stop, () => this.#source.instances());
     await seen.putBack();
   }
 
@@ -257,101 +194,66 @@ export class Standalone {
   async close(): Promise<void> {
     await this.#source.close();
     await this.#forgetting;
-    await this.#wafClients.close();
+    await this.#work.wafClients.close();
     await this.#store.close();
   }
 
-  #makePorts(): ReturnType<typeof portsOf> {
+  #place(): Place {
     const source = this.#source;
-    const { inventory, history, status } = this.#store;
-    const { clock, random, observer, redactor, onEvent, baseUrls, stopping } = this.#options;
-    return portsOf({
-      clock,
-      random,
-      observer,
-      redactor,
-      baseUrls,
-      stopping,
+    const { inventory, history, records, seen } = this.#store;
+    const { redactor, onEvent, observer, isDryRun, stopping } = this.#options;
+    const status = reportedStatus({ status: this.#store.status, redactor, onEvent });
+    return {
       inventory,
       history,
+      records,
+      // There is no finalizer, because a deleted file is gone immediately.
+      lifecycle: { ensureFinalizer: async () => undefined, removeFinalizer: async () => undefined },
       declared: {
         gather: async (name) => await source.gather(name),
         confirm: async (name, how) => await source.confirm(name, how),
         isSettled: () => source.isSettled(),
-        version: () => source.version() + (this.#feeds?.book.version() ?? 0),
+        version: () => source.version() + (this.#work.feeds?.book.version() ?? 0),
       },
-      feeds: { view: (feed) => this.#feeds?.book.view(feed) },
-      blocks: {
-        view: async (instance) => await (await this.#openBlocks()).view(instance),
-        version: (instance) => this.#blocks?.version(instance) ?? 0,
-        known: (instance) => this.#blocks?.known(instance),
+      feeds: {
+        records,
+        readSecret: async (namespace, ref) => secretIn(source.snapshot(), namespace, ref),
+        // The author of the files owns all of them, and a plan shows every feed.
+        feeds: () => ({ used: source.snapshot().declared.WafFeed, unused: [] }),
       },
-      // There is no finalizer, because a deleted file is gone immediately.
-      lifecycle: { ensureFinalizer: async () => undefined, removeFinalizer: async () => undefined },
-      openWaf: (instance, key) => this.#wafClients.open(instance, key),
-      status: safeStatusPort(status, redactor, onEvent),
-    });
+      status,
+      startRun: (instance) => ({
+        status,
+        observer,
+        logObserver: {},
+        onOutcome: (outcome) => {
+          seen.note(instance, outcome);
+          this.#onOutcome({ instance, outcome });
+        },
+      }),
+      memoryOf: (instance) => seen.memoryOf(instance),
+      mayCall: () => this.#mayCall(),
+      mayWrite: () => {
+        if (isDryRun) return { permitted: false, reason: "A dry run writes nothing." };
+        return stopping.stop.aborted ? { permitted: false, reason: "wafsync is stopping." } : { permitted: true };
+      },
+      onCall: () => this.#called.resolve(),
+      hidesCause: false,
+      readsLogs: (instance) =>
+        source.snapshot().declared.WafAutoBlock.some((block) => nameKey(block.instance) === nameKey(instance)),
+      outputOf: undefined,
+      onFeedsChanged: () => this.#wakeAll("feeds changed"),
+    };
+  }
+
+  #wakeAll(reason: string): void {
+    for (const instance of this.#source.instances()) this.#work.wake(instance, reason);
   }
 
   /** The modules are loaded with the first declared feed, because most directories have none. */
-  async #openFeeds(): Promise<Feeds | undefined> {
-    const source = this.#source;
-    if (this.#feeds !== undefined || source.snapshot().declared.WafFeed.length === 0) return this.#feeds;
-    const { openFeeds } = await import("../feeds/feeds.ts");
-    const { observer: _observer, ...options } = this.#options;
-    this.#feeds ??= openFeeds({
-      ...options,
-      records: this.#store.records,
-      status: this.#ports.status,
-      readSecret: async (namespace, ref) => secretIn(source.snapshot(), namespace, ref),
-      // The author of the files owns all of them, and a plan shows every feed.
-      feeds: () => ({ used: source.snapshot().declared.WafFeed, unused: [] }),
-    });
-    return this.#feeds;
-  }
-
-  async #followFeeds(onChange: () => void): Promise<void> {
-    const { stop } = this.#options.stopping;
-    await this.#whenDeclared("WafFeed", stop);
-    if (!stop.aborted) await (await this.#openFeeds())?.loop.run(stop, onChange);
-  }
-
-  /** The results of the log reader. Only `run` reads and judges the logs; all other commands use its records. */
-  async #openBlocks(): Promise<BlockBook> {
-    const { BlockBook } = await import("../blocks/block-book.ts");
-    const { LogRecords } = await import("../logs/log-records.ts");
-    this.#blocks ??= new BlockBook({
-      records: new LogRecords(this.#store.records),
-      clock: this.#options.clock,
-      onChange: (instance) => this.#controller?.wake(instance, "automatic blocks changed"),
-    });
-    return this.#blocks;
-  }
-
-  async #judgeLogs(): Promise<void> {
-    const { stop } = this.#options.stopping;
-    await this.#whenDeclared("WafAutoBlock", stop);
-    if (stop.aborted) return;
-    const { judgeLogs } = await import("./log-controller.ts");
-    const { LogRecords } = await import("../logs/log-records.ts");
-    await judgeLogs(
-      {
-        ...this.#options,
-        source: this.#source,
-        ports: this.#ports,
-        records: new LogRecords(this.#store.records),
-        wafClients: this.#wafClients,
-        book: await this.#openBlocks(),
-        changed: this.#changed,
-      },
-      stop,
-    );
-  }
-
-  async #whenDeclared(kind: "WafFeed" | "WafAutoBlock", signal: AbortSignal): Promise<void> {
-    while (!signal.aborted && this.#source.snapshot().declared[kind].length === 0) {
-      await this.#changed.wait(this.#changed.version, signal);
-    }
+  async #fetchFeeds(): Promise<void> {
+    if (this.#source.snapshot().declared.WafFeed.length === 0) return;
+    await (await this.#work.openFeeds()).loop.once(this.#options.stopping.stop);
   }
 
   /** Looked at before each call: another process that has the state directory now must not find this one at work. */
@@ -362,7 +264,7 @@ export class Standalone {
 
   /** Applies changed request intervals: with a shorter one, a waiting call starts earlier. */
   #pace(): void {
-    for (const instance of this.#source.snapshot().declared.WafInstance) this.#wafClients.pace(instance);
+    for (const instance of this.#source.snapshot().declared.WafInstance) this.#work.wafClients.pace(instance);
   }
 
   /**
@@ -379,14 +281,19 @@ export class Standalone {
     await this.#store.keepOnly(declared());
   }
 
+  #ports(): ReconcilePorts {
+    return { ...this.#work.ports, observer: this.#options.observer };
+  }
+
   async #previewInstance(name: ObjectName): Promise<Preview | undefined> {
     const { seen } = this.#store;
     await seen.take([name]);
     const memory = seen.memoryOf(name);
-    const facts = await previewInstance(name, this.#ports, memory);
+    const ports = this.#ports();
+    const facts = await previewInstance(name, ports, memory);
     if (facts === undefined) return undefined;
-    const pendingClears = memory.hooks?.atEnd(this.#ports, facts).pending ?? [];
-    await reportFacts(this.#ports, memory, facts);
+    const pendingClears = memory.hooks?.atEnd(ports, facts).pending ?? [];
+    await reportFacts(ports, memory, facts);
     return { facts, pendingClears: facts.result?.kind === "Done" ? pendingClears : [] };
   }
 
@@ -396,7 +303,7 @@ export class Standalone {
     const { seen } = this.#store;
     const memory = seen.memoryOf(instance);
     for (let failures = 0, clearRuns = 0; ;) {
-      const outcome = await reconcileInstance(instance, this.#ports, memory);
+      const outcome = await reconcileInstance(instance, this.#ports(), memory);
       seen.note(instance, outcome);
       const { result, wakeAtMs, pendingClears } = outcome;
       const isForClears = result.kind === "Done" && pendingClears > 0;

@@ -1,15 +1,11 @@
 // The statuses and events of a run, apart from the log: failed writes are reported, and no part of a status is lost.
 import { expect, test } from "@jest/globals";
-import { loggedStatus, ThrottledLog } from "../../src/app/logged-status.ts";
-import { safeTexts } from "../../src/app/status-texts.ts";
+import { reportedStatus, type StatusStore } from "../../src/app/reported-status.ts";
 import { ApiKey } from "../../src/model/api-key.ts";
 import { Redactor } from "../../src/model/redactor.ts";
 import type { ResourceRef } from "../../src/model/resource.ts";
-import type { ClusterStatus } from "../../src/source/cluster/cluster-status.ts";
-import { silentLogger } from "../../src/telemetry/log.ts";
 import { aMeta } from "../support/builders/declare.ts";
 import { RecordedStatus } from "../support/fakes/recorded-status.ts";
-import { createVirtualClock } from "../support/fakes/virtual-clock.ts";
 
 const instance = aMeta("WafInstance", "shop");
 const rule = aMeta("WafIpRule", "scanners");
@@ -19,25 +15,19 @@ const redactor = new Redactor();
 function stage(problem?: string) {
   const recorded = new RecordedStatus();
   const unwritten: ResourceRef[] = [];
-  const update: ClusterStatus["update"] = async (meta, change) => {
+  const update: NonNullable<StatusStore["update"]> = async (meta, change) => {
     if (problem !== undefined) return problem;
     const next = change(recorded.read(meta) ?? {});
     if (next !== undefined) await recorded.write(meta, next);
     return undefined;
   };
-  const cluster: Parameters<typeof loggedStatus>[0]["status"] = {
+  const cluster: StatusStore = {
     read: (meta) => recorded.read(meta),
     write: async (meta, next) => await update(meta, () => next),
     update,
     event: (meta, event) => recorded.event(meta, event),
   };
-  const status = loggedStatus({
-    status: cluster,
-    log: silentLogger,
-    safe: safeTexts(redactor),
-    throttledLog: new ThrottledLog(silentLogger, createVirtualClock()),
-    onUnwritten: (object) => unwritten.push(object),
-  });
+  const status = reportedStatus({ status: cluster, redactor, onUnwritten: (object) => unwritten.push(object) });
   return { recorded, unwritten, status };
 }
 

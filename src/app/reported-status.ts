@@ -1,0 +1,71 @@
+// What runs report on objects, in a cluster and in a folder. Sanitizes all messages in one place: redacts every API key that the process
+// has ever known, and escapes invisible characters. Other strings in a status are data, which is compared with the declarations, and stay
+// unchanged.
+import type { LogStatusPort, StatusChange } from "../logs/forward-ports.ts";
+import { keepLogPart } from "../logs/forward-status.ts";
+import type { Redactor } from "../model/redactor.ts";
+import type { ResourceMeta } from "../model/resource.ts";
+import { visibleText } from "../model/visible-text.ts";
+import type { StatusPort } from "../run/ports.ts";
+
+type Status = Readonly<Record<string, unknown>>;
+
+export interface ReportedStatus extends StatusPort, LogStatusPort {}
+
+/** Where statuses and events are stored. Writes return why they failed, or undefined. */
+export interface StatusStore extends Pick<StatusPort, "read" | "event"> {
+  write(meta: ResourceMeta, status: Status): Promise<string | void>;
+  /** Absent if one process writes all parts of a status, and reports nothing about logs. */
+  update?(meta: ResourceMeta, change: StatusChange): Promise<string | undefined>;
+}
+
+export interface ReportOptions {
+  readonly status: StatusStore;
+  readonly redactor: Redactor;
+  /** Called for every event as well. */
+  readonly onEvent?: StatusPort["event"] | undefined;
+  /** Called when a status could not be written. */
+  readonly onUnwritten?: (object: ResourceMeta, problem: string) => void;
+}
+
+export function reportedStatus({ status, redactor, onEvent, onUnwritten }: ReportOptions): ReportedStatus {
+  const safe = (text: string): string => visibleText(redactor.redact(text));
+  const report = (object: ResourceMeta, problem: string | void): void => {
+    if (typeof problem === "string") onUnwritten?.(object, problem);
+  };
+  const update: LogStatusPort["update"] = async (meta, change) => {
+    const changed = (current: Status): Status | undefined => {
+      const next = change(current);
+      return next && safeStatus(next, safe);
+    };
+    report(meta, await status.update?.(meta, changed));
+  };
+  return {
+    read: (meta) => status.read(meta),
+    write: async (meta, next) => {
+      // `status.logs` belongs to the log forwarder; keep the stored value.
+      if (meta.kind === "WafInstance" && status.update !== undefined) {
+        await update(meta, (current) => keepLogPart(next, current));
+      } else report(meta, await status.write(meta, safeStatus(next, safe)));
+    },
+    update,
+    event: (meta, given) => {
+      const event = { ...given, message: safe(given.message) };
+      onEvent?.(meta, event);
+      status.event(meta, event);
+    },
+  };
+}
+
+/** The names of fields with messages, anywhere in a status. */
+const fieldsForPeople: ReadonlySet<string> = new Set(["message", "entry", "source"]);
+
+function safeStatus(status: Status, safe: (text: string) => string): Status {
+  const safeValue = (value: unknown, name: string): unknown => {
+    if (typeof value === "string") return fieldsForPeople.has(name) ? safe(value) : value;
+    if (typeof value !== "object" || value === null) return value;
+    if (Array.isArray(value)) return value.map((item) => safeValue(item, name));
+    return Object.fromEntries(Object.entries(value).map(([field, inner]) => [field, safeValue(inner, field)]));
+  };
+  return safeValue(status, "") as Status;
+}
