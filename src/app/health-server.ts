@@ -1,6 +1,5 @@
 // Liveness, readiness and metrics for the cluster. Plain HTTP, GET only.
-import { createServer } from "node:http";
-import type { Server, ServerResponse } from "node:http";
+import { createServer, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
 export interface HealthChecks {

@@ -1,9 +1,8 @@
 // Whether this process leads: it holds the Lease, or there is no leader election. Checked before every write.
 import { randomBytes } from "node:crypto";
 import type { Clock } from "../async/clock.ts";
-import { LeaseElector, leaseIdentity } from "../kube/lease.ts";
+import { LeaseElector, leaseIdentity, type LeaseStanding } from "../kube/lease.ts";
 import type { ApiServer } from "../kube/api-server.ts";
-import type { LeaseStanding } from "../kube/lease.ts";
 import type { ObjectAddress } from "../kube/resource-path.ts";
 import type { Logger } from "../telemetry/log.ts";
 import type { Permission } from "../waf/client.ts";

@@ -5,8 +5,7 @@ import { join } from "node:path";
 import type { Clock } from "../async/clock.ts";
 import { hexDigest } from "../model/hex-digest.ts";
 import { fileProblem } from "../source/directory/atomic-file.ts";
-import { LockFile, lockPollMs } from "../source/directory/lock-file.ts";
-import type { LockHolder } from "../source/directory/lock-file.ts";
+import { LockFile, lockPollMs, type LockHolder } from "../source/directory/lock-file.ts";
 import type { KeyLock, KeyLockOutcome, KeyLocks } from "../waf/lane.ts";
 import type { Environment } from "./config.ts";
 

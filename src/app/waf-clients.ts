@@ -5,12 +5,10 @@ import type { DeclaredInstance } from "../model/declared.ts";
 import type { ApiKey } from "../model/api-key.ts";
 import type { Redactor } from "../model/redactor.ts";
 import { nameKey, type ObjectName } from "../model/resource.ts";
-import type { AnswerLimits, CallRecord, Permission, WafClient } from "../waf/client.ts";
-import { createWafClient } from "../waf/client.ts";
+import { type AnswerLimits, type CallRecord, type Permission, type WafClient, createWafClient } from "../waf/client.ts";
 import type { OpenConnection } from "../net/http-connection.ts";
 import type { KeyLocks } from "../waf/lane.ts";
-import type { HeldLane, LaneRequest } from "../waf/lane-registry.ts";
-import { LaneRegistry } from "../waf/lane-registry.ts";
+import { type HeldLane, type LaneRequest, LaneRegistry } from "../waf/lane-registry.ts";
 import type { WriteName } from "../waf/operations.ts";
 
 /** The maximum number of former keys that are searched for in data. */

@@ -1,6 +1,5 @@
 // The annotation `wafsync.dev/continues: <namespace>/<name>` on a renamed or moved instance: it takes over the record of the named instance.
-import type { ObjectName, ResourceMeta } from "./resource.ts";
-import { isNameOfNamespace, isNameOfObject, nameKey } from "./resource.ts";
+import { type ObjectName, type ResourceMeta, isNameOfNamespace, isNameOfObject, nameKey } from "./resource.ts";
 
 export const continuesAnnotation = "wafsync.dev/continues";
 

@@ -1,7 +1,6 @@
 // Identifies objects that declare entries: `namespace/name` for a WafIpRule, and `WafAutoBlock namespace/name` for a WafAutoBlock.
 import type { EntryOwner } from "./entry-owners.ts";
-import type { ResourceMeta } from "./resource.ts";
-import { nameKey } from "./resource.ts";
+import { type ResourceMeta, nameKey } from "./resource.ts";
 
 const autoBlock = "WafAutoBlock";
 const autoBlockPrefix = `${autoBlock} `;

@@ -7,32 +7,36 @@ import type { OperatorSight } from "../../app/operator-options.ts";
 import type { CalledWaf, CallWaf } from "../../app/waf-clients.ts";
 import { realClock } from "../../async/clock.ts";
 import type { ApiFault } from "../../kube/api-result.ts";
-import type { ApiServer } from "../../kube/api-server.ts";
-import { createApiServer } from "../../kube/api-server.ts";
+import { type ApiServer, createApiServer } from "../../kube/api-server.ts";
 import { kubeConfigCredentials } from "../../kube/credentials.ts";
 import type { KubeObject } from "../../kube/kube-object.ts";
 import { getObject, mergePatchObject, createObject, deleteObject } from "../../kube/verbs.ts";
-import type { ApiKey } from "../../model/api-key.ts";
-import { validateApiKey } from "../../model/api-key.ts";
+import { type ApiKey, validateApiKey } from "../../model/api-key.ts";
 import { approvalAnnotation } from "../../model/approval-annotation.ts";
 import type { Gathered } from "../../model/gathered.ts";
 import type { Redactor } from "../../model/redactor.ts";
-import type { ObjectName } from "../../model/resource.ts";
-import { nameKey, resourceKinds } from "../../model/resource.ts";
+import { type ObjectName, nameKey, resourceKinds } from "../../model/resource.ts";
 import { ClusterRecordStore } from "../../records/cluster-record-store.ts";
 import { typeOfKind } from "../../source/cluster/cluster-object.ts";
 import { listInstances, readFeed, readInstanceOnce } from "../../source/cluster/read-cluster.ts";
-import type { CommandRule } from "../command-rule.ts";
-import { createdByAnnotation, ruleDocument } from "../command-rule.ts";
+import { type CommandRule, createdByAnnotation, ruleDocument } from "../command-rule.ts";
 import { CommandError } from "../describe-error.ts";
 import { readKubeConfig } from "../read-kube-config.ts";
 import type { Session } from "../session.ts";
 import { commandCalls } from "./open-waf.ts";
 import type { TargetOptions } from "./target-options.ts";
-import type { DeclaredSight, Seen, UnreadSight } from "./target.ts";
-import { Target, isReportedBusy, unrecorded } from "./target.ts";
-import type { OnHold, Progress, Reported, RuleChanges, Settlement, Waiting } from "./rule-changes.ts";
-import { onHoldIn, progressOf, untilSettled } from "./rule-changes.ts";
+import { type DeclaredSight, type Seen, type UnreadSight, Target, isReportedBusy, unrecorded } from "./target.ts";
+import {
+  type OnHold,
+  type Progress,
+  type Reported,
+  type RuleChanges,
+  type Settlement,
+  type Waiting,
+  onHoldIn,
+  progressOf,
+  untilSettled,
+} from "./rule-changes.ts";
 import { seeCluster, seenObject } from "./see-cluster.ts";
 
 const timeoutMs = 10_000;

@@ -3,16 +3,13 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
-import { isMap, parseAllDocuments, stringify, isNode, isScalar } from "yaml";
-import type { Document, YAMLMap } from "yaml";
+import { isMap, parseAllDocuments, stringify, isNode, isScalar, type Document, type YAMLMap } from "yaml";
 import { approvalAnnotation } from "../../model/approval-annotation.ts";
-import type { ObjectName, ResourceMeta } from "../../model/resource.ts";
-import { nameKey } from "../../model/resource.ts";
+import { type ObjectName, type ResourceMeta, nameKey } from "../../model/resource.ts";
 import { removeFileDurably, writeUserFile } from "../../source/directory/atomic-file.ts";
 import type { DirectorySnapshot } from "../../source/directory/snapshot.ts";
 import { objectFileName } from "../../source/directory/status-files.ts";
-import type { CommandRule } from "../command-rule.ts";
-import { createdByAnnotation, isCommandRule, ruleDocument } from "../command-rule.ts";
+import { type CommandRule, createdByAnnotation, isCommandRule, ruleDocument } from "../command-rule.ts";
 import { asCommandError, CommandError } from "../describe-error.ts";
 
 /** The same as for other files of a repository. */

@@ -5,15 +5,18 @@ import { join } from "node:path";
 import packageJson from "../../../package.json" with { type: "json" };
 import { readEnvironment } from "../../app/config.ts";
 import { environmentKeyOf } from "../../app/base-url-policy.ts";
-import type { OpenedStandalone, Standalone, StandaloneOptions } from "../../app/standalone.ts";
-import { openStandalone } from "../../app/standalone.ts";
+import {
+  type OpenedStandalone,
+  type Standalone,
+  type StandaloneOptions,
+  openStandalone,
+} from "../../app/standalone.ts";
 import { createStopping } from "../../app/stopping.ts";
 import { realClock } from "../../async/clock.ts";
 import { AddressCover } from "../../address/ranges.ts";
 import { unblockedAtMs } from "../../model/declared.ts";
 import type { Redactor } from "../../model/redactor.ts";
-import type { ObjectName } from "../../model/resource.ts";
-import { nameKey } from "../../model/resource.ts";
+import { type ObjectName, nameKey } from "../../model/resource.ts";
 import { visibleText } from "../../model/visible-text.ts";
 import type { ReconcileObserver } from "../../run/ports.ts";
 import { heldGroups } from "../../run/status/held-message.ts";
@@ -22,15 +25,22 @@ import { userOfState, viewStateDirectory } from "../../source/directory/state-di
 import { readStatusFile } from "../../source/directory/status-files.ts";
 import type { CommandRule } from "../command-rule.ts";
 import { CommandError } from "../describe-error.ts";
-import type { Session } from "../session.ts";
-import { withSession } from "../session.ts";
+import { type Session, withSession } from "../session.ts";
 import { remark } from "../terminal.ts";
-import { processLocks } from "./open-waf.ts";
-import type { ExpectedEntry, OnHold, Progress, Reported, RuleChanges, Settlement, Waiting } from "./rule-changes.ts";
-import { expectedEntries, progressOf, untilSettled } from "./rule-changes.ts";
-import type { LiveLists } from "./open-waf.ts";
-import type { TargetOptions } from "./target-options.ts";
-import { policyOf } from "./target-options.ts";
+import { processLocks, type LiveLists } from "./open-waf.ts";
+import {
+  type ExpectedEntry,
+  type OnHold,
+  type Progress,
+  type Reported,
+  type RuleChanges,
+  type Settlement,
+  type Waiting,
+  expectedEntries,
+  progressOf,
+  untilSettled,
+} from "./rule-changes.ts";
+import { type TargetOptions, policyOf } from "./target-options.ts";
 
 type RunOptions = Pick<StandaloneOptions, "isDryRun" | "stopping" | "observer" | "onEvent"> & {
   /** Shown by other processes that wait for this one. */

@@ -4,13 +4,10 @@ import { baseUrlObjection } from "../../app/base-url-policy.ts";
 import type { ApiKey } from "../../model/api-key.ts";
 import type { WafClient } from "../../waf/client.ts";
 import { CommandError } from "../describe-error.ts";
-import type { Closable, Session } from "../session.ts";
-import { withSession } from "../session.ts";
+import { type Closable, type Session, withSession } from "../session.ts";
 import type { ClusterTarget } from "./cluster-target.ts";
-import type { DeclaredKey, WafWork } from "./open-waf.ts";
-import { openClient, readApiKey } from "./open-waf.ts";
-import type { TargetOptions } from "./target-options.ts";
-import { busy, onlyInstance, policyOf } from "./target-options.ts";
+import { type DeclaredKey, type WafWork, openClient, readApiKey } from "./open-waf.ts";
+import { type TargetOptions, busy, onlyInstance, policyOf } from "./target-options.ts";
 import type { InstanceSight, Target } from "./target.ts";
 
 /** The options that select a WAF without an instance. */

@@ -5,22 +5,18 @@ import type { CallWaf, ReadingWaf } from "../../app/waf-clients.ts";
 import { readEnvironment } from "../../app/config.ts";
 import { machineLocks } from "../../app/machine-locks.ts";
 import { realClock } from "../../async/clock.ts";
-import type { ApiKey } from "../../model/api-key.ts";
-import { validateApiKey } from "../../model/api-key.ts";
+import { type ApiKey, validateApiKey } from "../../model/api-key.ts";
 import type { DeclaredInstance, ListName } from "../../model/declared.ts";
 import type { Entry } from "../../address/entry.ts";
 import type { WafFault } from "../../model/waf-result.ts";
-import type { Permission } from "../../waf/client.ts";
-import { createWafClient } from "../../waf/client.ts";
+import { type Permission, createWafClient } from "../../waf/client.ts";
 import type { KeyLocks } from "../../waf/lane.ts";
 import { LaneRegistry } from "../../waf/lane-registry.ts";
 import { CommandError } from "../describe-error.ts";
 import type { LastBlocked } from "../last-blocked.ts";
 import type { Session } from "../session.ts";
-import type { Terminal } from "../terminal.ts";
-import { terminalOn } from "../terminal.ts";
-import type { TargetOptions } from "./target-options.ts";
-import { policyOf } from "./target-options.ts";
+import { type Terminal, terminalOn } from "../terminal.ts";
+import { type TargetOptions, policyOf } from "./target-options.ts";
 
 /** How a command calls a WAF. */
 export interface WafWork {

@@ -1,14 +1,11 @@
 // A change of rules by a command, its result, and how far the reported status of rules and instances shows it.
-import type { Condition } from "../../kinds/conditions.ts";
-import { findCondition } from "../../kinds/conditions.ts";
+import { type Condition, findCondition } from "../../kinds/conditions.ts";
 import type { HeldGroup } from "../../kinds/waf-instance.ts";
-import type { DeclaredRule, ListName } from "../../model/declared.ts";
-import { listOf } from "../../model/declared.ts";
+import { type DeclaredRule, type ListName, listOf } from "../../model/declared.ts";
 import type { Entry } from "../../address/entry.ts";
 import type { Clock } from "../../async/clock.ts";
 import type { ObjectName } from "../../model/resource.ts";
-import type { CommandRule } from "../command-rule.ts";
-import { entriesOf } from "../command-rule.ts";
+import { type CommandRule, entriesOf } from "../command-rule.ts";
 
 export interface OnHold {
   /** The hash that approves all removals on hold; undefined if there are none, or if they can't be approved. */

@@ -3,8 +3,7 @@ import type { ApiFault } from "../../kube/api-result.ts";
 import type { ApiServer } from "../../kube/api-server.ts";
 import { listObjects } from "../../kube/verbs.ts";
 import { guestKinds, type ResourceKind } from "../../model/resource.ts";
-import type { ClusterObject } from "../../source/cluster/cluster-object.ts";
-import { instanceNameOf, typeOfKind } from "../../source/cluster/cluster-object.ts";
+import { type ClusterObject, instanceNameOf, typeOfKind } from "../../source/cluster/cluster-object.ts";
 import type { Seen, SeenObject } from "./target.ts";
 
 const listTimeoutMs = 30_000;

@@ -1,8 +1,7 @@
 // Reads all objects of a folder, and their statuses in the state directory. A status is parsed again only if its file has
 // changed, and other work can run in between, because there may be thousands of files.
 import { stat } from "node:fs/promises";
-import type { ResourceRef } from "../../model/resource.ts";
-import { resourceKey } from "../../model/resource.ts";
+import { type ResourceRef, resourceKey } from "../../model/resource.ts";
 import { asSentence, capitalized } from "../../model/sentence.ts";
 import type { DirectorySnapshot } from "../../source/directory/snapshot.ts";
 import { faultText } from "../../source/directory/source-fault.ts";

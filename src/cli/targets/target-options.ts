@@ -1,8 +1,6 @@
 // The options that select the target of a command and its instances, and the words that select them again in suggested commands.
-import type { BaseUrlPolicy } from "../../app/base-url-policy.ts";
-import { readAllowedBaseUrls } from "../../app/base-url-policy.ts";
-import type { ObjectName } from "../../model/resource.ts";
-import { isNameOfNamespace, isNameOfObject, nameKey } from "../../model/resource.ts";
+import { type BaseUrlPolicy, readAllowedBaseUrls } from "../../app/base-url-policy.ts";
+import { type ObjectName, isNameOfNamespace, isNameOfObject, nameKey } from "../../model/resource.ts";
 import { CommandError } from "../describe-error.ts";
 
 export interface TargetOptions {

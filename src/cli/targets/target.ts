@@ -26,8 +26,15 @@ import type { RecordStore } from "../../records/record-store.ts";
 import { type CommandRule, expiredRule } from "../command-rule.ts";
 import { CommandError } from "../describe-error.ts";
 import { type LiveLists, readLists } from "./open-waf.ts";
-import type { ChangeOutcome, OnHold, RuleChanges, Settlement, Waiting, WaitOptions } from "./rule-changes.ts";
-import { isReconciling } from "./rule-changes.ts";
+import {
+  type ChangeOutcome,
+  type OnHold,
+  type RuleChanges,
+  type Settlement,
+  type Waiting,
+  type WaitOptions,
+  isReconciling,
+} from "./rule-changes.ts";
 import { busy } from "./target-options.ts";
 
 export interface InstanceSight {
