@@ -1,80 +1,49 @@
 // Whether this process leads: it holds the Lease, or there is no leader election. Checked before every write.
 import { randomBytes } from "node:crypto";
-import type { Clock } from "../async/clock.ts";
-import { LeaseElector, leaseIdentity, type LeaseStanding } from "../kube/lease.ts";
-import type { ApiServer } from "../kube/api-server.ts";
-import type { ObjectAddress } from "../kube/resource-path.ts";
+import { LeaseElector, type LeaseElectorOptions, leaseIdentity, type LeaseStanding } from "../kube/lease.ts";
 import type { Logger } from "../telemetry/log.ts";
 import type { Permission } from "../waf/client.ts";
 import type { Stopping } from "./stopping.ts";
 
-export interface Leadership {
-  /** Competes for the leadership. Resolves with true as soon as this process leads, or with false if it never will. */
-  begin(): Promise<boolean>;
-  mayWrite(): boolean;
-  /** Like `mayWrite`, but also true until the leadership is released: for recording what was already done. */
-  mayRecord(): boolean;
-  /** Resolves with the reason if the leadership is lost, and never otherwise. */
-  readonly lost: Promise<string>;
-  /** Releases the leadership once `workEnded` has resolved. */
-  end(workEnded: () => Promise<void>): Promise<void>;
-}
+/** `run` competes for the leadership; `whenLeading` resolves with true as soon as this process leads. */
+export type Leadership = Pick<LeaseElector, "run" | "whenLeading" | "mayWrite" | "mayRecord" | "lost" | "release">;
 
 /** Without leader election, this process always leads: for a single replica, and for trials. */
 export function soleLeadership(): Leadership {
-  let isLeading = false;
-  let hasBegun = false;
+  let standing: "Waiting" | "Leading" | "Released" = "Waiting";
   return {
-    begin: async () => {
-      isLeading = true;
-      hasBegun = true;
-      return true;
-    },
-    mayWrite: () => isLeading,
-    mayRecord: () => hasBegun,
+    run: async () => void (standing = "Leading"),
+    whenLeading: async () => true,
+    mayWrite: () => standing === "Leading",
+    mayRecord: () => standing !== "Waiting",
     lost: new Promise(() => undefined),
-    end: async (workEnded) => {
-      isLeading = false;
+    release: async (workEnded) => {
+      standing = "Released";
       await workEnded();
+      return "NotHeld";
     },
   };
 }
 
-export function electedLeadership(options: {
-  readonly api: ApiServer;
-  readonly clock: Clock;
-  readonly random: () => number;
+export function electedLeadership({
+  podName,
+  log,
+  onStanding,
+  ...options
+}: Pick<LeaseElectorOptions, "api" | "clock" | "random" | "lease"> & {
   readonly podName: string;
-  readonly lease: ObjectAddress;
   readonly log: Logger;
   readonly onStanding: (standing: LeaseStanding) => void;
 }): Leadership {
-  const { api, clock, random, podName, lease, log, onStanding } = options;
-  const identity = leaseIdentity(podName, randomBytes(6).toString("hex"));
-  const elector = new LeaseElector({
-    api,
-    clock,
-    random,
-    identity,
-    lease,
+  return new LeaseElector({
+    ...options,
+    identity: leaseIdentity(podName, randomBytes(6).toString("hex")),
     onStanding: (standing, detail) => {
       log.info("leadership changed", { standing, ...(detail === "" ? {} : { detail }) });
       onStanding(standing);
     },
     onFailure: (message) => log.warn("a request on the lease failed", { problem: message }),
   });
-  return {
-    begin: async () => {
-      void elector.run();
-      return await elector.whenLeading();
-    },
-    mayWrite: () => elector.mayWrite(),
-    mayRecord: () => elector.mayRecord(),
-    lost: elector.lost,
-    end: async (workEnded) => {
-      log.info("lease released", { result: await elector.release(workEnded) });
-    },
-  };
 }
 
 /** Whether this process may write to WAFs and delete objects at this moment. */

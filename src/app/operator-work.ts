@@ -16,7 +16,7 @@ import {
 import { ClusterRecordStore } from "../records/cluster-record-store.ts";
 import { recordOwnerOf } from "../records/record-object.ts";
 import { readSecretValue } from "../source/cluster/api-keys.ts";
-import { type ClusterObject, instanceNameOf } from "../source/cluster/cluster-object.ts";
+import type { ClusterObject } from "../source/cluster/cluster-object.ts";
 import { ClusterRecords } from "../source/cluster/cluster-records.ts";
 import { ClusterSource } from "../source/cluster/cluster-source.ts";
 import type { Logger } from "../telemetry/log.ts";
@@ -33,7 +33,7 @@ import type { OperatorOptions } from "./operator-options.ts";
 import { type ReportedStatus, reportedStatus } from "./reported-status.ts";
 import { handOverMs, SelectedInstances } from "./selected-instances.ts";
 import { ThrottledLog } from "./throttled-log.ts";
-import { UnattachedLoop, type UnattachedOptions } from "./unattached-loop.ts";
+import { UnattachedLoop } from "./unattached-loop.ts";
 import { type Place, type RunReports, Work } from "./work.ts";
 
 export class OperatorWork {
@@ -274,30 +274,16 @@ export class OperatorWork {
       clock: this.options.clock,
       metrics: this.metrics,
       changed: this.#changed,
-      source: this.#unattached(),
+      source: this.source,
+      // Objects that no run covers belong to an operator by their own labels, like feeds, and all others by those of their instance.
+      isOwn: (object, instance) =>
+        instance === undefined
+          ? this.selected.matches(this.#labelsOf(object.kind, object))
+          : this.selected.has(instance),
       lifecycle: this.#records.lifecycle,
       // No run covers such an object, so a failed status write does not requeue one.
       status: (onUnwritten) => this.#statusFor(this.options.log, onUnwritten),
     });
-  }
-
-  /** Objects that no run covers belong to an operator by their own labels, like feeds, and all others by those of their instance. */
-  #unattached(): UnattachedOptions["source"] {
-    const { source, selected } = this;
-    const isOwn = ({ meta }: { readonly meta: ResourceRef }): boolean =>
-      selected.matches(this.#labelsOf(meta.kind, meta));
-    return {
-      objects: (kind) =>
-        source.objects(kind).filter((object) => {
-          const instance = instanceNameOf(object);
-          return instance === undefined ? selected.matches(object.metadata.labels) : selected.has(instance);
-        }),
-      // Undefined stands for an object that does not count, so that the caller's slices of time can end there.
-      unattached: function* () {
-        for (const object of source.unattached()) yield object !== undefined && isOwn(object) ? object : undefined;
-      },
-      unattachedNow: (ref) => source.unattachedNow(ref),
-    };
   }
 
   /** Logs every event as a line, and every failed status write as a warning. */

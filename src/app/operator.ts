@@ -41,7 +41,7 @@ export async function runOperator(options: OperatorOptions): Promise<OperatorOut
   // Calling begin() again would abort the call in flight.
   if (!stopping.stop.aborted) stopping.begin("ended");
   const workEnded = async (): Promise<void> => await work.ended();
-  if (outcome.state === "Stopped") await leadership.end(workEnded);
+  if (outcome.state === "Stopped") log.info("lease released", { result: await leadership.release(workEnded) });
   // Another process may start to write, so the call in flight is aborted immediately.
   if (outcome.state === "LeaseLost") stopping.begin("lease lost");
   await watching;
@@ -71,7 +71,8 @@ async function lead(options: OperatorOptions, leadership: Leadership, work: Oper
   });
   const working = (async (): Promise<OperatorOutcome> => {
     await work.whenSynced(stopping.stop);
-    if (!(await leadership.begin())) return await stopped;
+    void leadership.run();
+    if (!(await leadership.whenLeading())) return await stopped;
     log.info("leading");
     await work.run(stopping.stop);
     return await stopped;
@@ -103,8 +104,6 @@ async function listen(
   metrics: Metrics,
 ): Promise<HealthServer | { readonly problem: string; readonly hint: string }> {
   const checks = {
-    // A hung process cannot answer, so any answer means alive.
-    liveness: () => undefined,
     readiness: () => work.source.notReadyBecause(),
     metrics: async () => await metrics.text(),
     metricsContentType: metrics.contentType,

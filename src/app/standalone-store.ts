@@ -1,35 +1,17 @@
 // What is stored without a cluster: in the locked state directory, or, for a dry run, only in memory on top of the directory's content.
 import type { Clock } from "../async/clock.ts";
-import { nameKey, type ObjectName, resourceKey, type ResourceRef } from "../model/resource.ts";
+import { nameKey, resourceKey, type ResourceRef } from "../model/resource.ts";
+import type { History } from "../history/history.ts";
 import { FileRecordStore } from "../records/file-record-store.ts";
 import { createInventoryRecords } from "../records/inventory-records.ts";
 import type { RecordStore } from "../records/record-store.ts";
-import type { HistoryPort, InventoryPort, StatusPort } from "../run/ports.ts";
+import type { StatusPort } from "../run/ports.ts";
 import { openStateDirectory, type StateDirectory, viewStateDirectory } from "../source/directory/state-directory.ts";
 import { StatusFiles } from "../source/directory/status-files.ts";
 import { SeenKeeper } from "./seen-keeper.ts";
 
-export interface OpenedStore {
-  readonly ok: true;
-  readonly inventory: InventoryPort;
-  readonly status: StatusPort;
-  readonly seen: SeenKeeper;
-  /** Undefined for a dry run. */
-  readonly history: HistoryPort | undefined;
-  /** The store of feeds and logs. A dry run saves nothing in it. */
-  readonly records: RecordStore;
-  /** Why statuses and events could not be written, one sentence each. */
-  readonly problems: readonly string[];
-  /** Why the state directory can't be used any longer, in a sentence. */
-  lost(): string | undefined;
-  /** Every instance that has an inventory. */
-  known(): Promise<readonly ObjectName[]>;
-  /** Whether the store has a status of any other object. */
-  hasOthers(objects: readonly ResourceRef[]): Promise<boolean>;
-  /** Removes the stored data of all other objects, which are no longer declared. */
-  keepOnly(objects: readonly ResourceRef[]): Promise<void>;
-  close(): Promise<void>;
-}
+/** `history` is undefined for a dry run. */
+export type OpenedStore = ReturnType<typeof storeIn> & { readonly history?: History };
 
 export interface StoreOptions {
   readonly stateDirectory: string;
@@ -76,16 +58,21 @@ function storeIn(state: StateDirectory, clock: Clock, isDryRun: boolean) {
     inventory: createInventoryRecords(records),
     status: isDryRun ? statusInMemory(written) : written,
     seen: new SeenKeeper(records, onProblem),
-    history: undefined,
+    /** The store of feeds and logs. A dry run saves nothing in it. */
     records,
+    /** Why statuses and events could not be written, one sentence each. */
     problems,
     onProblem,
+    /** Why the state directory can't be used any longer, in a sentence. */
     lost: () => state.lost(),
+    /** Every instance that has an inventory. */
     known: async () => {
       const found = await files.list("Inventory");
       return found.ok ? found.value : [];
     },
+    /** Whether the store has a status of any other object. */
     hasOthers: async (objects: readonly ResourceRef[]) => !isDryRun && (await written.hasOthers(objects)),
+    /** Removes the stored data of all other objects, which are no longer declared. */
     keepOnly: async (objects: readonly ResourceRef[]) => {
       const problem = await removeOtherFeeds(files, objects);
       if (problem !== undefined) onProblem(problem);

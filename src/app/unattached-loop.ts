@@ -4,9 +4,10 @@ import { type Condition, findCondition } from "../kinds/conditions.ts";
 import type { ChangeSignal } from "../async/change-signal.ts";
 import type { Clock } from "../async/clock.ts";
 import { TimeSlices } from "../async/time-slices.ts";
-import { type ResourceRef, resourceKey } from "../model/resource.ts";
+import { type ObjectName, resourceKey, type ResourceRef } from "../model/resource.ts";
 import type { ReconcilePorts, StatusPort } from "../run/ports.ts";
 import { reportUnattached } from "../run/status/report-unattached.ts";
+import { instanceNameOf } from "../source/cluster/cluster-object.ts";
 import type { ClusterSource } from "../source/cluster/cluster-source.ts";
 import { notReadyKinds, type RuntimeMetrics, type UnattachedKey } from "../telemetry/metrics-runtime.ts";
 
@@ -23,6 +24,8 @@ type Unattached = NonNullable<ReturnType<ClusterSource["unattachedNow"]>>;
 
 export interface UnattachedOptions {
   readonly source: Pick<ClusterSource, "objects" | "unattached" | "unattachedNow">;
+  /** Whether this process reports on the object. @param instance the one that it is attached to, if there is one */
+  readonly isOwn: (object: ResourceRef, instance?: ObjectName) => boolean;
   /** Must call `onUnwritten` if a status could not be written. */
   readonly status: (onUnwritten: (object: ResourceRef) => void) => StatusPort;
   readonly lifecycle: ReconcilePorts["lifecycle"];
@@ -78,9 +81,10 @@ export class UnattachedLoop {
     const found = new Map<string, Unattached[]>();
     const counts = new Map<UnattachedKey, number>();
     const unattached = new Set<object>();
-    for (const object of this.#options.source.unattached()) {
+    const { source, isOwn } = this.#options;
+    for (const object of source.unattached()) {
       if (slices.isOver) await slices.pause();
-      if (object === undefined) continue;
+      if (object === undefined || !isOwn(object.meta)) continue;
       unattached.add(object.stored);
       const key = `${object.meta.kind} ${object.reason}` as const;
       counts.set(key, (counts.get(key) ?? 0) + 1);
@@ -100,6 +104,8 @@ export class UnattachedLoop {
       let count = 0;
       for (const object of this.#options.source.objects(kind)) {
         if (slices.isOver) await slices.pause();
+        const { namespace = "", name } = object.metadata;
+        if (!this.#options.isOwn({ kind, namespace, name }, instanceNameOf(object))) continue;
         const status = object.status as { readonly conditions?: readonly Condition[] } | undefined;
         const isNotReady = findCondition(status?.conditions ?? [], "Ready")?.status === "False";
         if (isNotReady && !unattached.has(object)) count += 1;

@@ -25,6 +25,7 @@ function stage() {
     clock,
     changed,
     lifecycle: new MemoryLifecycle(),
+    isOwn: () => true,
     metrics: {
       unattached: (counts) => void (counted = Object.fromEntries(counts)),
       notReady: (kind, count) => void (notReady[kind] = count),
