@@ -22,7 +22,7 @@ import type { AnswerLimits, Permission, WafClient } from "../waf/client.ts";
 import type { KeyLocks } from "../waf/lane.ts";
 import { type BaseUrlPolicy, baseUrlObjection, connectionsOf } from "./base-url-policy.ts";
 import { type ControllerOptions, InstanceController } from "./controller.ts";
-import type { Feeds, FeedsOptions } from "./feeds.ts";
+import type { Feeds, FeedsOptions } from "../feeds/feeds.ts";
 import type { LogController } from "./log-controller.ts";
 import type { ReportedStatus } from "./reported-status.ts";
 import type { StoppingControl } from "./stopping.ts";
@@ -118,7 +118,7 @@ export class Work {
   }
 
   async openFeeds(): Promise<Feeds> {
-    const { openFeeds } = await import("./feeds.ts");
+    const { openFeeds } = await import("../feeds/feeds.ts");
     const { clock, random, redactor, version, feedPolicy } = this.options;
     const { feeds, status } = this.place;
     return (this.#feeds ??= openFeeds({ clock, random, redactor, version, feedPolicy, ...feeds, status }));
