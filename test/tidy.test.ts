@@ -57,7 +57,6 @@ const conventions: readonly Convention[] = [
       // They forward the status to the code that reports it, or print it.
       "src/app/reported-status.ts",
       "src/app/standalone.ts",
-      "src/app/log-controller.ts",
       "src/run/preview.ts",
       "src/cli/instance-view.ts",
     ],
