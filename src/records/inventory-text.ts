@@ -12,8 +12,7 @@
 // a whole, because a partial inventory would orphan entries.
 import * as z from "zod";
 import { type ListName, listNames } from "../model/declared.ts";
-import { decodeWord, encodeWord } from "../model/entry-owners.ts";
-import { parseOwners } from "../model/entry-owners.ts";
+import { decodeWord, encodeWord, type EntryOwners, parseOwners, unknownOwners } from "../model/entry-owners.ts";
 import { type Entry, isOpaque } from "../address/entry.ts";
 import { finished } from "../model/finished.ts";
 import { hexDigest } from "../model/hex-digest.ts";
@@ -32,15 +31,29 @@ export type DecodedInventory =
   | { readonly ok: false; readonly problem: string };
 
 /** Undefined is stored as null: every field is always present. */
-const maybe = <T>(schema: z.ZodType<T>) => schema.nullable().transform((value) => value ?? undefined);
+const maybe = <Schema extends z.ZodType>(schema: Schema) =>
+  z.union([schema, z.codec(z.null(), z.undefined(), { decode: () => undefined, encode: () => null })]);
 const text = z.string();
-const time = z.number();
+/** Readable in the text. */
+const time = z.codec(text, z.number(), {
+  decode: (written) => Date.parse(written),
+  encode: (timeMs) => new Date(timeMs).toISOString(),
+});
 const count = z.int().min(0);
 const list = z.enum(listNames);
-const entry = text.refine(isEntry).transform((value) => value as Entry);
-const owners = text
-  .transform((words) => parseOwners(words === "" ? [] : words.split(" ")))
-  .refine((parsed) => parsed !== undefined);
+const entry = text.refine(isEntry) as unknown as z.ZodType<Entry, string>;
+const owners = z.codec(
+  text,
+  z.custom<EntryOwners>((value) => typeof value === "string"),
+  {
+    decode: (words, { issues }) => {
+      const parsed = parseOwners(words === "" ? [] : words.split(" "));
+      if (parsed === undefined) issues.push({ code: "custom", input: words });
+      return parsed ?? unknownOwners;
+    },
+    encode: (words) => words,
+  },
+);
 const manner = z.enum(["Added", "Adopted"]);
 const allowed = z.strictObject({ count, sinceMs: time });
 
@@ -59,8 +72,8 @@ const row = z.strictObject({
   sinceMs: maybe(time),
   owners,
   retainedBy: maybe(text),
-  missingSinceMs: time.optional(),
-  lines: z.int().min(2).optional(),
+  missingSinceMs: time.exactOptional(),
+  lines: z.int().min(2).exactOptional(),
 });
 const origin = z.strictObject({
   host: text,
@@ -103,7 +116,7 @@ export function* inventorySlices(inventory: Inventory): Generator<undefined, str
   yield* addManaged({ entries, origins }, "");
   for (const [other, managed] of inventory.otherDomains) yield* addManaged(managed, ` ${encodeWord(other)}`);
   for (const name of itemSections) {
-    const lines = inventory[name].map((item) => jsonLine(items[name], item));
+    const lines = inventory[name].map((item) => jsonLine<z.ZodType>(items[name], item));
     add(name, [...new Set(lines)]);
   }
   for (const name of listNames) add(`removing ${name}`, [...removing[name].pending].map(encodeWord));
@@ -121,7 +134,7 @@ export function* inventorySlices(inventory: Inventory): Generator<undefined, str
   return [`${first}\n[owners]\n`, ...rows.sorted(), ...sections, "[end]\n"].join("");
 }
 
-function countOf({ count: removed, sinceMs }: Inventory["allowed"][ListName]): object {
+function countOf({ count: removed, sinceMs }: Inventory["allowed"][ListName]): z.output<typeof allowed> {
   return { count: removed, sinceMs };
 }
 
@@ -248,7 +261,7 @@ class SectionReader {
 
   #readRow(line: string): boolean {
     const parsed = row.safeParse(parseLine(line.slice(idLength + 1)));
-    if (parsed.success) this.#rows.set(line.slice(0, idLength), parsed.data as OwnedEntry);
+    if (parsed.success) this.#rows.set(line.slice(0, idLength), parsed.data);
     return parsed.success;
   }
 
@@ -300,37 +313,18 @@ function isList(name: string | undefined): name is ListName {
   return listNames.some((one) => one === name);
 }
 
-/** In the order of the schema's fields, without others. Times are readable, and the line is safe to show on a terminal. */
-function jsonLine(schema: { readonly shape: object }, value: object): string {
-  const fields = Object.keys(schema.shape).flatMap((name) => {
-    return name in value ? [[name, value[name as keyof typeof value]] as const] : [];
-  });
-  return visibleText(
-    JSON.stringify(Object.fromEntries(fields), (key, field: unknown) =>
-      isTime(key)
-        ? each(field, (one) => (typeof one === "number" ? new Date(one).toISOString() : null))
-        : (field ?? null),
-    ),
-  );
+/** The line is safe to show on a terminal. */
+function jsonLine<Schema extends z.ZodType>(schema: Schema, value: z.output<Schema>): string {
+  return visibleText(JSON.stringify(z.encode(schema, value)));
 }
 
 /** Undefined if it is not JSON. */
 function parseLine(line: string): unknown {
   try {
-    return JSON.parse(line, (key, field: unknown) =>
-      isTime(key) ? each(field, (one) => (typeof one === "string" ? Date.parse(one) : one)) : field,
-    );
+    return JSON.parse(line);
   } catch {
     return undefined;
   }
-}
-
-function isTime(key: string): boolean {
-  return key.endsWith("Ms");
-}
-
-function each(value: unknown, convert: (one: unknown) => unknown): unknown {
-  return Array.isArray(value) ? value.map(convert) : convert(value);
 }
 
 function damaged(line: number, content: string): DecodedInventory {
