@@ -131,14 +131,13 @@ export class DayJudging {
   }
 
   #identityOf({ timestamp, client_ip, http_method, request_path, user_agent }: LogEntry, atMs: number): number {
-    const { low, high } = this.#options.seed;
     let client = this.#clients.get(client_ip);
     if (client === undefined) {
       client = readClientAddress(client_ip, undefined)?.address ?? client_ip;
       if (this.#clients.size < clientsKnownMax) this.#clients.set(client_ip, client);
     }
     const time = Number.isNaN(atMs) ? timestamp : atMs;
-    return identityOfFields([low, high, time, client, http_method, request_path, user_agent]);
+    return identityOfFields(this.#options.seed, [time, client, http_method, request_path, user_agent]);
   }
 }
 

@@ -1,6 +1,8 @@
 // Processes the pages of one day in order: decides which rows to forward, and whether the day is complete or has to be
 // read again from its start. Rows that an earlier reading forwarded are left out, even if the order has changed meanwhile.
 // Rows are only recorded for a day with several pages or one that is followed: a day with one complete page is forwarded as a whole.
+// In the first reading of a day that is not followed, all rows are new: their identities are only listed, because a Map takes longer
+// than parsing the page.
 import { hash } from "node:crypto";
 import type { BrokenLogEntry, LogEntry, LogPage } from "../model/log-entry.ts";
 import { type RowIdentity, type RowTally, tallyRowsMax } from "./row-tally.ts";
@@ -61,7 +63,9 @@ export class LogDayReading {
   readonly #rowsMax: number;
   #tally: RowTally | undefined;
   #reading: Reading = newReading(true, undefined);
-  #identities = new Float64Array(0);
+  /** The rows of each page of the first reading. */
+  #listed: Float64Array[] = [];
+  #rowsListed = 0;
   /** Repeated pages, by their number, and in how many consecutive readings they were repeated. */
   readonly #repeats = new Map<number, number>();
   #lastDefect: ReadingDefect | undefined;
@@ -87,7 +91,9 @@ export class LogDayReading {
 
   /** Starts a reading: the next page is the first of the day. */
   begin(): void {
-    const known = this.#tally?.size ?? 0;
+    if (this.#listed.length > 0) this.#tally = talliesOf(this.#listed);
+    const known = Math.max(this.#rowsListed, this.#tally?.size ?? 0);
+    this.#listed = [];
     this.#reading = newReading(known < this.#rowsMax, known === 0 ? undefined : new Map());
   }
 
@@ -97,10 +103,11 @@ export class LogDayReading {
     reading.pages += 1;
     reading.totalMin = Math.min(reading.totalMin, page.total);
     reading.totalMax = Math.max(reading.totalMax, page.total);
-    // All forwarded rows that may be read again must be known.
-    if (page.scrollId !== null || reading.came + length < reading.totalMin) this.#tally ??= new Map();
     if (!reading.isRepeatable) return { next: "Failed", rows: [], problem: tooManyRows };
-    const identities = this.#identify(page.entries);
+    // All forwarded rows that may be read again must be known.
+    const mayReadAgain = page.scrollId !== null || reading.came + length < reading.totalMin;
+    const isRecorded = this.#tally !== undefined || this.#rowsListed > 0 || mayReadAgain;
+    const identities = isRecorded ? Float64Array.from(page.entries, this.#identityOf) : undefined;
     const defect = this.#defectOf(length, identities);
     if (defect !== undefined) return this.#again(defect, []);
     this.#noteBroken(page.broken);
@@ -109,14 +116,6 @@ export class LogDayReading {
     if (length === 0) reading.emptyPages += 1;
     if (page.scrollId !== null && !this.#isOver(length)) return { next: "Page", scrollId: page.scrollId, rows };
     return reading.came < reading.totalMin ? this.#again("TooFewRows", rows) : this.#done(rows);
-  }
-
-  /** Reuses the same buffer for each page. */
-  #identify(entries: readonly LogEntry[]): Float64Array | undefined {
-    if (this.#tally === undefined) return undefined;
-    if (this.#identities.length < entries.length) this.#identities = new Float64Array(entries.length);
-    for (const [index, entry] of entries.entries()) this.#identities[index] = this.#identityOf(entry);
-    return this.#identities.subarray(0, entries.length);
   }
 
   #defectOf(length: number, identities: Float64Array | undefined): ReadingDefect | undefined {
@@ -150,7 +149,12 @@ export class LogDayReading {
 
   #select(entries: readonly LogEntry[], identities: Float64Array | undefined): readonly LogEntry[] {
     const tally = this.#tally;
-    if (tally === undefined || identities === undefined) return entries;
+    if (identities === undefined) return entries;
+    if (tally === undefined) {
+      if (this.#rowsListed < this.#rowsMax) this.#listed.push(identities);
+      this.#rowsListed += identities.length;
+      return entries;
+    }
     let rows: LogEntry[] | undefined;
     for (const [index, entry] of entries.entries()) {
       const isNew = this.#take(tally, identities[index] ?? 0);
@@ -209,6 +213,12 @@ export class LogDayReading {
       summary: { came, total, broken, brokenCount, surplus: this.#surplus() },
     };
   }
+}
+
+function talliesOf(pages: readonly Float64Array[]): RowTally {
+  const tally: RowTally = new Map();
+  for (const page of pages) for (const identity of page) tally.set(identity, (tally.get(identity) ?? 0) + 1);
+  return tally;
 }
 
 function newReading(isRepeatable: boolean, seen: RowTally | undefined): Reading {

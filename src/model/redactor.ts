@@ -58,6 +58,8 @@ interface TextRange {
 export class SecretSearch {
   readonly #needles = new Map<string, readonly Needle[]>();
   readonly #byEnd = new Map<string, Set<Needle>>();
+  /** Few secrets are searched with one pattern, because hardly any text contains one. */
+  #pattern: RegExp | undefined;
 
   constructor(secrets: readonly string[] = []) {
     for (const secret of secrets) this.add(secret);
@@ -67,6 +69,7 @@ export class SecretSearch {
     if (secret === "" || this.#needles.has(secret)) return;
     const needles = needlesOf(secret);
     this.#needles.set(secret, needles);
+    this.#pattern = undefined;
     for (const needle of needles) {
       const end = needle.wanted.slice(-endLength);
       this.#byEnd.set(end, (this.#byEnd.get(end) ?? new Set<Needle>()).add(needle));
@@ -81,6 +84,7 @@ export class SecretSearch {
       if (needles?.size === 0) this.#byEnd.delete(end);
     }
     this.#needles.delete(secret);
+    this.#pattern = undefined;
   }
 
   /** @param lengthMin shorter secrets are ignored */
@@ -101,6 +105,14 @@ export class SecretSearch {
 
   /** The ranges with secrets; they may overlap. */
   *#find(text: string, lengthMin: number): Generator<TextRange, void> {
+    if (this.#needles.size <= secretsSearchedMax) {
+      const all = [...this.#needles.values()].flat();
+      this.#pattern ??= new RegExp(
+        all.map(({ wanted }) => wanted.replaceAll(/[^\w\s]/g, String.raw`\$&`)).join("|") || "(?!)",
+        "i",
+      );
+      if (!this.#pattern.test(text)) return;
+    }
     const folded = inLowerCase(text);
     for (const { secret, wanted, isBase64 } of this.#candidates(text, folded)) {
       if (secret.length < lengthMin) continue;

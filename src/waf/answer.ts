@@ -24,9 +24,9 @@ const keyAsData: Parsed<never> = { ok: false, problem: "it contains the API key 
 /** Short keys are ignored: they occur in hosts and addresses by chance. */
 const isShown = (keys: SecretSearch, text: string): boolean => keys.occursIn(text, distinctiveLengthMin);
 
-/** The document with only the escapes that JSON needs, because any character may be escaped in it. */
+/** The document without escapes of ASCII characters, of which JSON needs hardly any: the search knows only those of some programs. */
 function plainJson(text: string): string {
-  const parsed = text.includes("\\") ? parseJson(text) : undefined;
+  const parsed = text.includes(String.raw`\u00`) ? parseJson(text) : undefined;
   return parsed?.ok === true ? JSON.stringify(parsed.value) : text;
 }
 
