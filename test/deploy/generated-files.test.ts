@@ -5,7 +5,7 @@ import { describe, expect, test } from "@jest/globals";
 import { parse, parseAllDocuments } from "yaml";
 import type { DescribedMetric } from "../../scripts/generate-deploy-metrics.ts";
 import { describeMetrics } from "../../scripts/generate-deploy-metrics.ts";
-import { dashboardPanels, dashboardQueries } from "../support/deploy/dashboard.ts";
+import { dashboardPanels, dashboardQueries } from "./dashboard.ts";
 
 const root = join(import.meta.dirname, "..", "..");
 const chart = join(root, "deploy", "helm", "wafsync");

@@ -3,7 +3,7 @@ import type { FetchOutcome, InTurn } from "../../src/feeds/content.ts";
 import { CrowdsecSource } from "../../src/feeds/crowdsec.ts";
 import { ApiKey } from "../../src/model/api-key.ts";
 import type { CrowdsecFeed } from "../../src/model/declared-feed.ts";
-import { FakeCrowdsec } from "../support/fakes/fake-crowdsec.ts";
+import { FakeCrowdsec } from "./fake-crowdsec.ts";
 import { createVirtualClock, type VirtualClock } from "../support/fakes/virtual-clock.ts";
 
 let crowdsec: FakeCrowdsec;

@@ -9,8 +9,8 @@ import { slow } from "../support/processes/slowness.ts";
 import { describeOperator } from "../support/worlds/operator-suite.ts";
 import { callsOf } from "../support/worlds/operator-world.ts";
 import type { TestWaf } from "../support/worlds/operator-world.ts";
-import type { UnreliableProxy } from "../support/fakes/unreliable-proxy.ts";
-import { startUnreliableProxy } from "../support/fakes/unreliable-proxy.ts";
+import type { UnreliableProxy } from "./unreliable-proxy.ts";
+import { startUnreliableProxy } from "./unreliable-proxy.ts";
 
 await describeOperator(
   "faults of the API server",

@@ -5,8 +5,8 @@
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { findFreePorts } from "../support/control-plane/free-ports.ts";
 import { instance, keySecret, rule } from "../support/builders/manifests.ts";
-import type { HostileAnswers, HostileWafs } from "../support/fakes/hostile-wafs.ts";
-import { startHostileWafs } from "../support/fakes/hostile-wafs.ts";
+import type { HostileAnswers, HostileWafs } from "./hostile-wafs.ts";
+import { startHostileWafs } from "./hostile-wafs.ts";
 import { json, text } from "../support/fakes/scripted-server.ts";
 import { anEntry } from "../support/worlds/forward-world.ts";
 import { readImage } from "../support/fleet/measured-operator.ts";

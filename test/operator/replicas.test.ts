@@ -9,7 +9,7 @@ import { fast, slow, within } from "../support/processes/slowness.ts";
 import { describeOperator } from "../support/worlds/operator-suite.ts";
 import { callsOf } from "../support/worlds/operator-world.ts";
 import type { TestWaf } from "../support/worlds/operator-world.ts";
-import { startUnreliableProxy } from "../support/fakes/unreliable-proxy.ts";
+import { startUnreliableProxy } from "./unreliable-proxy.ts";
 
 const lease = ["--leader-elect", "--lease-namespace", "wafsync-system"];
 const leaseMs = 30_000;

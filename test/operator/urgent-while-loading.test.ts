@@ -7,8 +7,8 @@ import { afterEach, expect, test } from "@jest/globals";
 import type { Simulator } from "../../src/simulator/start-simulator.ts";
 import { startSimulator } from "../../src/simulator/start-simulator.ts";
 import { addresses, configMap, instance, keySecret, rule } from "../support/builders/manifests.ts";
-import { startSlownessProbe } from "../support/processes/slowness-probe.ts";
-import { processorTimes, stolenShare } from "../support/processes/stolen-time.ts";
+import { startSlownessProbe } from "./slowness-probe.ts";
+import { processorTimes, stolenShare } from "./stolen-time.ts";
 import { eachInParallel } from "../support/worlds/kube-requests.ts";
 import { describeOperator } from "../support/worlds/operator-suite.ts";
 

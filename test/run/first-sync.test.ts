@@ -114,7 +114,7 @@ describe("A first sync", () => {
     expect(world.status.read(primary!)).toMatchObject({ state: "Primary" });
     expect(world.status.read(refused!)).toMatchObject({
       state: "Rejected",
-      message: "No DNS record exists for b.example.",
+      message: "b.example is not accepted.",
     });
     expect(world.status.condition(refused!, "Ready")).toBe("False Rejected");
     // The domain is read before each save, because the refusal counts only if it comes from this WAF.

@@ -4,8 +4,8 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
 import { parse } from "yaml";
-import { judge } from "../../support/deploy/judge.ts";
-import { describeWithTools } from "../../support/deploy/tools-suite.ts";
+import { judge } from "./judge.ts";
+import { describeWithTools } from "./tools-suite.ts";
 
 const settingsFile = join(import.meta.dirname, "..", "..", "..", "deploy", "argocd", "argocd-cm.yaml");
 

@@ -6,10 +6,10 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { createNamespace, installDefinitions, waitFor } from "../../support/builders/cluster-objects.ts";
 import type { ClusterAccess } from "../../support/control-plane/cluster-access.ts";
-import { chartFolder, createHelm, objectsIn, valueSets } from "../../support/deploy/chart.ts";
-import type { Helm, RenderedObject } from "../../support/deploy/chart.ts";
+import { chartFolder, createHelm, objectsIn, valueSets } from "./chart.ts";
+import type { Helm, RenderedObject } from "./chart.ts";
 import { describeWithOwnControlPlane } from "../../support/control-plane/suite.ts";
-import { runTool, withToolsIn } from "../../support/deploy/tools-suite.ts";
+import { runTool, withToolsIn } from "./tools-suite.ts";
 
 interface Schema {
   [field: string]: unknown;

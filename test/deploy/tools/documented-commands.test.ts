@@ -2,7 +2,7 @@
 // Long: `npm run test:deploy` runs it.
 import { beforeAll, expect, test } from "@jest/globals";
 import { describeWithOwnControlPlane } from "../../support/control-plane/suite.ts";
-import { withToolsIn } from "../../support/deploy/tools-suite.ts";
+import { withToolsIn } from "./tools-suite.ts";
 import { pagesOfSuites } from "../../support/pages/documented-pages.ts";
 import { scriptOfPage } from "../../support/pages/page-steps.ts";
 import { withPageSession } from "../../support/pages/page-world.ts";

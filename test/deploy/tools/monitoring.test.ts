@@ -14,8 +14,8 @@ import { createMetrics } from "../../../src/telemetry/metrics.ts";
 import type { Metrics } from "../../../src/telemetry/metrics.ts";
 import { waitFor } from "../../support/builders/cluster-objects.ts";
 import { findFreePorts } from "../../support/control-plane/free-ports.ts";
-import { dashboardQueries } from "../../support/deploy/dashboard.ts";
-import { describeWithTools, runTool } from "../../support/deploy/tools-suite.ts";
+import { dashboardQueries } from "../dashboard.ts";
+import { describeWithTools, runTool } from "./tools-suite.ts";
 
 interface RunningPrometheus {
   /** The `data` of an API response; rejects with the error message if the request fails. */

@@ -5,10 +5,10 @@ import { join } from "node:path";
 import { expect, test } from "@jest/globals";
 import { parse, parseAllDocuments } from "yaml";
 import { isPublished, type ReasonFact, reasonFacts } from "../../../src/kinds/reasons.ts";
-import type { Question } from "../../support/deploy/judge.ts";
-import { judge } from "../../support/deploy/judge.ts";
-import { statusCases } from "../../support/deploy/status-cases.ts";
-import { describeWithTools } from "../../support/deploy/tools-suite.ts";
+import type { Question } from "./judge.ts";
+import { judge } from "./judge.ts";
+import { statusCases } from "./status-cases.ts";
+import { describeWithTools } from "./tools-suite.ts";
 
 const deploy = join(import.meta.dirname, "..", "..", "..", "deploy");
 const kinds = ["WafInstance", "WafIpRule", "WafOrigin", "WafCacheClear"] as const;

@@ -1,14 +1,13 @@
-// A WAF in memory that implements the port of the use cases. It is strict: it records overlapping calls,
-// identifies entries only by the spelling on its list, and rejects duplicate additions and removals of missing entries.
-// Tests configure faults in advance: the call, and whether the fault happens before or after its effect.
+// A WAF in memory that implements the port of the use cases, and records overlapping calls. Tests configure faults in advance: the call,
+// and whether the fault happens before or after its effect.
 import type { Clock } from "../../../src/async/clock.ts";
 import type { ListName, OriginType } from "../../../src/model/declared.ts";
-import { isOpaque, readObservedEntry } from "../../../src/address/entry.ts";
 import type { ApiKey } from "../../../src/model/api-key.ts";
-import type { OriginsRead, WafFault, WafResult, WriteAccepted } from "../../../src/model/waf-result.ts";
+import type { WafFault, WafResult, WriteAccepted } from "../../../src/model/waf-result.ts";
 import type { CallOptions, WafPort } from "../../../src/run/ports.ts";
 import { testKey } from "../builders/gathered.ts";
 import { crash } from "./crash.ts";
+import { MemoryWaf } from "./memory-waf.ts";
 
 export const wafCallNames = [
   "ReadOrigins",
@@ -56,14 +55,10 @@ export interface FakeWafOptions {
   readonly spell?: (text: string) => string;
 }
 
-export class FakeWaf {
+export class FakeWaf extends MemoryWaf<OriginType> {
   readonly #options: FakeWafOptions;
   readonly #faults: ArmedFault[] = [];
   #running = 0;
-  readonly lists: Record<ListName, string[]> = { blocklist: [], allowlist: [] };
-  readonly origins = new Map<string, OriginType>();
-  primary = "origin.shop.example";
-  domain: string;
   /** The API keys that this WAF accepts. */
   readonly keys = new Set([testKey]);
   readonly calls: WafCall[] = [];
@@ -76,29 +71,44 @@ export class FakeWaf {
   onCall: ((call: WafCall) => void) | undefined;
 
   constructor(options: FakeWafOptions) {
+    super(options.domain ?? "shop.example", options.spell);
     this.#options = options;
-    this.domain = options.domain ?? "shop.example";
   }
 
   /** The WAF from the view of one API key. */
   port(key: ApiKey): WafPort {
+    const read = async <T>(
+      name: WafCallName,
+      list: ListName | undefined,
+      options: CallOptions | undefined,
+      value: () => T,
+    ) => await this.#call({ name, list, text: "" }, key, options, (): WafResult<T> => ({ ok: true, value: value() }));
+    const write = async (
+      [name, list, text]: readonly [WafCallName, ListName | undefined, string],
+      options: CallOptions | undefined,
+      effect: () => string | undefined,
+    ) =>
+      await this.#call({ name, list, text }, key, options, (): WafResult<WriteAccepted> => {
+        const refused = this.refusedTexts.has(text) ? `${text} is not accepted.` : effect();
+        if (refused !== undefined) return failed("Rejected", refused, 400);
+        return { ok: true, value: { domain: this.domain, message: "done" } };
+      });
     return {
       readOrigins: async (options) =>
-        await this.#call("ReadOrigins", undefined, "", key, options, () => this.#originsRead()),
-      readList: async (list, options) =>
-        await this.#call("ReadList", list, "", key, options, () => ({ ok: true, value: [...this.lists[list]] })),
+        await read("ReadOrigins", undefined, options, () => ({ domain: this.domain, primary: this.primary })),
+      readList: async (list, options) => await read("ReadList", list, options, () => [...this.lists[list]]),
       addEntry: async (list, text, options) =>
-        await this.#call("AddEntry", list, text, key, options, () => this.#add(list, text)),
+        await write(["AddEntry", list, text], options, () => this.addEntry(list, text)),
       removeEntry: async (list, text, options) =>
-        await this.#call("RemoveEntry", list, text, key, options, () => this.#remove(list, text)),
+        await write(["RemoveEntry", list, text], options, () => this.removeEntry(list, text)),
       addOrigin: async (host, type, options) =>
-        await this.#call("AddOrigin", undefined, host, key, options, () => this.#addOrigin(host, type)),
+        await write(["AddOrigin", undefined, host], options, () => this.addOrigin(host, type)),
       removeOrigin: async (host, options) =>
-        await this.#call("RemoveOrigin", undefined, host, key, options, () => this.#removeOrigin(host)),
+        await write(["RemoveOrigin", undefined, host], options, () => this.removeOrigin(host)),
       clearCache: async (options) =>
-        await this.#call("ClearCache", undefined, "", key, options, () => {
+        await write(["ClearCache", undefined, ""], options, () => {
           this.cacheClears += 1;
-          return this.#accepted();
+          return undefined;
         }),
     };
   }
@@ -120,45 +130,38 @@ export class FakeWaf {
   }
 
   async #call<T>(
-    name: WafCallName,
-    list: ListName | undefined,
-    text: string,
+    made: Pick<WafCall, "name" | "list" | "text">,
     key: ApiKey,
-    options: CallOptions | undefined,
+    { signal }: CallOptions = {},
     effect: () => WafResult<T>,
   ): Promise<WafResult<T>> {
-    if (options?.signal?.aborted === true) return failed("Aborted", "The caller stopped waiting.");
-    const call: WafCall = { name, list, text, atMs: this.#options.clock.nowMs(), outcome: "Running" };
+    if (signal?.aborted === true) return failed("Aborted", "The caller stopped waiting.");
+    const call: WafCall = { ...made, atMs: this.#options.clock.nowMs(), outcome: "Running" };
     this.calls.push(call);
     if (this.#running > 0) this.overlaps += 1;
     this.#running += 1;
-    try {
-      const result = await this.#serve(call, key, options, effect);
-      call.outcome = result.ok ? "Ok" : result.fault.code;
-      return result;
-    } finally {
-      this.#running -= 1;
-    }
+    const result = await this.#serve(call, key, signal, effect).finally(() => (this.#running -= 1));
+    call.outcome = result.ok ? "Ok" : result.fault.code;
+    return result;
   }
 
   async #serve<T>(
     call: WafCall,
     key: ApiKey,
-    options: CallOptions | undefined,
+    signal: AbortSignal | undefined,
     effect: () => WafResult<T>,
   ): Promise<WafResult<T>> {
     await Promise.resolve();
     this.onCall?.(call);
     const { clock, latencyMs = 0 } = this.#options;
-    if (latencyMs > 0) await clock.sleep(latencyMs, options?.signal);
+    if (latencyMs > 0) await clock.sleep(latencyMs, signal);
     if (!this.keys.has(key.reveal())) return failed("BadApiKey", "The API says that the key is wrong.", 403);
     const fault = this.#faultOf(call);
     if (fault?.effect === "Before") return answer(fault.fault, call);
     const result = effect();
     if (fault !== undefined) return answer(fault.fault, call);
-    if (options?.signal?.aborted === true && isWrite(call.name)) {
+    if (signal?.aborted === true && isWrite(call.name))
       return failed("OutcomeUnknown", "The call was given up while it ran.");
-    }
     return result;
   }
 
@@ -173,44 +176,6 @@ export class FakeWaf {
       if (armed.seen >= nth && armed.seen < nth + times) hit ??= armed.rule;
     }
     return hit;
-  }
-
-  #accepted(): WafResult<WriteAccepted> {
-    return { ok: true, value: { domain: this.domain, message: "done" } };
-  }
-
-  #originsRead(): WafResult<OriginsRead> {
-    return { ok: true, value: { domain: this.domain, primary: this.primary } };
-  }
-
-  #add(list: ListName, text: string): WafResult<WriteAccepted> {
-    const entry = readObservedEntry(text);
-    if (isOpaque(entry) || this.refusedTexts.has(text)) return failed("Rejected", `${text} is not accepted.`, 400);
-    if (this.lists[list].some((shown) => readObservedEntry(shown) === entry)) {
-      return failed("Rejected", `${text} is on the list already.`, 400);
-    }
-    this.lists[list].push((this.#options.spell ?? ((same) => same))(text));
-    return this.#accepted();
-  }
-
-  #remove(list: ListName, text: string): WafResult<WriteAccepted> {
-    const place = this.lists[list].indexOf(text);
-    if (place === -1 || this.refusedTexts.has(text)) return failed("Rejected", `${text} is not on the list.`, 400);
-    this.lists[list].splice(place, 1);
-    return this.#accepted();
-  }
-
-  #addOrigin(host: string, type: OriginType): WafResult<WriteAccepted> {
-    if (this.refusedTexts.has(host)) return failed("Rejected", `No DNS record exists for ${host}.`, 400);
-    if (this.origins.has(host) || host === this.primary)
-      return failed("Rejected", `${host}: the request was not accepted.`, 400);
-    this.origins.set(host, type);
-    return this.#accepted();
-  }
-
-  #removeOrigin(host: string): WafResult<WriteAccepted> {
-    if (!this.origins.delete(host)) return failed("Rejected", `${host} is no origin.`, 400);
-    return this.#accepted();
   }
 }
 

@@ -1,8 +1,8 @@
-// The WAF of a simulation, which implements the contract of its API: it responds to requests, identifies entries only by the spelling
-// on its list, and rejects duplicate additions and removals of missing entries. It reports each change to the ledger.
-import { isOpaque, readObservedEntry } from "../../../src/address/entry.ts";
+// The WAF of a simulation, which responds to requests, and may show old lists. It reports each change to the ledger.
+import { readObservedEntry } from "../../../src/address/entry.ts";
 import type { Entry } from "../../../src/address/entry.ts";
 import type { ListName } from "../../../src/model/declared.ts";
+import { MemoryWaf } from "../fakes/memory-waf.ts";
 
 export interface SimRequest {
   readonly method: string;
@@ -35,26 +35,21 @@ export type WafChange = EntryChange | OriginChange | { readonly kind: "CacheClea
 export type Staleness = "None" | "Seconds" | "Write";
 export const staleMsMax = 2_000;
 
-export class SimWaf {
-  readonly domain: string;
-  readonly lists: Record<ListName, string[]> = { blocklist: [], allowlist: [] };
-  readonly origins = new Map<string, string>();
-  primary = "origin.shop.example";
+export class SimWaf extends MemoryWaf<string> {
   key: string;
-  spell: (text: string) => string = (text) => text;
 
   /** The lists before each of their last changes, oldest first. */
   readonly #past: { readonly list: ListName; readonly untilMs: number; readonly texts: readonly string[] }[] = [];
   readonly #nowMs: () => number;
 
   constructor(domain: string, key: string, nowMs: () => number) {
-    this.domain = domain;
+    super(domain);
     this.key = key;
     this.#nowMs = nowMs;
   }
 
-  /** Called before the list changes: reads may show its current state for a while. */
-  remember(list: ListName): void {
+  /** Reads may show the current state for a while. */
+  override remember(list: ListName): void {
     const nowMs = this.#nowMs();
     this.#past.push({ list, untilMs: nowMs, texts: [...this.lists[list]] });
     while ((this.#past[0]?.untilMs ?? nowMs) < nowMs - staleMsMax) this.#past.shift();
@@ -81,15 +76,10 @@ export class SimWaf {
     const list: ListName = path.includes("blocklist") ? "blocklist" : "allowlist";
     if (method === "GET") return { status: 200, body: JSON.stringify(this.shown(list, staleness)) };
     const text = parameters.get("ip") ?? "";
-    return method === "POST" ? this.#add(list, text, changed) : this.#remove(list, text, changed);
-  }
-
-  has(list: ListName, entry: Entry): boolean {
-    return this.lists[list].some((text) => readObservedEntry(text) === entry);
-  }
-
-  entries(list: ListName): Set<Entry> {
-    return new Set(this.lists[list].map(readObservedEntry));
+    const refused = method === "POST" ? this.addEntry(list, text) : this.removeEntry(list, text);
+    if (refused !== undefined) return this.#refused(refused);
+    changed({ kind: method === "POST" ? "Added" : "Removed", list, entry: readObservedEntry(text) });
+    return this.#accepted();
   }
 
   #serveOrigins(method: string, parameters: URLSearchParams, changed: (change: WafChange) => void): SimAnswer {
@@ -98,34 +88,9 @@ export class SimWaf {
     }
     const host = parameters.get("origin") ?? "";
     const type = parameters.get("origin_type") ?? this.origins.get(host) ?? "";
-    if (method === "POST") {
-      if (this.origins.has(host) || host === this.primary)
-        return this.#refused(`${host}: the request was not accepted`);
-      this.origins.set(host, type);
-      changed({ kind: "OriginAdded", host, type });
-      return this.#accepted();
-    }
-    if (!this.origins.delete(host)) return this.#refused(`${host} is no origin`);
-    changed({ kind: "OriginRemoved", host, type });
-    return this.#accepted();
-  }
-
-  #add(list: ListName, text: string, changed: (change: WafChange) => void): SimAnswer {
-    const entry = readObservedEntry(text);
-    if (isOpaque(entry)) return this.#refused(`${text} is no address`);
-    if (this.has(list, entry)) return this.#refused(`${text} is on the list already`);
-    this.remember(list);
-    this.lists[list].push(this.spell(text));
-    changed({ kind: "Added", list, entry });
-    return this.#accepted();
-  }
-
-  #remove(list: ListName, text: string, changed: (change: WafChange) => void): SimAnswer {
-    const place = this.lists[list].indexOf(text);
-    if (place === -1) return this.#refused(`${text} is not on the list`);
-    this.remember(list);
-    this.lists[list].splice(place, 1);
-    changed({ kind: "Removed", list, entry: readObservedEntry(text) });
+    const refused = method === "POST" ? this.addOrigin(host, type) : this.removeOrigin(host);
+    if (refused !== undefined) return this.#refused(refused);
+    changed({ kind: method === "POST" ? "OriginAdded" : "OriginRemoved", host, type });
     return this.#accepted();
   }
 

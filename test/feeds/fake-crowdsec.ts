@@ -1,6 +1,6 @@
 // A fake of the CrowdSec local API: decisions with their expiry, the cursor of a bouncer, and the behavior of the real API if its
 // table is missing.
-import { ScriptedServer } from "./scripted-server.ts";
+import { ScriptedServer } from "../support/fakes/scripted-server.ts";
 
 export interface FakeDecision {
   readonly value: string;

@@ -1,6 +1,6 @@
 // Many WAFs on one port, each with its own responses. The API key of a request selects the WAF.
-import { json, ScriptedServer } from "./scripted-server.ts";
-import type { Answer, ScriptedRequest } from "./scripted-server.ts";
+import { json, ScriptedServer } from "../support/fakes/scripted-server.ts";
+import type { Answer, ScriptedRequest } from "../support/fakes/scripted-server.ts";
 
 /** The responses of one WAF. By default, it responds like an empty, well-behaved WAF. */
 export interface HostileAnswers {

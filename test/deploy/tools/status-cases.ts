@@ -9,7 +9,7 @@ import type { AcceptedFinding, SyncedFinding } from "../../../src/run/status/con
 import type { ResourceKind } from "../../../src/model/resource.ts";
 import { afterFetch, type FeedState, initialFeedState } from "../../../src/feeds/feed-state.ts";
 import { feedStatus } from "../../../src/feeds/feed-status.ts";
-import { aFeed, aReading, textFacts } from "../builders/declare-feed.ts";
+import { aFeed, aReading, textFacts } from "../../support/builders/declare-feed.ts";
 
 export type ArgoHealth = "Progressing" | "Healthy" | "Degraded" | "Suspended";
 export type FluxStatus = "InProgress" | "Current" | "Failed";

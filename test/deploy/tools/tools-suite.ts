@@ -4,11 +4,11 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe } from "@jest/globals";
-import type { Ended } from "../control-plane/run-to-end.ts";
-import { runToEnd } from "../control-plane/run-to-end.ts";
-import type { ToolName, Tools } from "../control-plane/go-programs.ts";
-import { findTools } from "../control-plane/go-programs.ts";
-import { describeMissing } from "../processes/describe-missing.ts";
+import type { Ended } from "../../support/control-plane/run-to-end.ts";
+import { runToEnd } from "../../support/control-plane/run-to-end.ts";
+import type { ToolName, Tools } from "../../support/control-plane/go-programs.ts";
+import { findTools } from "../../support/control-plane/go-programs.ts";
+import { describeMissing } from "../../support/processes/describe-missing.ts";
 
 /** The name of each tool, and the module that determines its version. */
 const modules: Readonly<Record<ToolName, readonly (readonly [string, string])[]>> = {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import { fast, slowness, timeLimit, within } from "./slowness.ts";
+import { fast, slowness, timeLimit, within } from "./support/processes/slowness.ts";
 
 describe("the slowness of the machine", () => {
   test("is what the environment says, without a measurement", () => {

@@ -1,7 +1,7 @@
 // Measures the slowness of the machine again and again, because other processes may slow it down for a second only. A thread of its own
 // measures, so a process that is late itself does not make the machine look slow.
 import { Worker } from "node:worker_threads";
-import { slowness } from "./slowness.ts";
+import { slowness } from "../support/processes/slowness.ts";
 import type { Moment } from "./slowness-worker.ts";
 
 export interface SlownessProbe extends AsyncDisposable {

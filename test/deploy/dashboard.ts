@@ -8,7 +8,7 @@ interface DashboardPanel {
   readonly targets?: readonly { readonly expr: string }[];
 }
 
-const path = join(import.meta.dirname, "../../../deploy/monitoring/dashboard.json");
+const path = join(import.meta.dirname, "../../deploy/monitoring/dashboard.json");
 
 export async function dashboardPanels(): Promise<readonly DashboardPanel[]> {
   return (JSON.parse(await readFile(path, "utf8")) as { readonly panels: readonly DashboardPanel[] }).panels;
