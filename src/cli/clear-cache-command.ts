@@ -82,7 +82,7 @@ async function clearInCluster(name: string, options: ClearCacheOptions): Promise
   if (trigger.length > triggerLengthMax)
     throw new CommandError(`the trigger has more than ${triggerLengthMax} characters`);
   return await withCluster(options, async ({ api, namespace }, session) => {
-    const instance = { namespace, ...parseInstanceName(name) };
+    const instance = { namespace: namespace ?? "default", ...parseInstanceName(name) };
     const { clearThroughObject } = await import("../clears/object.ts");
     const outcome = await clearThroughObject({
       api,

@@ -103,6 +103,10 @@ await describeOperator("the commands of an incident", (world) => {
     await world().eventually("it is blocked", () => waf.view.has("blocklist", "192.0.2.0/26"));
     await world().allReady(namespace);
     const why = await call(kubeconfig, "why", "192.0.2.9", "-o", "json");
+    const everywhere = ["--kubeconfig", kubeconfig, "-A", "--allow-insecure-http"];
+    for (const words of [["status"], ["history"], ["why", "192.0.2.9"]]) {
+      expect((await runWafsync([...words, ...everywhere])).stdout).toContain(`${namespace}/waf`);
+    }
     expect(jsonOf(why)).toMatchObject({
       instances: [
         {

@@ -43,17 +43,19 @@ const place = {
 /** A folder or a cluster, and what may be called. */
 export const placeOptions = { ...place, allowInsecureHttp, allowedBaseUrls };
 
+const allNamespaces = flag("-A, --all-namespaces", "the instances of all namespaces in the cluster");
 const instances = text(
   "--instance <name>",
   "the WafInstance, as NAME or NAMESPACE/NAME (default: all instances, or the only one)",
 );
 
 /** What `withTarget` reads. */
-export const targetOptions = { ...placeOptions, instance: instances };
+export const targetOptions = { ...placeOptions, allNamespaces, instance: instances };
 
 /** For commands that call no WAF: they accept the options of calls, so that one alias fits all commands. */
 export const readingOptions = {
   ...place,
+  allNamespaces,
   allowInsecureHttp: flag("--allow-insecure-http", "").hideHelp(),
   allowedBaseUrls: text("--allowed-base-urls <urls>", "").hideHelp(),
   instance: instances,
@@ -62,6 +64,7 @@ export const readingOptions = {
 /** What `withLogs` reads: one WAF, and the plan, which limits the days of the logs. */
 export const logSourceOptions = {
   ...placeOptions,
+  allNamespaces,
   instance: text("--instance <name>", "the WafInstance, as NAME or NAMESPACE/NAME (default: the only one)"),
   baseUrl: text("--base-url <url>", "base URL of the WAF's API, instead of an instance"),
   keyFile,

@@ -37,7 +37,7 @@ import {
   progressOf,
   untilSettled,
 } from "./rule-changes.ts";
-import { seeCluster, seenObject } from "./see-cluster.ts";
+import { seeCluster, seenObject, whereOf } from "./see-cluster.ts";
 
 const timeoutMs = 10_000;
 const approveQuery = { fieldManager: "wafsync-approve" };
@@ -51,17 +51,18 @@ interface InstanceObject extends KubeObject {
 
 export function openCluster(options: TargetOptions, session: Session): ClusterTarget {
   const { kubeConfig, contextNamespace } = readKubeConfig(options);
+  const named = options.allNamespaces === true ? undefined : options.namespace;
   const credentials = kubeConfigCredentials(kubeConfig);
   const api = createApiServer({ credentials, clock: realClock, userAgent: `wafsync/${packageJson.version}` });
   return new ClusterTarget({
     api,
     redactor: session.redactor,
-    namespace: options.namespace ?? contextNamespace,
+    namespace: options.allNamespaces === true ? undefined : (named ?? contextNamespace),
     ruleNamespace: options.namespace,
     callWaf: commandCalls(options, session),
     keyOf: keyOfUser,
     close: () => api.close(),
-    see: async (namespace = options.namespace) =>
+    see: async (namespace = named) =>
       await seeCluster(api, { namespace, fallback: contextNamespace }, realClock.nowMs()),
   });
 }
@@ -74,7 +75,6 @@ export function openOperator(sight: OperatorSight): Target {
   const { namespace } = sight;
   return new ClusterTarget({
     ...sight,
-    namespace: namespace ?? "",
     ruleNamespace: undefined,
     keyOf: ({ key }) => (key.state === "Present" ? { ok: true, value: key.key } : { ok: false, problem: key.problem }),
     see: async () => {
@@ -82,7 +82,7 @@ export function openOperator(sight: OperatorSight): Target {
       return {
         objects: resourceKinds.flatMap((kind) => sight.objects(kind).map((object) => seenObject(kind, object))),
         atMs: realClock.nowMs(),
-        where: namespace === undefined ? "in all namespaces" : `in namespace ${namespace}`,
+        where: whereOf(namespace),
         refused: undefined,
         gaps: missing === undefined ? [] : [missing],
       };
@@ -95,8 +95,8 @@ export function openOperator(sight: OperatorSight): Target {
 interface ClusterParts {
   readonly api: ApiServer;
   readonly redactor: Redactor;
-  /** The namespace whose instances are listed. */
-  readonly namespace: string;
+  /** The namespace whose instances are listed; all namespaces if undefined. */
+  readonly namespace: string | undefined;
   /** The namespace for the rules of commands; undefined for the namespace of the instance. */
   readonly ruleNamespace: string | undefined;
   readonly callWaf: CallWaf;
@@ -108,7 +108,7 @@ interface ClusterParts {
 export class ClusterTarget extends Target {
   readonly where: string;
   readonly api: ApiServer;
-  readonly namespace: string;
+  readonly namespace: string | undefined;
   readonly #parts: ClusterParts;
 
   constructor(parts: ClusterParts) {
@@ -121,7 +121,7 @@ export class ClusterTarget extends Target {
     this.#parts = parts;
     this.api = api;
     this.namespace = namespace;
-    this.where = `in namespace ${namespace}`;
+    this.where = whereOf(namespace);
   }
 
   async instances(): Promise<readonly ObjectName[]> {
@@ -130,7 +130,7 @@ export class ClusterTarget extends Target {
     const { code, message } = listed.fault;
     if (code === "Forbidden") {
       throw new CommandError(
-        `you are not allowed to list wafinstances in namespace ${this.namespace}`,
+        `you are not allowed to list wafinstances ${this.where}`,
         "Ask for this permission, or use --instance NAMESPACE/NAME with an instance that you can get.",
       );
     }

@@ -27,7 +27,7 @@ interface Listed {
  */
 export async function seeCluster(api: ApiServer, { namespace, fallback }: Scope, atMs: number): Promise<Seen> {
   const instances = await list(api, "WafInstance", namespace, fallback);
-  const where = instances.namespace === undefined ? "in all namespaces" : `in namespace ${instances.namespace}`;
+  const where = whereOf(instances.namespace);
   if (instances.fault !== undefined) {
     return { atMs, where, objects: [], refused: refusalOf(instances.fault, instances.namespace ?? fallback), gaps: [] };
   }
@@ -54,6 +54,10 @@ export async function seeCluster(api: ApiServer, { namespace, fallback }: Scope,
     );
   }
   return { atMs, where, objects, refused: undefined, gaps };
+}
+
+export function whereOf(namespace: string | undefined): string {
+  return namespace === undefined ? "in all namespaces" : `in namespace ${namespace}`;
 }
 
 export function seenObject(kind: ResourceKind, object: ClusterObject): SeenObject {

@@ -7,6 +7,7 @@ export interface TargetOptions {
   readonly from?: string;
   readonly state?: string;
   readonly namespace?: string;
+  readonly allNamespaces?: boolean;
   readonly kubeconfig?: string;
   readonly context?: string;
   readonly instance?: string;
@@ -77,9 +78,8 @@ export async function onlyInstance(target: KnownInstances, wanted: string | unde
 
 function hintOf(all: readonly ObjectName[], where: string): string {
   if (all.length > 0) return `Available instances: ${excerpt(all.map(nameKey))}.`;
-  return where.startsWith("in namespace")
-    ? "Set -n NAMESPACE or --instance NAMESPACE/NAME; `kubectl get wafinstances -A` lists all of them."
-    : "Declare one in it, or set -f to another folder.";
+  if (where.startsWith("in folder")) return "Declare one in it, or set -f to another folder.";
+  return "Set -n NAMESPACE or --instance NAMESPACE/NAME; `kubectl get wafinstances -A` lists all of them.";
 }
 
 function excerpt(names: readonly string[]): string {
