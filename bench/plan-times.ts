@@ -4,10 +4,10 @@ import { observeSpellings } from "../src/model/observe-spellings.ts";
 import type { GatheredRule } from "../src/model/gathered.ts";
 import type { Inventory } from "../src/model/inventory.ts";
 import type { Observed } from "../src/model/observed.ts";
-import { compileDesired } from "../src/decide/desired.ts";
+import { Books, compileDesired } from "../src/decide/desired.ts";
 import type { Plan } from "../src/decide/plan.ts";
 import { planInstance } from "../src/decide/plan.ts";
-import { addresses, anInstance, aRule } from "../test/support/builders/declare.ts";
+import { addresses, aRule } from "../test/support/builders/declare.ts";
 import { anInventory, gathered, observed } from "../test/support/builders/gathered.ts";
 
 const entriesPerRule = 10_000;
@@ -19,19 +19,18 @@ interface World {
   readonly rules: readonly GatheredRule[];
   readonly observed: Observed;
   readonly inventory: Inventory;
+  /** What is known from earlier plans. */
+  readonly books: Books;
 }
 
-/** Results of earlier plans are cached with this object. */
-const syncedInstance = anInstance();
-
-function planned({ rules, observed: shown, inventory }: World, instance = syncedInstance): Plan {
-  const desired = compileDesired(gathered({ instance, rules }), 0);
+function planned({ rules, observed: shown, inventory, books }: World): Plan {
+  const desired = compileDesired(gathered({ rules }), 0, undefined, undefined, books);
   return planInstance({ desired, observed: shown, inventory, nowMs: 0 });
 }
 
 /** Returns the milliseconds for a plan, and throws unless it has this number of operations. */
-function timedPlan(world: World, operations: number, instance = syncedInstance): number {
-  const { ms, result } = timed(() => planned(world, instance));
+function timedPlan(world: World, operations: number): number {
+  const { ms, result } = timed(() => planned(world));
   if (result.operations.length === operations) return ms;
   throw new Error(`the plan has ${result.operations.length} operations instead of ${operations}`);
 }
@@ -59,8 +58,9 @@ function textRule(lines: readonly string[]): GatheredRule {
 }
 
 function synced(rules: readonly GatheredRule[], lines: readonly string[]): World {
-  const { inventory } = planned({ rules, observed: observed({}), inventory: anInventory({}) });
-  return { rules, observed: readAgain(lines), inventory };
+  const books = new Books();
+  const { inventory } = planned({ rules, observed: observed({}), inventory: anInventory({}), books });
+  return { rules, observed: readAgain(lines), inventory, books };
 }
 
 function readAgain(lines: readonly string[]): Observed {
@@ -86,15 +86,15 @@ export const planCases = {
   cold: (count, rounds) => {
     const empty = { observed: observed({}), inventory: anInventory({}) };
     return bestOf(rounds, () => {
-      const [rules, instance] = [rulesOf(count), anInstance()];
-      return timedPlan({ rules, ...empty }, count, instance);
+      const rules = rulesOf(count);
+      return timedPlan({ rules, ...empty, books: new Books() }, count);
     });
   },
   coldOfGuests: (count, rounds) => {
     const empty = { observed: observed({}), inventory: anInventory({}) };
     return bestOf(rounds, () => {
-      const [rules, instance] = [rulesOf(count, "guest"), anInstance()];
-      return timedPlan({ rules, ...empty }, count, instance);
+      const rules = rulesOf(count, "guest");
+      return timedPlan({ rules, ...empty, books: new Books() }, count);
     });
   },
   inSync: (count, rounds) => {

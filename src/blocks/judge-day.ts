@@ -150,7 +150,7 @@ export function exemptionsIn(gathered: Gathered, block: DeclaredAutoBlock, nowMs
   const guards = guardsIn(gathered, compileOrigins(gathered).compiled);
   return (entry) =>
     protecting.overlaps(entry) !== undefined ||
-    guardEntries(guards, "blocklist", new Map([[entry, ""]])).entries.size === 0;
+    guardEntries(guards, "blocklist", [{ source: undefined, entries: new Map([[entry, 0]]) }]).entries.size === 0;
 }
 
 /** The number of parsed addresses cached for a day. */

@@ -8,10 +8,10 @@ import type { Entry } from "../address/entry.ts";
 import type { OwnedEntry } from "../model/inventory.ts";
 import type { ObservedEntries } from "../model/observed.ts";
 import type { CompiledRule } from "./compiled-rule.ts";
-import type { WantedEntries } from "./wanted-entries.ts";
+import type { Declarers } from "./book.ts";
 
 export interface CapacityInput {
-  readonly target: WantedEntries;
+  readonly target: ReadonlyMap<Entry, Declarers>;
   readonly live: ObservedEntries;
   readonly owned: ReadonlyMap<Entry, OwnedEntry>;
   readonly maxEntries: number | undefined;
@@ -32,7 +32,7 @@ export function leftOutOf({ target, live, owned, maxEntries, exclusive, rules }:
   if (target.size <= room) return nothingLeftOut;
   const ages = new Map(rules.map((rule, index) => [rule, index]));
   const ranked = [...target]
-    .map(([entry, wantedBy]) => ({
+    .map(([entry, { rules: wantedBy }]) => ({
       entry,
       isFixed: isForeign(entry),
       priority: Math.max(...wantedBy.map(({ rule }) => rule.priority)),

@@ -2,7 +2,7 @@
 import type { DeclaredOrigin, DeclaredRule, ListName, PrefixLengths } from "../model/declared.ts";
 import type { Entry } from "../address/entry.ts";
 import type { GatheredRule } from "../model/gathered.ts";
-import type { RejectedEntry, RulePart } from "./rule-entries.ts";
+import { placeIn, type RejectedEntry, type RulePart } from "./rule-entries.ts";
 import { asSentence } from "../model/sentence.ts";
 
 export type RuleVerdict =
@@ -76,8 +76,8 @@ export function faultsIn(rejected: readonly RejectedEntry[]): readonly RejectedE
 
 /** The position at which a rule first declares the entry; empty if it does not. */
 export function placeOf({ parts, cutFrom }: Pick<CompiledRule, "parts" | "cutFrom">, entry: Entry): string {
-  for (const { entries } of parts) {
-    const place = entries.get(cutFrom.get(entry) ?? entry);
+  for (const part of parts) {
+    const place = placeIn(part, cutFrom.get(entry) ?? entry);
     if (place !== undefined) return place;
   }
   return "";

@@ -28,7 +28,7 @@ const decisions = {
   "- shown recorded": remove,
   "- shown -": others,
   "- - recorded": forget,
-  "- - -": nothing,
+  "- - -": () => nothing,
 } satisfies Record<Row, Decide>;
 
 // The first that applies wins.
@@ -179,9 +179,8 @@ function forget<L extends Line>(line: L, context: Context<L>): Outcome {
     : { kind: "Missing", reason: "leaves the record after a second read without it" };
 }
 
-function nothing(): Outcome {
-  return { kind: "Nothing", reason: "neither declared nor on the list" };
-}
+/** What happens to a row that no column has. */
+export const nothing: Outcome = { kind: "Nothing", reason: "neither declared nor on the list" };
 
 function insteadOf<L extends Line>(call: Call, line: L, context: Context<L>, reason: string): Outcome {
   return exceptionTo(call, line, context) ?? { kind: call, reason };

@@ -4,6 +4,7 @@
 //
 // An entry that is rejected at any of these steps is reported on its rule and affects nothing else.
 import type { DeclaredInstance, DeclaredOrigin, DeclaredRule, Guards, ListName } from "../model/declared.ts";
+import { listNames } from "../model/declared.ts";
 import type { Entry } from "../address/entry.ts";
 import type { BrokenReference, Gathered } from "../model/gathered.ts";
 import type { Shown } from "../model/observed.ts";
@@ -16,19 +17,19 @@ import { Aggregation } from "./aggregation.ts";
 import { settleConflicts } from "./conflicts.ts";
 import { asksToAdopt } from "./ownership.ts";
 import type { Broken, CompiledOrigin, CompiledRule } from "./compiled-rule.ts";
-import { type AdmittedRule, admitRule, type Drafting, draftRule, draftStandIn, isOwnersOf } from "./draft-rule.ts";
+import { type AdmittedRule, admitInSlices, type Drafting, draftRule, draftStandIn, isOwnersOf } from "./draft-rule.ts";
 import { compileOrigins } from "./desired-origins.ts";
-import type { EntryGuards } from "./guards.ts";
-import { compileGuards } from "./guards.ts";
+import { Book, type Declarers } from "./book.ts";
+import { compileGuards, type EntryGuards, RuleGuard } from "./guards.ts";
 import type { Obstacle } from "./removal-guard.ts";
-import type { WantedEntries } from "./wanted-entries.ts";
-import { WantedLists } from "./wanted-entries.ts";
+import { RuleReader } from "./rule-entries.ts";
 import { BrokenObjects, type LastDeclared, type Memory, noMemory, remember } from "./remembered.ts";
 
 export interface DesiredState {
   readonly instance: DeclaredInstance;
-  /** The union of the rules' entries, with the rules that need each of them: never an empty array. */
-  readonly lists: Readonly<Record<ListName, WantedEntries>>;
+  /** The union of the rules' entries, with the rules that need each of them. */
+  readonly lists: Readonly<Record<ListName, ReadonlyMap<Entry, Declarers>>>;
+  readonly books: Books;
   /** By host. */
   readonly origins: ReadonlyMap<string, DeclaredOrigin>;
   readonly rules: readonly CompiledRule[];
@@ -56,11 +57,35 @@ export interface DesiredState {
 }
 
 /**
+ * What stays known of one instance from plan to plan, so that only what has changed is read, judged and compared. The desired state that
+ * was compiled last with it is the only one that may be planned.
+ */
+export class Books {
+  readonly reader = new RuleReader();
+  readonly guard = new RuleGuard();
+  readonly aggregation = new Aggregation();
+  readonly blocklist = new Book();
+  readonly allowlist = new Book();
+
+  rulesChanged(rules: readonly CompiledRule[]): DesiredState["lists"] {
+    this.guard.keep(new Set(rules.map(({ id }) => id)));
+    for (const list of listNames) this[list].rulesChanged(rules.filter((rule) => rule.list === list));
+    return { blocklist: this.blocklist.declared, allowlist: this.allowlist.declared };
+  }
+}
+
+/**
  * Computes the desired state from the gathered objects. `nowMs` determines which rules have expired. `record` and `shown`
  * determine which rule wins a conflict, and which entries yield: they matter only if the result `dependsOnManaged`.
  */
-export function compileDesired(gathered: Gathered, nowMs: number, record?: LastDeclared, shown?: Shown): DesiredState {
-  return finished(compileInSlices(gathered, nowMs, record, shown));
+export function compileDesired(
+  gathered: Gathered,
+  nowMs: number,
+  record?: LastDeclared,
+  shown?: Shown,
+  books?: Books,
+): DesiredState {
+  return finished(compileInSlices(gathered, nowMs, record, shown, books));
 }
 
 /** The same in slices, because thousands of rules would block the event loop. */
@@ -69,12 +94,13 @@ export function* compileInSlices(
   nowMs: number,
   record?: LastDeclared,
   shown?: Shown,
+  books = new Books(),
 ): Generator<undefined, DesiredState> {
   const { instance } = gathered;
-  const { admitted, origins, memory, isBroken } = yield* rememberInSlices(gathered, nowMs, record);
+  const { admitted, origins, memory, isBroken } = yield* rememberInSlices(gathered, nowMs, record, books.reader);
   // Each rule by itself.
   const guards = guardsIn(gathered, origins.compiled);
-  const drafting = { gathered, guards, quota: new EntryQuota(), memory, record, shown };
+  const drafting = { gathered, guards, guard: books.guard, quota: new EntryQuota(), memory, record, shown };
   const drafts = yield* draftsInSlices(admitted, drafting);
   yield;
   // All rules together.
@@ -84,14 +110,14 @@ export function* compileInSlices(
   const guestsAllow = settled.rules.some(({ isOwners, list }) => !isOwners && list === "allowlist");
   const protectedRules = protectOthers(settled.rules, { home: instance.meta.namespace, ...now });
   yield;
-  const { aggregation, wanted } = formerly(instance);
-  const all = aggregation.apply(protectedRules, now);
+  const all = books.aggregation.apply(protectedRules, now);
   yield;
-  const lists = { blocklist: wanted.on("blocklist", all), allowlist: wanted.on("allowlist", all) };
+  const lists = books.rulesChanged(all);
   yield;
   return {
     instance,
     lists,
+    books,
     origins: origins.wanted,
     rules: all.filter(({ isStandIn }) => isStandIn !== true),
     standIns: all.filter(({ isStandIn }) => isStandIn === true),
@@ -117,12 +143,13 @@ export function* compileInSlices(
 }
 
 /** What can be read, and what the record remembers of the rest. */
-function* rememberInSlices(gathered: Gathered, nowMs: number, record: LastDeclared | undefined) {
+function* rememberInSlices(gathered: Gathered, nowMs: number, record: LastDeclared | undefined, reader: RuleReader) {
+  reader.begin();
   const oldestFirst = gathered.rules.toSorted((a, b) => byAge(a.rule.meta, b.rule.meta));
   yield;
   const admitted: AdmittedRule[] = [];
   for (const given of oldestFirst) {
-    admitted.push(admitRule(given, gathered, nowMs));
+    admitted.push(yield* admitInSlices(given, gathered, nowMs, reader));
     yield;
   }
   const objects = new BrokenObjects(gathered, refusedIn(admitted), nowMs);
@@ -179,12 +206,13 @@ export function guardsIn({ instance }: Gathered, origins: readonly CompiledOrigi
  * The desired state of an instance that is being deleted: nothing. Its owner requested the deletion, so no guard applies. Entries
  * of other writers stay, whatever the policy was.
  */
-export function nothingDesired(instance: DeclaredInstance): DesiredState {
+export function nothingDesired(instance: DeclaredInstance, books = new Books()): DesiredState {
   const { blocklist, allowlist, origins } = instance.policies;
   const policies = { blocklist: withoutExclusive(blocklist), allowlist: withoutExclusive(allowlist), origins };
   return {
     instance: { ...instance, policies },
-    lists: { blocklist: new Map(), allowlist: new Map() },
+    lists: books.rulesChanged([]),
+    books,
     origins: new Map(),
     rules: [],
     ended: new Map(),
@@ -223,16 +251,6 @@ function endedIn({ rules }: Gathered, nowMs: number): DesiredState["ended"] {
 /** The IDs of the rules that exist and are not being deleted. */
 export function existingRulesOf(rules: readonly DeclaredRule[]): ReadonlySet<string> {
   return new Set(rules.flatMap(({ meta }) => (meta.deleting ? [] : [ruleIdOf(meta)])));
-}
-
-// The lists of an instance are compiled repeatedly from nearly the same rules. A new status of the instance creates another
-// object with the same guards.
-const latest = new WeakMap<Guards, { readonly aggregation: Aggregation; readonly wanted: WantedLists }>();
-
-function formerly({ guards }: DeclaredInstance) {
-  const known = latest.get(guards) ?? { aggregation: new Aggregation(), wanted: new WantedLists() };
-  latest.set(guards, known);
-  return known;
 }
 
 function nextExpiry(rules: readonly CompiledRule[], nowMs: number): number | undefined {

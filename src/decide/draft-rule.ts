@@ -11,10 +11,8 @@ import { decideAttachment } from "../model/attachment.ts";
 import { type EntryQuota, limitedRule, ungrantedIn, ungrantedPart } from "./guest-limits.ts";
 import type { Broken, CompiledRule, RuleVerdict } from "./compiled-rule.ts";
 import { describeEmpty, describeRejected, faultsIn, placeOf } from "./compiled-rule.ts";
-import type { EntryGuards } from "./guards.ts";
-import { guardEntries } from "./guards.ts";
-import type { RejectedEntry, RuleEntries, RulePart } from "./rule-entries.ts";
-import { readRuleEntries } from "./rule-entries.ts";
+import { type EntryGuards, guardEntries, type RuleGuard } from "./guards.ts";
+import type { RejectedEntry, RuleEntries, RulePart, RuleReader } from "./rule-entries.ts";
 import { withoutYielded } from "./yielding.ts";
 import { expiryOf } from "./expiry.ts";
 import { type BrokenPart, type LastDeclared, type Memory, type RememberedRule, standInMeta } from "./remembered.ts";
@@ -39,7 +37,12 @@ export interface AdmittedRule {
   readonly broken: readonly BrokenPart[];
 }
 
-export function admitRule(given: GatheredRule, { instance, namespaceLabels }: Gathered, nowMs: number): AdmittedRule {
+export function* admitInSlices(
+  given: GatheredRule,
+  { instance, namespaceLabels }: Gathered,
+  nowMs: number,
+  reader: RuleReader,
+): Generator<undefined, AdmittedRule> {
   const { meta } = given.rule;
   const attachment = decideAttachment(instance, meta.kind, meta.namespace, namespaceLabels.get(meta.namespace));
   const grant = attachment.state === "Allowed" ? attachment.grant : undefined;
@@ -63,13 +66,14 @@ export function admitRule(given: GatheredRule, { instance, namespaceLabels }: Ga
   }
   const ungranted = grant === undefined ? undefined : ungrantedIn(instance, rule, grant);
   if (ungranted !== undefined) return refused(ungranted);
-  const read = readRuleEntries(given, nowMs);
+  const read = yield* reader.readInSlices(given, nowMs);
   return { given, isStranger, base, grant, refusal: undefined, read, broken: base.expired ? [] : brokenIn(base, read) };
 }
 
 export interface Drafting {
   readonly gathered: Gathered;
   readonly guards: EntryGuards;
+  readonly guard: RuleGuard;
   readonly quota: EntryQuota;
   readonly memory: Memory;
   readonly record?: LastDeclared | undefined;
@@ -85,14 +89,10 @@ export function draftRule(
   before: readonly CompiledRule[],
 ): CompiledRule {
   if (refusal !== undefined || read === undefined) return { ...base, ...(refusal ?? accepted) };
-  const { gathered, guards, quota, memory, record, shown } = drafting;
+  const { gathered, guards, guard, quota, memory, record, shown } = drafting;
   const { id, list, rule, expired } = base;
   const remembered = expired ? undefined : memory.rules.get(`${list} ${id}`);
-  const guarded = guardEntries(guards, list, read.entries, {
-    except: rule.except,
-    fromFeeds: feedsOf(given),
-    grant,
-  });
+  const guarded = guard.judge(id, guards, list, read.parts, { except: rule.except, grant });
   if (expired) return { ...base, ...accepted, parts: read.parts, ...derivation(rule, read), cutFrom: guarded.cutFrom };
   const basis = { allowing: before, record, shown };
   const left = rule.yieldsTo === undefined ? guarded.entries : withoutYielded(rule, guarded.entries, basis);
@@ -155,11 +155,11 @@ function recall(
   const parts = [...recorded].map(([source, entries]): RulePart => {
     for (const [entry, one] of entries) broken.set(entry, one);
     const place = `the record${source === undefined ? "" : ` of ${source}`}`;
-    return { source, entries: new Map([...entries.keys()].map((entry) => [entry, place])) };
+    return { source, entries: new Map([...entries.keys()].map((entry) => [entry, 0])), place };
   });
   const inOrder = [...broken.keys()].toSorted();
-  const places = new Map(inOrder.map((entry) => [entry, ""]));
-  const { entries, cutFrom } = guardEntries(guards, list, places, { except, grant, merged: lines });
+  const part = { source: undefined, entries: new Map(inOrder.map((entry) => [entry, 0])) };
+  const { entries, cutFrom } = guardEntries(guards, list, [part], { except, grant, merged: lines });
   const left = new Set([...entries].filter((entry) => !declared.has(entry)));
   const fitting = grant === undefined ? left : quota.take(meta.namespace, list, left, grant, () => "").entries;
   const remembered = new Map(
@@ -194,10 +194,10 @@ function withoutEntries(
 
 function derivation(
   { aggregate, except }: DeclaredRule,
-  { entries }: RuleEntries,
+  { parts }: RuleEntries,
   widest?: PrefixLengths,
 ): Pick<CompiledRule, "declared" | "widest"> {
-  const declared = aggregate || except.length > 0 ? entries.size : undefined;
+  const declared = aggregate || except.length > 0 ? countEntries(parts) : undefined;
   return { declared, widest: aggregate ? widest : undefined };
 }
 
@@ -217,8 +217,10 @@ const notDerived = {
   remembered: new Map<Entry, Broken>(),
 } as const;
 
-function feedsOf({ texts }: GatheredRule): ReadonlySet<string> {
-  return new Set(texts.flatMap(({ state, source }) => (state === "Listed" ? [source] : [])));
+function countEntries(parts: readonly RulePart[]): number {
+  const [first] = parts;
+  if (first === undefined || parts.length === 1) return first?.entries.size ?? 0;
+  return new Set(parts.flatMap(({ entries }) => [...entries.keys()])).size;
 }
 
 const accepted = { verdict: "Accepted", message: "" } as const;
@@ -264,7 +266,7 @@ interface Refused {
 
 function verdictOf(
   gathered: GatheredRule,
-  { entries, missing, invalid }: RuleEntries,
+  { parts, missing, invalid }: RuleEntries,
   { guarded, tooMany, partial }: Refused,
 ): { readonly verdict: RuleVerdict; readonly message: string } {
   if (missing.length > 0) {
@@ -277,7 +279,7 @@ function verdictOf(
   if (rejected.length > 0) return { verdict: "InvalidEntries", message: describeRejected(rejected) };
   if (partial !== undefined) return { verdict: "NotAllowed", message: partial };
   // A feed may be empty at times, for example with CrowdSec. Its own guards check that.
-  if (entries.size === 0 && gathered.texts.every(({ state }) => state !== "Listed"))
+  if (parts.length === 0 && gathered.texts.every(({ state }) => state !== "Listed"))
     return { verdict: "InvalidEntries", message: describeEmpty(gathered) };
   return accepted;
 }

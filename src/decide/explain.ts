@@ -6,13 +6,14 @@ import { readOwners } from "../model/entry-owners.ts";
 import type { EntryOwner } from "../model/entry-owners.ts";
 import type { Entry } from "../address/entry.ts";
 import { prefixLengthOf } from "../address/entry.ts";
+import { finished } from "../model/finished.ts";
 import type { Gathered } from "../model/gathered.ts";
 import type { Inventory, Manner } from "../model/inventory.ts";
 import { observeSpellings } from "../model/observe-spellings.ts";
 import type { ObservedEntries } from "../model/observed.ts";
 import { ruleIdOf } from "../model/rule-id.ts";
 import { type CompiledRule, endOf, evidenceOf } from "./compiled-rule.ts";
-import { readRuleEntries } from "./rule-entries.ts";
+import { placeIn, RuleReader } from "./rule-entries.ts";
 import type { DesiredState } from "./desired.ts";
 import { compileInSlices } from "./desired.ts";
 
@@ -118,7 +119,7 @@ export function explainAddress(address: Entry, examined: Examined): Explanation 
 function coveringOf(list: ListName, entry: Entry, cover: AddressCover, examined: Examined): Covering {
   const { desired, lists, inventory } = examined;
   const record = inventory?.entries[list].get(entry);
-  const rules = desired.lists[list].get(entry) ?? [];
+  const rules = desired.lists[list].get(entry)?.rules ?? [];
   const spellings = lists?.[list].get(entry);
   return {
     list,
@@ -136,7 +137,7 @@ function coveringOf(list: ListName, entry: Entry, cover: AddressCover, examined:
 }
 
 function wantingOf(rule: CompiledRule, entry: Entry, cover: AddressCover): Wanting {
-  const sources = rule.parts.flatMap(({ entries }) => entries.get(rule.cutFrom.get(entry) ?? entry) ?? []);
+  const sources = rule.parts.flatMap((part) => placeIn(part, rule.cutFrom.get(entry) ?? entry) ?? []);
   return {
     rule: rule.rule,
     // A merged network has the addresses of entries in several places.
@@ -151,7 +152,7 @@ function ineffectiveIn(compiled: CompiledRule, gathered: Gathered, cover: Addres
   const gatheredRule = gathered.rules.find((item) => ruleIdOf(item.rule.meta) === id);
   const named = (rejected: CompiledRule["rejected"]) => rejected.filter(({ entry }) => cover.find(entry) !== undefined);
   if (!isAttached) {
-    const read = gatheredRule === undefined ? undefined : readRuleEntries(gatheredRule);
+    const read = gatheredRule === undefined ? undefined : finished(new RuleReader().readInSlices(gatheredRule, 0));
     const isNamed = read !== undefined && sourcesIn(read.parts, cover).length + named(read.invalid).length > 0;
     return isNamed ? [{ rule, sources: [], message }] : [];
   }
@@ -170,5 +171,7 @@ function ineffectiveIn(compiled: CompiledRule, gathered: Gathered, cover: Addres
 }
 
 function sourcesIn(parts: CompiledRule["parts"], cover: AddressCover): readonly string[] {
-  return parts.flatMap(({ entries }) => [...entries].flatMap(([entry, source]) => (cover.has(entry) ? [source] : [])));
+  return parts.flatMap((part) =>
+    [...part.entries.keys()].flatMap((entry) => (cover.has(entry) ? (placeIn(part, entry) ?? []) : [])),
+  );
 }

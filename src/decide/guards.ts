@@ -8,7 +8,7 @@ import { networkOf } from "../address/entry.ts";
 import { NetworkIndex } from "../address/ranges.ts";
 import { asSentence, listed } from "../model/sentence.ts";
 import { tooWide } from "./guest-limits.ts";
-import type { RejectedEntry } from "./rule-entries.ts";
+import { placeIn, type RejectedEntry, type RulePart } from "./rule-entries.ts";
 import { isSpecialPurposeOnly, specialPurposeObjection } from "./special-purpose.ts";
 
 /** The maximum number of networks that may be left of an entry after `spec.except`: each takes one API call. */
@@ -23,38 +23,28 @@ export interface EntryGuards {
   readonly neverBlock: NetworkIndex;
   /** Invalid items of `guards.neverBlock`: an unreadable guard must be reported, not skipped. */
   readonly faults: readonly string[];
+  /** Equal for guards that decide alike. */
+  readonly key: string;
 }
 
 /**
  * The guards of an instance. The addresses of declared origins count as listed in `neverBlock`: a WAF that blocks its own
  * origin serves no requests.
  */
-export function compileGuards(instance: DeclaredInstance, origins: readonly DeclaredOrigin[]): EntryGuards {
-  const hosts = origins.map(({ host }) => host).join("\n");
-  const known = compiled.get(instance.guards);
-  if (known?.hosts === hosts) return known.guards;
-  const guards = compileAnew(instance, origins);
-  compiled.set(instance.guards, { hosts, guards });
-  return guards;
-}
-
-// The same object while nothing changes, because the results of guards are cached by it. A new status of the instance creates
-// another object with the same guards.
-const compiled = new WeakMap<Guards, { readonly hosts: string; readonly guards: EntryGuards }>();
-
-function compileAnew(instance: DeclaredInstance, origins: readonly DeclaredOrigin[]): EntryGuards {
+export function compileGuards({ guards }: DeclaredInstance, origins: readonly DeclaredOrigin[]): EntryGuards {
   const networks: Entry[] = [];
   const faults: string[] = [];
-  for (const [index, text] of instance.guards.neverBlock.entries()) {
+  for (const [index, text] of guards.neverBlock.entries()) {
     const parsed = parseDeclaredEntry(text);
     if (parsed.ok) networks.push(parsed.entry);
     else faults.push(asSentence(`spec.guards.neverBlock[${index}]: ${parsed.fault.message}`));
   }
-  for (const origin of origins) {
-    const parsed = parseDeclaredEntry(origin.host);
+  const hosts = origins.map(({ host }) => host);
+  for (const host of hosts) {
+    const parsed = parseDeclaredEntry(host);
     if (parsed.ok) networks.push(parsed.entry);
   }
-  return { declared: instance.guards, neverBlock: new NetworkIndex(networks), faults };
+  return { declared: guards, neverBlock: new NetworkIndex(networks), faults, key: JSON.stringify([guards, hosts]) };
 }
 
 export interface GuardedEntries {
@@ -64,79 +54,80 @@ export interface GuardedEntries {
   readonly cutFrom: ReadonlyMap<Entry, Entry>;
 }
 
-/** The networks that a rule leaves out, its external sources, and the grant of a guest's rule. */
-export interface EntryOrigins {
+/** The networks that a rule leaves out, and the grant of a guest's rule. */
+export interface RuleTerms {
   readonly except?: readonly string[];
-  readonly fromFeeds?: ReadonlySet<string>;
   readonly grant?: Grant | undefined;
   /** Networks that were merged from narrower entries, whose width was judged: see `recall`. */
   readonly merged?: ReadonlyMap<Entry, number>;
 }
 
-interface Answered {
-  readonly guards: EntryGuards;
-  readonly list: ListName;
-  readonly grant: Grant | undefined;
-  /** `spec.except`, and the sources that are feeds. */
-  readonly names: string;
-  readonly answer: GuardedEntries;
+/** Guards the rules again and again, and judges only those whose entries, terms or guards have changed. */
+export class RuleGuard {
+  readonly #judged = new Map<string, { readonly parts: readonly RulePart[]; key: string; guarded: GuardedEntries }>();
+
+  /** @param id of the rule */
+  judge(
+    id: string,
+    guards: EntryGuards,
+    list: ListName,
+    parts: readonly RulePart[],
+    terms: Pick<RuleTerms, "except" | "grant">,
+  ): GuardedEntries {
+    const key = `${list} ${guards.key} ${JSON.stringify(terms)}`;
+    const known = this.#judged.get(id);
+    const isSame = known?.key === key && known.parts.length === parts.length;
+    if (isSame && known.parts.every((part, index) => part === parts[index])) return known.guarded;
+    const guarded = guardEntries(guards, list, parts, terms);
+    this.#judged.set(id, { parts, key, guarded });
+    return guarded;
+  }
+
+  /** Forgets all other rules. */
+  keep(ids: ReadonlySet<string>): void {
+    for (const id of this.#judged.keys()) if (!ids.has(id)) this.#judged.delete(id);
+  }
 }
 
-/** The last result for each declared entry, so that a change of one rule does not check the entries of the others. */
-const answered = new WeakMap<ReadonlyMap<Entry, string>, Answered>();
-
-/** Takes `spec.except` out of all entries of one rule, each with its source, and applies the guards to what is left. */
+/** Takes `spec.except` out of all entries of one rule, and applies the guards to what is left. */
 export function guardEntries(
   guards: EntryGuards,
   list: ListName,
-  declared: ReadonlyMap<Entry, string>,
-  origins: EntryOrigins = {},
-): GuardedEntries {
-  const { except = [], fromFeeds = [], grant } = origins;
-  const names = [...except, "", ...fromFeeds].join("\n");
-  const known = answered.get(declared);
-  const isSame = known?.guards === guards && known.list === list && known.grant === grant && known.names === names;
-  if (isSame) return known.answer;
-  const answer = guardAnew(guards, list, declared, origins);
-  answered.set(declared, { guards, list, grant, names, answer });
-  return answer;
-}
-
-function guardAnew(
-  guards: EntryGuards,
-  list: ListName,
-  declared: ReadonlyMap<Entry, string>,
-  { except = [], fromFeeds = new Set(), grant, merged }: EntryOrigins,
+  parts: readonly RulePart[],
+  { except = [], grant, merged }: RuleTerms = {},
 ): GuardedEntries {
   const entries = new Set<Entry>();
   const rejected: RejectedEntry[] = [];
   const cutFrom = new Map<Entry, Entry>();
-  const reject = (entry: Entry, { objection, remedy }: Objection, written = entry): void => {
-    const source = declared.get(written) ?? "";
-    if (!fromFeeds.has(source)) {
+  const reject = (part: RulePart, entry: Entry, { objection, remedy }: Objection, written = entry): void => {
+    const source = placeIn(part, written) ?? "";
+    if (part.isOfFeed !== true) {
       rejected.push({ entry, source, message: remedy === undefined ? objection : `${objection}: ${remedy}.` });
     } else if (!isNoiseOfFeed(guards, list, entry)) {
       // A user of the feed can't follow the advice.
       rejected.push({ entry, source, message: asSentence(objection), isOfFeed: true });
     }
   };
-  const check = (entry: Entry, written = entry): void => {
+  const check = (part: RulePart, entry: Entry, written = entry): void => {
     const isMerged = merged?.has(written) === true;
     const wide = grant === undefined || isMerged ? undefined : tooWide(entry, grant);
     const objection =
       wide === undefined ? objectionTo(guards, list, entry, isMerged) : { objection: wide, remedy: narrower };
-    if (objection !== undefined) reject(entry, objection, written);
+    if (objection !== undefined) reject(part, entry, objection, written);
     else entries.add(entry);
     if (entry !== written) cutFrom.set(entry, written);
   };
   const excepted = new NetworkIndex(except.map(readObservedEntry));
-  for (const entry of declared.keys()) {
-    if (except.length === 0 || excepted.overlaps(entry) === undefined) check(entry);
-    else if (excepted.containing(entry) === undefined) {
-      const pieces = without(entry, excepted.inside(entry), piecesMax);
-      if (pieces === undefined) reject(entry, tooManyPieces(entry));
-      else for (const piece of pieces) check(piece, entry);
-    }
+  const judge = (part: RulePart, entry: Entry): void => {
+    if (except.length === 0 || excepted.overlaps(entry) === undefined) return check(part, entry);
+    if (excepted.containing(entry) !== undefined) return;
+    const pieces = without(entry, excepted.inside(entry), piecesMax);
+    if (pieces === undefined) reject(part, entry, tooManyPieces(entry));
+    else for (const piece of pieces) check(part, piece, entry);
+  };
+  for (const [index, part] of parts.entries()) {
+    const earlier = parts.slice(0, index);
+    for (const entry of part.entries.keys()) if (!earlier.some((one) => one.entries.has(entry))) judge(part, entry);
   }
   return { entries, rejected, cutFrom };
 }

@@ -12,22 +12,17 @@ import { type Entry, isOpaque } from "../address/entry.ts";
 import { countWithout, NetworkIndex } from "../address/ranges.ts";
 import type { Inventory, OwnedEntry, Refusal } from "../model/inventory.ts";
 import type { Observed, ObservedEntries } from "../model/observed.ts";
-import { type Context, decide, intends, type Outcome } from "./decisions.ts";
+import { type Context, decide, intends, nothing, type Outcome } from "./decisions.ts";
 import { leftOutOf } from "./capacity.ts";
 import type { CompiledRule } from "./compiled-rule.ts";
 import type { Contested } from "./disputes.ts";
-import { missingKeys } from "./missing-keys.ts";
 import { asksToAdopt, type EntryLine, isRetained, Records } from "./ownership.ts";
-import { entriesToUpdate } from "./outdated-records.ts";
-import type { OwnerLookup } from "./owner-lookup.ts";
 import { RuleVersions, standingRefusal } from "./refusals.ts";
-import { keysOf, rulesIn, type WantedEntries } from "./wanted-entries.ts";
 import type { DesiredState } from "./desired.ts";
 
 /** A row, and its outcome. */
-export interface Decided {
-  readonly line: EntryLine;
-  readonly outcome: Outcome;
+export interface Decided extends EntryLine {
+  outcome: Outcome;
 }
 
 export interface ListDraft {
@@ -78,54 +73,67 @@ export function draftList(list: ListName, input: DraftInput): ListDraft {
   const leftOut = leftOutOf({ target: declared, live, owned, maxEntries, exclusive, rules: desired.rules });
   const context = contextOf(list, input, leftOut);
   const records = new Records(context, existingRules, nowMs);
-  const rows: Decided[] = [];
-  const adds: EntryLine[] = [];
-  const removable: Entry[] = [];
-  const reasons = new Map<Entry, string>();
-  const kept: Entry[] = [];
-  const stuck: Entry[] = [];
-  const blocked: Entry[] = [];
-  const refused = new Map<string, Refusal>();
-  for (const line of openRows(list, { declared, live, owned, leftOut, owners: records.owners })) {
-    const outcome = decide(line, context);
-    rows.push({ line, outcome });
-    const { kind, reason, insteadOf, refusals = [] } = outcome;
-    for (const refusal of refusals) refused.set(refusal.operation, refusal);
-    if (intends(outcome, "Add")) adds.push(line);
-    else if (intends(outcome, "Remove")) {
-      removable.push(line.entry);
-      reasons.set(line.entry, reason);
-    } else if (kind === "SourceBroken") kept.push(line.entry);
-    else if (kind === "Refused" || kind === "Contested") (insteadOf === "Add" ? stuck : blocked).push(line.entry);
-  }
+  const { rows, adds, removing, stuck, blocked, kept, refused } = decideRows(list, input, context, leftOut);
+  const removable = removing.map(({ entry }) => entry);
   const rules = desired.rules.filter((rule) => rule.list === list);
   const fitting = leftOut.size === 0 ? declared.keys() : [...declared.keys()].filter((entry) => !leftOut.has(entry));
   const possible = new Set(removable);
-  const sorted = sortRemovals([...removable, ...blocked], { rules, target: fitting, leftOut, owned });
+  const sorted = sortRemovals(inOrderOf(live, [...removable, ...blocked]), { rules, target: fitting, leftOut, owned });
   const waitsFor = stuck.length === 0 ? undefined : new NetworkIndex(stuck);
   const isWaiting = (entry: Entry): boolean => waitsFor?.overlaps(entry) !== undefined;
   const isPossible = (entry: Entry): boolean => possible.has(entry) && !isWaiting(entry);
   const removals = sorted.lost.filter(isPossible);
-  // Only guards on removals ask for the size.
-  const sizeWith = (added: Iterable<Entry>): number =>
-    sizeOf({ rules: removals.length === 0 ? [] : rules, live, added: new Set(added), sorted });
   const planned = adds.map(({ entry }) => entry);
+  // Only guards on removals ask for the size.
+  const sizeWith = (added: readonly Entry[]): number =>
+    removals.length === 0 ? 0 : sizeOf({ rules, live, added: new Set(added), sorted });
   const size = sizeWith(planned);
   return {
     rows,
     records,
     adds,
     removals,
-    reasons,
+    reasons: new Map(removing.map(({ entry, outcome }) => [entry, outcome.reason])),
     weights: sorted.weights,
     replaced: new Map([...sorted.replaced].filter(([entry]) => isPossible(entry))),
-    kept,
+    kept: inOrderOf(live, kept),
     waiting: [...sorted.lost, ...sorted.replaced.keys()].filter(isWaiting),
     refused,
     leftOut,
     size,
     sizeMax: stuck.length === 0 ? size : sizeWith([...planned, ...stuck]),
   };
+}
+
+/** Decides the rows whose columns disagree, and those without room. */
+function decideRows(
+  list: ListName,
+  { desired, observed, inventory }: DraftInput,
+  context: Context<EntryLine>,
+  leftOut: ReadonlySet<Entry>,
+) {
+  const [live, owned, declared] = [observed.lists[list], inventory.entries[list], desired.lists[list]];
+  const rows: Decided[] = [];
+  const [adds, removing]: [Decided[], Decided[]] = [[], []];
+  const [kept, stuck, blocked]: [Entry[], Entry[], Entry[]] = [[], [], []];
+  const refused = new Map<string, Refusal>();
+  const book = desired.books[list];
+  book.listRead(live);
+  book.recordSaved(owned);
+  for (const entry of leftOut.size === 0 ? book.open : new Set([...book.open, ...leftOut])) {
+    const declarers = declared.get(entry);
+    const columns = { declared: declarers !== undefined, shown: live.has(entry), recorded: owned.get(entry) };
+    const row: Decided = { list, entry, declarers, rules: declarers?.rules ?? [], ...columns, outcome: nothing };
+    row.outcome = decide(row, context);
+    rows.push(row);
+    const { kind, insteadOf, refusals } = row.outcome;
+    for (const refusal of refusals ?? []) refused.set(refusal.operation, refusal);
+    if (intends(row.outcome, "Add")) adds.push(row);
+    else if (intends(row.outcome, "Remove")) removing.push(row);
+    else if (kind === "SourceBroken") kept.push(entry);
+    else if (kind === "Refused" || kind === "Contested") (insteadOf === "Add" ? stuck : blocked).push(entry);
+  }
+  return { rows, adds, removing, kept, stuck, blocked, refused };
 }
 
 function contextOf(list: ListName, input: DraftInput, leftOut: ReadonlySet<Entry>): Context<EntryLine> {
@@ -160,40 +168,11 @@ function contextOf(list: ListName, input: DraftInput, leftOut: ReadonlySet<Entry
   };
 }
 
-interface Columns {
-  readonly declared: WantedEntries;
-  readonly live: ObservedEntries;
-  readonly owned: ReadonlyMap<Entry, OwnedEntry>;
-  readonly leftOut: ReadonlySet<Entry>;
-  readonly owners: OwnerLookup;
-}
-
-/** The rows whose columns disagree: those that a list must get, those that it must lose in its order, and then outdated records. */
-function* openRows(list: ListName, { declared, live, owned, leftOut, owners }: Columns): Generator<EntryLine, void> {
-  const missing = missingKeys(keysOf(declared), live);
-  for (const entry of missing) {
-    const rules = declared.get(entry) ?? [];
-    yield { list, entry, rules, declared: true, shown: false, recorded: owned.get(entry) };
-  }
-  const rowOf = (entry: Entry): EntryLine => {
-    const rules = declared.get(entry) ?? [];
-    return { list, entry, rules, declared: rules.length > 0, shown: live.has(entry), recorded: owned.get(entry) };
-  };
-  // The status shows removals in the order of the list. Usually a list contains only declared entries.
-  const undeclared =
-    live.size === declared.size - missing.size ? new Set<Entry>() : missingKeys(live, keysOf(declared));
-  const isShort = undeclared.size <= 1 && leftOut.size === 0;
-  for (const entry of isShort ? undeclared : live.keys()) {
-    if (isShort || undeclared.has(entry) || leftOut.has(entry)) yield rowOf(entry);
-  }
-  for (const entry of entriesToUpdate(owned, declared, owners)) {
-    if (declared.has(entry) === live.has(entry) && !(live.has(entry) && leftOut.has(entry))) yield rowOf(entry);
-  }
-  const adopting = [...rulesIn(declared)].filter(({ rule }) => asksToAdopt(rule.meta));
-  const unowned = adopting.flatMap(({ entries }) =>
-    [...entries].filter((entry) => live.has(entry) && !owned.has(entry)),
-  );
-  for (const entry of new Set(unowned)) yield rowOf(entry);
+/** Plans and statuses show removals in the order of the list. */
+function inOrderOf(live: ObservedEntries, entries: readonly Entry[]): readonly Entry[] {
+  if (entries.length < 2) return entries;
+  const all = new Set(entries);
+  return [...live.keys()].filter((entry) => all.has(entry));
 }
 
 interface SortedRemovals {

@@ -52,18 +52,33 @@ export function orderAdds(adds: readonly WantedAdd[], urgencyOf: (add: WantedAdd
   };
   for (const rule of rank.keys()) {
     const { priority, meta } = rule.rule;
-    const group = (groups.get(rule) ?? []).flat();
+    const group = groups.get(rule);
+    if (group === undefined) continue;
     const toOperation = operationsFor(rule, left.get(rule) ?? 0);
-    if (group.length === 0) continue;
     const own = turnsOf(priority, meta.namespace);
-    // As text, which no setting of the machine changes: any order that is always the same will do.
-    for (const add of group.toSorted((a, b) => (a.entry < b.entry ? -1 : 1))) {
+    for (const add of inOrderOf(rule, group)) {
       const urgency = urgencyOf(add);
       (urgency > priority ? turnsOf(urgency, meta.namespace) : own).push(toOperation(add));
     }
   }
   const inOrder = [...byPriority].toSorted(([a], [b]) => b - a);
   return exceptionsFirst(inOrder.flatMap(([, namespaces]) => takingTurns([...namespaces.values()])));
+}
+
+/** As the rule lists them. */
+function* inOrderOf({ entries }: CompiledRule, group: readonly (readonly WantedAdd[])[]): Generator<WantedAdd, void> {
+  const [only = []] = group;
+  const [first] = only;
+  // A rule is usually new as a whole, or changes in a few entries.
+  if (group.length === 1 && first !== undefined && only.length === entries.size) {
+    for (const entry of entries) yield { list: first.list, entry, rules: first.rules };
+    return;
+  }
+  const adds = new Map(group.flatMap((some) => some.map((add) => [add.entry, add] as const)));
+  for (const entry of entries) {
+    const add = adds.get(entry);
+    if (add !== undefined) yield add;
+  }
 }
 
 /** Few combinations of rules declare many entries, and entries of the same rules are nearly always adjacent. */

@@ -1,14 +1,11 @@
 // What the record says of each entry once its outcome is decided. An entry is managed as soon as it is recorded, before the call that
 // adds it. One that was on the list before any rule declared it stays unmanaged, unless a rule adopts it.
-import type { Entry } from "../address/entry.ts";
 import type { Manner, OwnedEntry } from "../model/inventory.ts";
 import type { ResourceMeta } from "../model/resource.ts";
 import { splitRetainers } from "../model/rule-id.ts";
 import { type Context, isReleased, type Line, type Outcome } from "./decisions.ts";
-import type { CompiledRule } from "./compiled-rule.ts";
+import { type Declarers, isOf, joinRetainers, type WantedBy } from "./book.ts";
 import type { WantedAdd } from "./order.ts";
-import { isOf } from "./outdated-records.ts";
-import { joinRetainers, OwnerLookup, type WantedBy } from "./owner-lookup.ts";
 
 /** The annotation with which a rule or an origin adopts existing entries. */
 export const adoptAnnotation = "wafsync.dev/adopt";
@@ -21,6 +18,8 @@ export function asksToAdopt(meta: ResourceMeta): boolean {
 /** One entry of a list, with the rules that declare it. */
 export interface EntryLine extends Line, WantedAdd {
   readonly recorded: OwnedEntry | undefined;
+  /** Undefined if no rule declares it. */
+  readonly declarers: Declarers | undefined;
 }
 
 /** Whether one of the rules that retain the entry was deleted. One that can't be read may still exist. */
@@ -34,7 +33,6 @@ export function isRetained(
 
 /** Creates the records of entries: one shared object for all entries with the same record. */
 export class Records {
-  readonly owners = new OwnerLookup();
   readonly #context: Context<EntryLine>;
   readonly #existingRules: ReadonlySet<string>;
   readonly #nowMs: number;
@@ -56,13 +54,14 @@ export class Records {
 
   /** The record after the outcome: the same object if nothing changes, and undefined if the entry is not managed. */
   after(line: EntryLine, { kind }: Pick<Outcome, "kind">): OwnedEntry | undefined {
-    const { entry, rules, shown, recorded } = line;
+    const { entry, declarers, shown, recorded } = line;
     if (this.#context.off !== undefined) return recorded;
     const left = isReleased(line, this.#context) ? undefined : recorded;
     if (kind === "Forget") return undefined;
-    if (kind === "Adopt") return this.#freshFor(rules, entry, "Adopted");
-    if (left === undefined) return kind === "Add" ? this.#freshFor(rules, entry, "Added") : undefined;
-    if (rules.length > 0) return this.#updated(left, rules, entry, shown);
+    const wanted = declarers?.wantedBy(entry);
+    if (kind === "Adopt" && wanted !== undefined) return this.#freshFor(wanted, "Adopted");
+    if (left === undefined) return kind === "Add" && wanted !== undefined ? this.#freshFor(wanted, "Added") : undefined;
+    if (wanted !== undefined) return this.#updated(left, wanted, shown);
     return this.#unwanted(left, kind === "Missing" && this.#context.mayForget);
   }
 
@@ -82,10 +81,9 @@ export class Records {
     return record;
   }
 
-  #updated(before: OwnedEntry, rules: readonly CompiledRule[], entry: Entry, isShown: boolean): OwnedEntry {
+  #updated(before: OwnedEntry, wanted: WantedBy, isShown: boolean): OwnedEntry {
     // Its removal is confirmed: it becomes managed anew, not since it was first added.
-    if (before.missingSinceMs !== undefined && !isShown) return this.#freshFor(rules, entry, "Added");
-    const wanted = this.owners.of(rules, entry);
+    if (before.missingSinceMs !== undefined && !isShown) return this.#freshFor(wanted, "Added");
     if (isOf(before, wanted)) return before;
     // Only a release ends the retention of a deleted rule.
     const gone = splitRetainers(before.retainedBy).filter((id) => !this.#existingRules.has(id));
@@ -101,8 +99,7 @@ export class Records {
   }
 
   /** The record of an entry that becomes managed now. */
-  #freshFor(rules: readonly CompiledRule[], entry: Entry, manner: Manner): OwnedEntry {
-    const wantedBy = this.owners.of(rules, entry);
+  #freshFor(wantedBy: WantedBy, manner: Manner): OwnedEntry {
     const known = this.#fresh[manner].get(wantedBy);
     if (known !== undefined) return known;
     const record: OwnedEntry = { ...wantedBy, sinceMs: this.#nowMs, manner };

@@ -17,7 +17,6 @@ import type { Inventory, OwnedEntry, Refusal } from "../model/inventory.ts";
 import type { Observed } from "../model/observed.ts";
 import type { Adoption, Operation } from "../model/operation.ts";
 import { partOf } from "../model/operation.ts";
-import { withChanges } from "../model/overlaid-map.ts";
 import { nameKey } from "../model/resource.ts";
 import { ruleIdOfOwner } from "../model/rule-id.ts";
 import { fullList } from "./decisions.ts";
@@ -189,7 +188,7 @@ function keptIn(
   const kept: Kept[] = [];
   for (const { list, remembered } of [...standIns, ...rules]) {
     for (const [entry, broken] of remembered) {
-      const wanting = lists[list].get(entry) ?? [];
+      const wanting = lists[list].get(entry)?.rules ?? [];
       // Counted once, for the first of the rules.
       if (wanting[0]?.remembered !== remembered || !wanting.every((rule) => rule.remembered.has(entry))) continue;
       kept.push({ part: list, value: entry, broken, owners: entries[list].get(entry)?.owners ?? unknownOwners });
@@ -262,10 +261,10 @@ function outcomesOf(
 ): readonly Decided[] {
   if (leftOut.size === 0 && held.length === 0) return rows;
   const holding = new Set(held.map(({ entry }) => entry));
-  return rows.map(({ line, outcome }) => {
-    if (holding.has(line.entry)) return { line, outcome: { kind: "Held", reason: "too much would be removed" } };
-    const hasNoRoom = outcome.kind === "Add" && leftOut.has(line.entry);
-    return { line, outcome: hasNoRoom ? { kind: "NoRoom", reason: fullList } : outcome };
+  return rows.map((row) => {
+    if (holding.has(row.entry)) return { ...row, outcome: { kind: "Held", reason: "too much would be removed" } };
+    const hasNoRoom = row.outcome.kind === "Add" && leftOut.has(row.entry);
+    return hasNoRoom ? { ...row, outcome: { kind: "NoRoom", reason: fullList } } : row;
   });
 }
 
@@ -363,25 +362,27 @@ function recordList(
   { rows, records }: ListDraft,
   leftOut: ReadonlySet<Entry>,
 ): RecordedList {
-  const changes = new Map<Entry, OwnedEntry | undefined>();
+  let next: Map<Entry, OwnedEntry> | undefined;
   let change: RecordedList["change"] = "None";
   let missedMs: number | undefined;
-  for (const { line, outcome } of rows) {
-    const { entry, recorded: before } = line;
-    const after = records.after(line, leftOut.size > 0 && leftOut.has(entry) ? { kind: "NoRoom" } : outcome);
+  for (const row of rows) {
+    const { entry, recorded: before } = row;
+    const after = records.after(row, leftOut.size > 0 && leftOut.has(entry) ? { kind: "NoRoom" } : row.outcome);
     if (after?.missingSinceMs !== undefined)
       missedMs = Math.min(missedMs ?? after.missingSinceMs, after.missingSinceMs);
     if (after === before) continue;
-    changes.set(entry, after);
+    next ??= new Map(owned);
+    if (after === undefined) next.delete(entry);
+    else next.set(entry, after);
     const isSame = before !== undefined && after !== undefined && before.missingSinceMs === after.missingSinceMs;
     if (!isSame || before.sinceMs !== after.sinceMs) change = "Entries";
     else if (change === "None") change = "Owners";
   }
-  return { owned: withChanges(owned, changes), change, missedMs };
+  return { owned: next ?? owned, change, missedMs };
 }
 
 function adoptionsIn({ rows }: ListDraft): Adoption[] {
-  return rows.flatMap(({ line: { list, entry, rules }, outcome }) => {
+  return rows.flatMap(({ list, entry, rules, outcome }) => {
     if (outcome.kind !== "Adopt") return [];
     return [{ list, entry, rules: rules.flatMap(({ id, rule }) => (asksToAdopt(rule.meta) ? [id] : [])) }];
   });

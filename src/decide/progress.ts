@@ -8,7 +8,6 @@ import type { Operation } from "../model/operation.ts";
 import { partOf } from "../model/operation.ts";
 import { ruleIdOfOwner } from "../model/rule-id.ts";
 import { type CompiledRule, faultsIn } from "./compiled-rule.ts";
-import { missingKeys } from "./missing-keys.ts";
 import type { HeldRemovals } from "./removal-guard.ts";
 
 export interface ListSummary {
@@ -37,7 +36,8 @@ export function summarizeLists(
 ): Readonly<Record<ListName, ListSummary>> {
   const of = (list: ListName): ListSummary => {
     const live = observed.lists[list];
-    const foreign = missingKeys(live, inventory.entries[list]).size;
+    let foreign = 0;
+    for (const entry of live.keys()) if (!inventory.entries[list].has(entry)) foreign += 1;
     return {
       live: live.size,
       managed: live.size - foreign,

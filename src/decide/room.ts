@@ -26,8 +26,9 @@ export function orderForRoom(
 ): OrderedForRoom {
   const full = listNames.filter((list) => {
     const { shown, maxEntries } = rooms[list];
+    if (maxEntries === undefined) return false;
     const adds = writes.filter((write) => write.list === list && write.kind === "AddEntry").length;
-    return maxEntries !== undefined && adds > 0 && shown + adds > maxEntries;
+    return adds > 0 && shown + adds > maxEntries;
   });
   return full.reduce<OrderedForRoom>((ordered, list) => orderForList(ordered, list, rooms[list]), {
     writes,

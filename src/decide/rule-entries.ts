@@ -1,17 +1,13 @@
-// The entries of one rule: parsed, in canonical form, without duplicates. Nothing here depends on other rules. A parsed text is
-// not parsed again, and a new version of a text requires parsing only its new lines.
+// The entries of one rule: parsed, in canonical form. Nothing here depends on other rules.
 import type { Entry } from "../address/entry.ts";
 import { parseDeclaredEntry } from "../address/entry.ts";
 import { describeIndex, describeLine } from "../model/address-source.ts";
-import { finished } from "../model/finished.ts";
 import type { AddressText, GatheredRule } from "../model/gathered.ts";
-import { nameKey } from "../model/resource.ts";
+import { ruleIdOf } from "../model/rule-id.ts";
 import { type AddressLine, readAddressLines } from "./address-lines.ts";
 
 /** Parsing them takes a millisecond or two. */
 const sliceLines = 500;
-/** The number of sources whose latest entries are cached to speed up parsing their next version; then all are dropped. */
-const latestMax = 10_000;
 /** V8 keeps the complete text alive for each substring of at least this length. */
 const sharedLengthMin = 13;
 
@@ -28,8 +24,10 @@ export interface RejectedEntry {
 export interface RulePart {
   /** Undefined for `spec.addresses`. */
   readonly source: string | undefined;
-  /** Each with the position where it was first written. */
-  readonly entries: ReadonlyMap<Entry, string>;
+  /** Each with the index in `spec.addresses`, or the line, where it was first written. */
+  readonly entries: ReadonlyMap<Entry, number>;
+  /** The position of all entries, if it is the same. */
+  readonly place?: string;
   readonly isOfFeed?: true;
   /** The entries of a feed that expire by themselves. */
   readonly ending?: ReadonlyMap<Entry, number>;
@@ -39,9 +37,18 @@ export interface RulePart {
   readonly evidence?: ReadonlyMap<Entry, string>;
 }
 
+/** The position of an entry, for people; undefined if the part does not contain it. */
+export function placeIn({ source, entries, place }: RulePart, entry: Entry): string | undefined {
+  const number = entries.get(entry);
+  if (number === undefined || place !== undefined) return number === undefined ? undefined : place;
+  return placeOfLine(source, number);
+}
+
+function placeOfLine(source: string | undefined, number: number): string {
+  return source === undefined ? describeIndex(number) : describeLine(source, number);
+}
+
 export interface RuleEntries {
-  /** Each with the position where it was first written. */
-  readonly entries: ReadonlyMap<Entry, string>;
   /** The sources with entries. */
   readonly parts: readonly RulePart[];
   readonly invalid: readonly RejectedEntry[];
@@ -50,32 +57,105 @@ export interface RuleEntries {
 }
 
 type MissingText = Extract<AddressText, { state: "Missing" }>;
+type Content = readonly string[] | Exclude<AddressText, MissingText>;
 
-interface ParsedAddresses extends RulePart {
+interface ParsedSource {
+  readonly content: Content;
+  readonly part: RulePart;
   readonly invalid: readonly RejectedEntry[];
-  /** The entries of strings in other than canonical form. */
-  readonly spellings: ReadonlyMap<string, Entry>;
 }
 
-// Sources return the same object while their content is unchanged, so a change of one rule does not require parsing all others.
-const parsedInline = new WeakMap<readonly string[], ParsedAddresses>();
-const parsedTexts = new WeakMap<AddressText, ParsedAddresses>();
-/** The last parsed content of each source, as long as it is still in use. */
-const latest = new Map<string, WeakRef<ParsedAddresses>>();
+/** Reads rules again and again, and parses only sources whose content has changed since the last round. */
+export class RuleReader {
+  #former: ReadonlyMap<string, ParsedSource> = new Map();
+  #parsed = new Map<string, ParsedSource>();
 
-/** Parses the rule's own addresses and those of its sources, without those that have ended by `nowMs`. Pure: the same input gives the same result. */
-export function readRuleEntries({ rule, texts }: GatheredRule, nowMs = 0): RuleEntries {
-  const parsed = [parsedInline.get(rule.addresses) ?? finished(parseInline(rule))];
-  const missing: MissingText[] = [];
-  for (const text of texts) {
-    if (text.state === "Missing") missing.push(text);
-    else parsed.push(parsedTexts.get(text) ?? finished(parseText(text)));
+  /** Starts a round: sources that are not read in it are forgotten. */
+  begin(): void {
+    this.#former = this.#parsed;
+    this.#parsed = new Map();
   }
-  const parts = parsed.map((part) => withoutEnded(part, nowMs)).filter(({ entries }) => entries.size > 0);
-  return { entries: mergeParts(parts), parts, invalid: parsed.flatMap(({ invalid }) => invalid), missing };
+
+  /** The rule's own addresses and those of its sources, without those that have ended by `nowMs`. */
+  *readInSlices({ rule, texts }: GatheredRule, nowMs: number): Generator<undefined, RuleEntries> {
+    const id = ruleIdOf(rule.meta);
+    const parsed = [yield* this.#parse(id, rule.addresses)];
+    const missing: MissingText[] = [];
+    for (const text of texts) {
+      if (text.state === "Missing") missing.push(text);
+      else parsed.push(yield* this.#parse(`${id} ${text.source}`, text));
+    }
+    const parts = parsed.map(({ part }) => withoutEnded(part, nowMs)).filter(({ entries }) => entries.size > 0);
+    return { parts, invalid: parsed.flatMap(({ invalid }) => invalid), missing };
+  }
+
+  *#parse(key: string, content: Content): Generator<undefined, ParsedSource> {
+    const known = this.#former.get(key);
+    const parsed = known !== undefined && hasSame(known.content, content) ? known : yield* parse(content);
+    this.#parsed.set(key, parsed);
+    return parsed;
+  }
 }
 
-function withoutEnded<Part extends RulePart>(part: Part, nowMs: number): Part {
+function hasSame(a: Content, b: Content): boolean {
+  if (a === b) return true;
+  if ("state" in a && "state" in b) {
+    if (a.state === "Read") return b.state === "Read" && a.text === b.text && a.isSecret === b.isSecret;
+    return b.state === "Listed" && a.entries === b.entries && a.ending === b.ending && a.evidence === b.evidence;
+  }
+  return !("state" in a) && !("state" in b) && a.length === b.length && a.every((text, index) => text === b[index]);
+}
+
+function* parse(content: Content): Generator<undefined, ParsedSource> {
+  if (!("state" in content)) {
+    const lines = content.map((text, number) => ({ text, number }));
+    return { content, ...(yield* parseLines(lines, undefined)) };
+  }
+  const { source } = content;
+  if (content.state === "Read") {
+    const { part, invalid } = yield* parseLines(readAddressLines(content.text), source);
+    return { content, part, invalid: content.isSecret === true ? invalid.map(hidden) : invalid };
+  }
+  const { ending, evidence } = content;
+  const entries = new Map(content.entries.map((entry) => [entry, 0]));
+  const ends = ending && { ending, firstEndMs: firstEndIn(ending, 0) };
+  const part = { source, entries, place: source, isOfFeed: true, ...ends, ...(evidence && { evidence }) } as const;
+  return { content, part, invalid: [] };
+}
+
+function* parseLines(
+  lines: Iterable<AddressLine>,
+  source: string | undefined,
+): Generator<undefined, Pick<ParsedSource, "part" | "invalid">> {
+  const entries = new Map<Entry, number>();
+  const invalid: RejectedEntry[] = [];
+  let count = 0;
+  for (const { text, number } of lines) {
+    const parsed = parseDeclaredEntry(text);
+    if (!parsed.ok) invalid.push({ entry: text, source: placeOfLine(source, number), message: parsed.fault.message });
+    else if (!entries.has(parsed.entry))
+      entries.set(source === undefined ? parsed.entry : detached(parsed.entry), number);
+    count += 1;
+    if (count % sliceLines === 0) yield undefined;
+  }
+  return { part: { source, entries }, invalid };
+}
+
+/** A line of a Secret that is no address can be anything. */
+function hidden({ source }: RejectedEntry): RejectedEntry {
+  return {
+    entry: "(not shown)",
+    source,
+    message: "the line is not an address or network; lines of Secrets are not shown",
+  };
+}
+
+/** A copy that does not keep the complete text alive. */
+function detached(entry: Entry): Entry {
+  return entry.length < sharedLengthMin ? entry : (` ${entry}`.slice(1) as Entry);
+}
+
+function withoutEnded(part: RulePart, nowMs: number): RulePart {
   const { entries, ending, firstEndMs } = part;
   if (ending === undefined || firstEndMs === undefined || firstEndMs > nowMs) return part;
   const isLeft = (entry: Entry): boolean => (ending.get(entry) ?? Number.POSITIVE_INFINITY) > nowMs;
@@ -88,172 +168,4 @@ function firstEndIn(ending: ReadonlyMap<Entry, number>, nowMs: number): number |
   let first: number | undefined;
   for (const endMs of ending.values()) if (endMs > nowMs && (first === undefined || endMs < first)) first = endMs;
   return first;
-}
-
-/**
- * Parses the rule and caches the result, so that a following `readRuleEntries` is fast. Yields regularly, so the
- * caller can run other work in between.
- */
-export function* parseInSlices({ rule, texts }: GatheredRule): Generator<undefined> {
-  if (!parsedInline.has(rule.addresses)) yield* parseInline(rule);
-  for (const text of texts) {
-    if (text.state !== "Read" || parsedTexts.has(text)) continue;
-    yield* parseText(text);
-    yield undefined;
-  }
-}
-
-const merged = new WeakMap<RulePart, { readonly parts: readonly RulePart[]; readonly entries: RulePart["entries"] }>();
-
-/** The same parts give the same map, because the results of guards are cached by it. */
-function mergeParts(parts: readonly RulePart[]): RulePart["entries"] {
-  const [first] = parts;
-  if (first === undefined) return new Map();
-  if (parts.length === 1) return first.entries;
-  const known = merged.get(first);
-  if (known?.parts.length === parts.length && known.parts.every((part, index) => part === parts[index])) {
-    return known.entries;
-  }
-  const partOf = new Map<Entry, RulePart>();
-  for (const part of parts) {
-    for (const entry of part.entries.keys()) if (!partOf.has(entry)) partOf.set(entry, part);
-  }
-  const entries = new MappedMap(partOf, (part, entry) => part.entries.get(entry) ?? "");
-  merged.set(first, { parts, entries });
-  return entries;
-}
-
-function* parseInline({ meta, addresses }: GatheredRule["rule"]): Generator<undefined, ParsedAddresses> {
-  const key = `WafIpRule ${nameKey(meta)}`;
-  const lines = addresses.map((text, index) => ({ text, number: index }));
-  const parsed = { source: undefined, ...(yield* parseLines(lines, describeIndex, latest.get(key)?.deref())) };
-  parsedInline.set(addresses, parsed);
-  remember(key, parsed);
-  return parsed;
-}
-
-function* parseText(text: Exclude<AddressText, MissingText>): Generator<undefined, ParsedAddresses> {
-  const { source } = text;
-  if (text.state === "Listed") {
-    const entries = new Map(text.entries.map((entry) => [entry, source]));
-    const { ending, evidence } = text;
-    const listed = {
-      source,
-      entries,
-      isOfFeed: true,
-      ...(ending && { ending, firstEndMs: firstEndIn(ending, 0) }),
-      ...(evidence && { evidence }),
-      invalid: [],
-      spellings: noSpellings,
-    } as const;
-    parsedTexts.set(text, listed);
-    return listed;
-  }
-  const describe = (line: number): string => describeLine(source, line);
-  const lines = readAddressLines(text.text);
-  const read = yield* parseLines(lines, describe, latest.get(source)?.deref(), detached);
-  const parsed = { source, ...read, ...(text.isSecret === true && { invalid: read.invalid.map(hidden) }) };
-  parsedTexts.set(text, parsed);
-  remember(source, parsed);
-  return parsed;
-}
-
-/** A line of a Secret that is no address can be anything. */
-function hidden({ source }: RejectedEntry): RejectedEntry {
-  return {
-    entry: "(not shown)",
-    source,
-    message: "the line is not an address or network; lines of Secrets are not shown",
-  };
-}
-
-const noSpellings: ReadonlyMap<string, Entry> = new Map();
-
-function remember(key: string, parsed: ParsedAddresses): void {
-  if (latest.size >= latestMax) latest.clear();
-  latest.set(key, new WeakRef(parsed));
-}
-
-function* parseLines(
-  lines: Iterable<AddressLine>,
-  describe: (number: number) => string,
-  before: ParsedAddresses | undefined,
-  copyOf: (entry: Entry) => Entry = (entry) => entry,
-): Generator<undefined, Pick<ParsedAddresses, "entries" | "invalid" | "spellings">> {
-  const numbers = new Map<Entry, number>();
-  const spellings = new Map<string, Entry>();
-  const invalid: RejectedEntry[] = [];
-  let count = 0;
-  for (const { text, number } of lines) {
-    const known = knownEntry(text, before);
-    const parsed = known === undefined ? parseDeclaredEntry(text) : ({ ok: true, entry: known } as const);
-    if (!parsed.ok) invalid.push({ entry: text, source: describe(number), message: parsed.fault.message });
-    else {
-      if (parsed.entry !== text) spellings.set(text, parsed.entry);
-      if (!numbers.has(parsed.entry)) numbers.set(copyOf(parsed.entry), number);
-    }
-    count += 1;
-    if (count % sliceLines === 0) yield undefined;
-  }
-  return { entries: new MappedMap(numbers, describe), invalid, spellings };
-}
-
-/** The entry of a string that needs no parsing. */
-function knownEntry(text: string, before: ParsedAddresses | undefined): Entry | undefined {
-  // IPv4 addresses are parsed faster than they are found.
-  if (!text.includes(":")) return undefined;
-  return before?.entries.has(text as Entry) === true ? (text as Entry) : before?.spellings.get(text);
-}
-
-/** A copy that does not keep the complete text alive. */
-function detached(entry: Entry): Entry {
-  return entry.length < sharedLengthMin ? entry : (` ${entry}`.slice(1) as Entry);
-}
-
-/**
- * A read-only map whose values are computed on demand: storing the positions of 100,000 entries in their sources would take more memory
- * and time than storing the entries, and hardly any position is ever read.
- */
-class MappedMap<K, Stored, V> implements ReadonlyMap<K, V> {
-  readonly #stored: ReadonlyMap<K, Stored>;
-  readonly #valueOf: (stored: Stored, key: K) => V;
-
-  /** @param valueOf must always return the same value */
-  constructor(stored: ReadonlyMap<K, Stored>, valueOf: (stored: Stored, key: K) => V) {
-    this.#stored = stored;
-    this.#valueOf = valueOf;
-  }
-
-  get size(): number {
-    return this.#stored.size;
-  }
-
-  has(key: K): boolean {
-    return this.#stored.has(key);
-  }
-
-  get(key: K): V | undefined {
-    const stored = this.#stored.get(key);
-    return stored === undefined ? undefined : this.#valueOf(stored, key);
-  }
-
-  keys(): MapIterator<K> {
-    return this.#stored.keys();
-  }
-
-  *values(): MapIterator<V> {
-    for (const [key, stored] of this.#stored) yield this.#valueOf(stored, key);
-  }
-
-  *entries(): MapIterator<[K, V]> {
-    for (const [key, stored] of this.#stored) yield [key, this.#valueOf(stored, key)];
-  }
-
-  [Symbol.iterator](): MapIterator<[K, V]> {
-    return this.entries();
-  }
-
-  forEach(act: (value: V, key: K, map: ReadonlyMap<K, V>) => void): void {
-    for (const [key, stored] of this.#stored) act(this.#valueOf(stored, key), key, this);
-  }
 }

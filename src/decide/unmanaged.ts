@@ -26,7 +26,7 @@ export function findUnmanaged(
     if (instance.policies[list] !== "Additive" || plan.lists[list].foreign === 0) continue;
     const managed = plan.inventory.entries[list];
     const isUnmanaged = (entry: Entry): boolean => observed.lists[list].has(entry) && !managed.has(entry);
-    for (const [entry, wantedBy] of lists[list]) {
+    for (const [entry, { rules: wantedBy }] of lists[list]) {
       if (!isUnmanaged(entry)) continue;
       const rule = wantedBy.find(({ expiresAtMs }) => expiresAtMs !== undefined) ?? wantedBy[0];
       if (rule !== undefined) found.push({ list, entry, rule });

@@ -59,7 +59,7 @@ export function eventsOf(happening: Happening, known: Known, atMs: number): Hist
     }
     case "Drifted": {
       const { list, entry, change } = happening.drift;
-      const owners = ownersOfRules((known.desired.lists[list].get(entry) ?? []).map(({ id }) => id));
+      const owners = ownersOfRules(known.desired.lists[list].get(entry)?.ids ?? []);
       const note = change === "Vanished" ? "removed by another writer" : "added again by another writer";
       return [{ atMs, kind: "Drifted", target: list, values: [entry], owners, note }];
     }
@@ -95,7 +95,7 @@ function isAddition({ kind }: Operation): boolean {
 /** Why an entry is added, in the words of the first rule that declares it. */
 function reasonOf({ operation }: OfOperation, { desired }: Known): string {
   if (operation.kind !== "AddEntry") return "";
-  return desired.lists[operation.list].get(operation.entry)?.[0]?.rule.description ?? "";
+  return desired.lists[operation.list].get(operation.entry)?.rules[0]?.rule.description ?? "";
 }
 
 function subjectOf({ operation }: OfOperation, { inventory, desired }: Known) {

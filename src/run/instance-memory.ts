@@ -7,6 +7,7 @@ import type { Inventory } from "../model/inventory.ts";
 import type { Observed } from "../model/observed.ts";
 import type { Refusal } from "../model/inventory.ts";
 import type { Operation } from "../model/operation.ts";
+import { Books } from "../decide/desired.ts";
 import type { LastSeen } from "../decide/drift.ts";
 import { refusalEndsAtMs } from "../decide/refusals.ts";
 import type { RunHooks } from "./run-hooks.ts";
@@ -69,6 +70,7 @@ export interface InstanceMemory {
   /** What else happens in its runs; undefined before the first one. */
   hooks: RunHooks | undefined;
   readonly emitted: EmittedEvents;
+  readonly books: Books;
 }
 
 export function newInstanceMemory(): InstanceMemory {
@@ -90,6 +92,7 @@ export function newInstanceMemory(): InstanceMemory {
     ruleChangedMs: new Map(),
     hooks: undefined,
     emitted: new EmittedEvents(),
+    books: new Books(),
   };
 }
 

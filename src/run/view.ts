@@ -6,7 +6,6 @@ import { listNames } from "../model/declared.ts";
 import type { Inventory } from "../model/inventory.ts";
 import { resourceKey } from "../model/resource.ts";
 import type { Observed } from "../model/observed.ts";
-import { keysToCompare } from "../model/overlaid-map.ts";
 import { attemptOf } from "../decide/admit-instance.ts";
 import type { DesiredState } from "../decide/desired.ts";
 import type { Plan } from "../decide/plan.ts";
@@ -34,9 +33,8 @@ export function orphansEntries(inventory: Inventory, observed: Observed, plan: P
   return listNames.some((list) => {
     const live = observed.lists[list];
     const before = inventory.entries[list];
-    for (const entry of keysToCompare(before, next.entries[list])) {
-      if (before.has(entry) && live.has(entry) && !next.entries[list].has(entry)) return true;
-    }
+    if (before === next.entries[list]) return false;
+    for (const entry of before.keys()) if (live.has(entry) && !next.entries[list].has(entry)) return true;
     return false;
   });
 }

@@ -207,8 +207,8 @@ export class World {
   }
 
   *#compileInSlices(nowMs: number, record?: Inventory, observed?: Observed): Generator<undefined, DesiredState> {
-    if (this.release !== undefined) return nothingDesired(this.gathered.instance);
-    return yield* compileInSlices(this.gathered, nowMs, record, observed);
+    if (this.release !== undefined) return nothingDesired(this.gathered.instance, this.memory.books);
+    return yield* compileInSlices(this.gathered, nowMs, record, observed, this.memory.books);
   }
 
   /** Plans again with new information. Refused writes are not sent again before the next read of their list. */
@@ -364,7 +364,7 @@ export class World {
   async #readList(list: ListName, last: Observed | undefined): Promise<WafResult<ObservedEntries>> {
     const read = await this.waf.readList(list, { signal: this.ports.abandon });
     if (!read.ok) return read;
-    return { ok: true, value: observeSpellings(read.value, this.desired.lists[list], last?.lists[list]) };
+    return { ok: true, value: observeSpellings(read.value, this.desired.lists[list], last?.lists[list] ?? new Map()) };
   }
 
   /** Whether the plan requires another inventory than the stored one. */

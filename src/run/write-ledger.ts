@@ -10,7 +10,6 @@ import type { Inventory, OwnedOrigin, Refusal } from "../model/inventory.ts";
 import type { Observed, ObservedEntries } from "../model/observed.ts";
 import type { Operation } from "../model/operation.ts";
 import { operationKey } from "../model/operation.ts";
-import { keysToCompare, withChanges } from "../model/overlaid-map.ts";
 import type { DesiredState } from "../decide/desired.ts";
 import { asksToAdopt } from "../decide/ownership.ts";
 import { displacedBy, RuleVersions, versionOf, withRefusal } from "../decide/refusals.ts";
@@ -93,8 +92,8 @@ export class WriteLedger {
     for (const list of listNames) {
       const live = observed.lists[list];
       const now = after.entries[list];
-      for (const entry of keysToCompare(before.entries[list], now)) {
-        const isNew = now.has(entry) && !before.entries[list].has(entry);
+      for (const entry of now.keys()) {
+        const isNew = !before.entries[list].has(entry);
         if (isNew && !this.#writes[list].shows(entry, live)) this.#unsent[list].add(entry);
       }
     }
@@ -188,7 +187,7 @@ export class WriteLedger {
       this.#refused.delete(key);
       if (operation.kind === "AddEntry") inventory = this.#disowned(inventory, list, [operation.entry]);
       if (live.has(operation.entry) === (operation.kind === "AddEntry")) continue;
-      const rules = basis.desired.lists[list].get(operation.entry) ?? [];
+      const rules = basis.desired.lists[list].get(operation.entry)?.rules ?? [];
       const wantedBy = operation.kind === "RemoveEntry" ? "" : versions.of(rules);
       const refusal = { operation: key, message, refusedAtMs: nowMs, wantedBy };
       inventory = this.#withRefusal(inventory, refusal);
@@ -255,6 +254,17 @@ function withoutOrigin(inventory: Inventory, host: string): Inventory {
   const origins = new Map(inventory.origins);
   origins.delete(host);
   return { ...inventory, origins };
+}
+
+/** A map with changes/** A map with changes: each is a new value, or undefined for a removal. */
+function withChanges<V>(map: ReadonlyMap<Entry, V>, changes: ReadonlyMap<Entry, V | undefined>): ReadonlyMap<Entry, V> {
+  if (changes.size === 0) return map;
+  const copy = new Map(map);
+  for (const [key, value] of changes) {
+    if (value === undefined) copy.delete(key);
+    else copy.set(key, value);
+  }
+  return copy;
 }
 
 /** The writes to one list since it was last read, applied to the result of that read. */

@@ -62,7 +62,7 @@ const examples: Readonly<Record<string, Example>> = {
     instance: { ...tiny, guards: { maxRemovalPercent: 100 } },
     expected: `Add ${b}; Remove ${a}; -${a}; +${b}`,
   },
-  "2": { declared: [a], shown: [a], expected: "" },
+  "2": { declared: [a], shown: [a], expected: `Foreign ${a}` },
   "2, adopted": { declared: [a], shown: [a], rule: adopts, expected: `Adopt ${a}` },
   "2, adopted by a rule that only remembers it": {
     shown: [a],
@@ -153,7 +153,7 @@ function outcomeOf({ declared = [], shown = [], recorded = {}, rule, more = [], 
   };
   const plan = planOf(situation);
   const outcomes = listNames.flatMap((list: ListName) =>
-    plan.outcomes[list].map(({ line, outcome }) => `${outcome.kind} ${line.entry}`),
+    plan.outcomes[list].map(({ entry, outcome }) => `${outcome.kind} ${entry}`),
   );
   const calls = plan.operations.map((operation) => operationKey(operation).replace("blocklist ", ""));
   const gone = owned.flatMap(([text]) => (plan.inventory.entries.blocklist.has(text) ? [] : [`forgets ${text}`]));

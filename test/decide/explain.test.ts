@@ -218,7 +218,7 @@ describe("For any lists and rules", () => {
           const { coverings } = explain(asked, { rules: all, isUnread: true });
           const index = (one: Entry): boolean => new NetworkIndex([one]).containing(entry(asked)) !== undefined;
           const expected = listNames.flatMap((list) =>
-            [...desired.lists[list]].flatMap(([one, by]) =>
+            [...desired.lists[list]].flatMap(([one, { rules: by }]) =>
               index(one) ? [`${list} ${one} ${by.map(({ id }) => id).join(",")}`] : [],
             ),
           );

@@ -13,7 +13,6 @@ import { decideAttachment } from "../../model/attachment.ts";
 import type { DeclaredInstance, DeclaredRule, Grant } from "../../model/declared.ts";
 import type { AddressText, ConfirmedGathering, Gathered } from "../../model/gathered.ts";
 import { type GuestKind, guestKinds, nameKey, type ObjectName, type ResourceKind } from "../../model/resource.ts";
-import { parseInSlices } from "../../decide/rule-entries.ts";
 import {
   type AttachedObjects,
   byGuestKind,
@@ -267,7 +266,6 @@ export class InstanceReferences {
     const gathered: { readonly rule: DeclaredRule; readonly texts: readonly AddressText[] }[] = [];
     for (const { rule, sources } of rules) {
       const texts = sources.map((source) => this.#options.texts.text(source));
-      for (const _ of parseInSlices({ rule, texts })) if (slices.isOver) await slices.pause();
       gathered.push({ rule, texts });
       if (slices.isOver) await slices.pause();
     }
