@@ -1,7 +1,8 @@
 // The declaration of a feed in neutral terms: an external list of addresses.
 import type { LabelSelector } from "./declared.ts";
 import { matchesSelector } from "./label-selector.ts";
-import { nameKey, type ObjectName, type ResourceMeta } from "./resource.ts";
+import { describeSource } from "./address-source.ts";
+import type { ObjectName, ResourceMeta } from "./resource.ts";
 
 export interface CsvFormat {
   readonly type: "Csv";
@@ -95,6 +96,6 @@ export function mayUseFeed(
 }
 
 /** The name of a feed as a source of entries. */
-export function feedSourceName(feed: ObjectName): string {
-  return `WafFeed ${nameKey(feed)}`;
+export function feedSourceName({ namespace, name }: ObjectName): string {
+  return describeSource({ kind: "WafFeed", namespace, name });
 }

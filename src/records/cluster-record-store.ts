@@ -7,7 +7,7 @@ import { LruMap } from "../async/lru-map.ts";
 import type { ApiFault, ApiResult } from "../kube/api-result.ts";
 import type { ApiServer } from "../kube/api-server.ts";
 import { removeFinalizer } from "../kube/finalizer.ts";
-import type { KubeObjectMeta } from "../kube/kube-object.ts";
+import type { KubeObject, KubeObjectMeta } from "../kube/kube-object.ts";
 import { createObject, deleteObject, getObject, listObjects, listPage, replaceObject } from "../kube/verbs.ts";
 import { hexDigest } from "../model/hex-digest.ts";
 import { nameKey, type ObjectName } from "../model/resource.ts";
@@ -36,14 +36,13 @@ import {
 
 const requestTimeoutMs = 10_000;
 const listTimeoutMs = 30_000;
-const sweepPageSize = 20;
-const sweepPagesMax = 1_000;
 /** A larger text is divided into parts, so that a save writes only those that have changed. */
 const textLengthMaxDefault = 256 * 1024;
 /** The number of records whose objects are known. For others, a save reads the first object again. */
 const knownMax = 1_000;
 /** The number of inventories that are written again if they disappear with their CRD. */
 const recoverableMax = 100;
+const mustNotWrite = "This process must not write: it is stopping or does not hold the Lease.";
 /** The average number of bytes of a line of an inventory or feed. */
 const lineBytes = 25;
 
@@ -120,10 +119,7 @@ export class ClusterRecordStore implements RecordStore {
       const kind = key.type === "Feed" ? "WafFeed" : "WafInstance";
       return { state: "NotAllowed", problem: `${kind} ${nameKey(key)} no longer exists.` };
     }
-    if (!this.#options.mayWrite()) {
-      const problem = "This process must not write: it is stopping or does not hold the Lease.";
-      return { state: "NotAllowed", problem };
-    }
+    if (!this.#options.mayWrite()) return { state: "NotAllowed", problem: mustNotWrite };
     const before = await this.#before(key, owner, revision);
     if (before !== undefined && "state" in before) return before;
     const saved = await this.#write(key, owner, text, before);
@@ -133,7 +129,7 @@ export class ClusterRecordStore implements RecordStore {
   }
 
   async remove(key: RecordKey): Promise<string | undefined> {
-    if (!this.#options.mayWrite()) return "This process must not write: it is stopping or does not hold the Lease.";
+    if (!this.#options.mayWrite()) return mustNotWrite;
     this.#recoverable.delete(idOf(key));
     this.#known.delete(idOf(key));
     const found = await this.#find(key);
@@ -189,22 +185,15 @@ export class ClusterRecordStore implements RecordStore {
   async sweep(): Promise<readonly ObjectName[]> {
     const { api, ownerOf } = this.#options;
     const type = "Inventory";
-    const labelSelector = recordSelector({ type });
-    const options = { labelSelector, limit: sweepPageSize, timeoutMs: listTimeoutMs, ...this.#scope() };
+    const options = { labelSelector: recordSelector({ type }), metadataOnly: true, timeoutMs: listTimeoutMs };
+    const listed = await listObjects<KubeObject>(api, recordResource, { ...options, ...this.#scope() });
     const swept = new Map<string, ObjectName>();
-    let continueToken = "";
-    for (let pages = 0; pages < sweepPagesMax; pages += 1) {
-      const page = await listPage<RecordObject>(api, recordResource, { ...options, continueToken });
-      if (!page.ok) break;
-      for (const object of page.value.items) {
-        const { namespace = "", deletionTimestamp } = object.metadata;
-        const instance = { namespace, name: instanceNameOfRecord(object) };
-        if (deletionTimestamp === undefined || instance.name === "") continue;
-        if (ownerOf({ type, ...instance }) !== undefined || (await this.#release(object)) !== undefined) continue;
-        swept.set(nameKey(instance), instance);
-      }
-      continueToken = page.value.continueToken;
-      if (continueToken === "") break;
+    for (const object of listed.ok ? listed.value.items : []) {
+      const { namespace = "", deletionTimestamp } = object.metadata;
+      const instance = { namespace, name: instanceNameOfRecord(object) };
+      if (deletionTimestamp === undefined || instance.name === "") continue;
+      if (ownerOf({ type, ...instance }) !== undefined || (await this.#release(object)) !== undefined) continue;
+      swept.set(nameKey(instance), instance);
     }
     return [...swept.values()];
   }
@@ -360,7 +349,7 @@ export class ClusterRecordStore implements RecordStore {
   }
 
   /** Removes the finalizer and deletes the object. Undefined if it no longer exists. */
-  async #release(object: RecordObject): Promise<ApiFault | undefined> {
+  async #release(object: KubeObject): Promise<ApiFault | undefined> {
     const { api } = this.#options;
     const { namespace, name, uid } = object.metadata;
     const released = await removeFinalizer(api, {
