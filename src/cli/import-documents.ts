@@ -8,7 +8,6 @@ import { addressesMax } from "../kinds/waf-ip-rule.ts";
 import { type DeclaredOrigin, type ListName, listNames } from "../model/declared.ts";
 import { networkOf, type Entry, isOpaque } from "../address/entry.ts";
 import { observeSpellings } from "../model/observe-spellings.ts";
-import type { ObservedEntries } from "../model/observed.ts";
 import type { Gathered, GatheredRule } from "../model/gathered.ts";
 import type { ObjectName } from "../model/resource.ts";
 import { compileDesired } from "../decide/desired.ts";
@@ -56,7 +55,7 @@ const defaults = {
 const guardFields = { blocklist: "minPrefixLength", allowlist: "allowMinPrefixLength" } as const;
 const actions = { blocklist: "Block", allowlist: "Allow" } as const;
 
-type Entries = Record<ListName, readonly Entry[]>;
+type Entries = Readonly<Record<ListName, readonly Entry[]>>;
 
 /** Builds the objects, applies guards and conflicts to them as a run does, and skips rejected entries. */
 export function buildImport(names: ImportNames, content: WafContent): Import {
@@ -64,56 +63,35 @@ export function buildImport(names: ImportNames, content: WafContent): Import {
     blocklist: observeSpellings(content.lists.blocklist),
     allowlist: observeSpellings(content.lists.allowlist),
   };
-  const skipped: SkippedEntry[] = [];
-  const readable = (list: ListName): readonly Entry[] => {
-    return [...observed[list].keys()].filter((entry) => {
-      if (isOpaque(entry)) skipped.push(skip(observed, list, entry, "It is not an address or network."));
-      return !isOpaque(entry);
-    });
+  const unfit = (list: ListName, entry: Entry): string | undefined => {
+    if (isOpaque(entry)) return "It is not an address or network.";
+    const isOnBoth = list === "allowlist" && observed.blocklist.has(entry);
+    return isOnBoth ? "It is also on the blocklist, and only one list can declare it." : undefined;
   };
-  const allowed = readable("allowlist");
-  const blocked = new Set(readable("blocklist"));
-  const entries: Entries = {
-    blocklist: [...blocked],
-    allowlist: allowed.filter((entry) => {
-      if (blocked.has(entry))
-        skipped.push(
-          skip(observed, "allowlist", entry, "It is also on the blocklist, and only one list can declare it."),
-        );
-      return !blocked.has(entry);
+  const entriesOf = (whyNot: typeof unfit): Entries => {
+    const of = (list: ListName) => [...observed[list].keys()].filter((entry) => whyNot(list, entry) === undefined);
+    return { blocklist: of("blocklist"), allowlist: of("allowlist") };
+  };
+  const fit = entriesOf(unfit);
+  const rejected = rejectedIn(filesOf(names, content, fit));
+  const whyNot = (list: ListName, entry: Entry): string | undefined =>
+    unfit(list, entry) ?? rejected.get(`${list} ${entry}`);
+  const kept = entriesOf(whyNot);
+  const skipped = listNames.flatMap((list) =>
+    [...observed[list]].flatMap(([entry, [spelling = entry]]) => {
+      const why = whyNot(list, entry);
+      return why === undefined ? [] : [{ list, spelling, why }];
     }),
-  };
-  const refused = refusals(names, content, entries);
-  for (const { list, entry, message } of refused) skipped.push(skip(observed, list, entry, message));
-  const gone = new Set(refused.map(({ list, entry }) => `${list} ${entry}`));
-  const kept: Entries = {
-    blocklist: entries.blocklist.filter((entry) => !gone.has(`blocklist ${entry}`)),
-    allowlist: entries.allowlist.filter((entry) => !gone.has(`allowlist ${entry}`)),
-  };
-  const guards = guardsFor(kept);
-  return {
-    files: filesOf(names, content, kept, guards),
-    counts: { blocklist: kept.blocklist.length, allowlist: kept.allowlist.length },
-    skipped,
-    relaxed: neededGuards(kept).map(relaxedBy),
-  };
+  );
+  const counts = { blocklist: kept.blocklist.length, allowlist: kept.allowlist.length };
+  return { files: filesOf(names, content, kept), counts, skipped, relaxed: neededGuards(kept).map(relaxedBy) };
 }
 
-function skip(
-  observed: Readonly<Record<ListName, ObservedEntries>>,
-  list: ListName,
-  entry: Entry,
-  why: string,
-): SkippedEntry {
-  return { list, spelling: observed[list].get(entry)?.[0] ?? entry, why };
-}
-
-/** The entries that guards or conflicts would reject. */
-function refusals(names: ImportNames, content: WafContent, entries: Entries) {
-  const gathered = gatheredFrom(documentsOf(names, content, entries, guardsFor(entries)));
-  const desired = compileDesired(gathered, 0);
-  return desired.rules.flatMap(({ list, rejected }) =>
-    rejected.map(({ entry, message }) => ({ list, entry: entry as Entry, message })),
+/** What guards or conflicts would reject, by list and entry, and why. */
+function rejectedIn(files: readonly ImportedFile[]): ReadonlyMap<string, string> {
+  const { rules } = compileDesired(gatheredFrom(files.flatMap(({ documents }) => documents)), 0);
+  return new Map(
+    rules.flatMap(({ list, rejected }) => rejected.map(({ entry, message }) => [`${list} ${entry}`, message])),
   );
 }
 
@@ -184,37 +162,37 @@ function guardsFor(entries: Entries): GuardFields {
   return guards;
 }
 
-function documentsOf(names: ImportNames, content: WafContent, entries: Entries, guards: GuardFields): object[] {
-  return filesOf(names, content, entries, guards).flatMap(({ documents }) => documents);
-}
-
-function filesOf(names: ImportNames, content: WafContent, entries: Entries, guards: GuardFields): ImportedFile[] {
-  const { instance } = names;
+function filesOf(names: ImportNames, content: WafContent, entries: Entries): ImportedFile[] {
+  const { instance, secretName } = names;
+  const { domain } = content;
   const lists = listNames.flatMap((list): ImportedFile[] => {
     if (entries[list].length === 0) return [];
-    const comment = `The ${list} of ${content.domain} at the time of the import. Because of the annotation, wafsync adopts the entries that are on the list.`;
-    return [{ name: `${instance.name}-${list}.yaml`, comment, documents: rulesOf(names, list, entries[list]) }];
+    const comment = `The ${list} of ${domain} at the time of the import. Because of the annotation, wafsync adopts the entries that are on the list.`;
+    return [{ name: `${instance.name}-${list}.yaml`, comment, documents: rulesOf(instance, list, entries[list]) }];
   });
   const waf: ImportedFile = {
     name: `${instance.name}.yaml`,
-    comment: `The WAF of ${content.domain}. Its API key is not in these files: create Secret ${names.secretName} with the key apiKey, or set WAFSYNC_API_KEY.`,
-    documents: [instanceDocument(names, content, guards)],
+    comment: `The WAF of ${domain}. Its API key is not in these files: create Secret ${secretName} with the key apiKey, or set WAFSYNC_API_KEY.`,
+    documents: [instanceDocument(names, domain, guardsFor(entries))],
   };
+  // The API does not return whether the primary is an alternate or a backup.
+  const primary = { instanceRef: { name: instance.name }, host: content.primaryOrigin, type: "Alternate" };
   const origin: ImportedFile = {
     name: `${instance.name}-origin.yaml`,
     comment: "The primary origin. The API does not return other origins: add those that you know.",
-    documents: [originDocument(names, content.primaryOrigin)],
+    documents: [toAdopt("WafOrigin", `${instance.name}-primary`, instance, primary)],
   };
   // A host that is not valid in a WafOrigin is skipped.
   const isNameable = parseResource(origin.documents[0], { defaultNamespace: "default" }).ok;
   return [waf, ...(isNameable ? [origin] : []), ...lists];
 }
 
-function instanceDocument({ instance, baseUrl, secretName }: ImportNames, { domain }: WafContent, guards: GuardFields) {
+function instanceDocument({ instance, baseUrl, secretName }: ImportNames, domain: string, guards: GuardFields) {
+  const { name, namespace } = instance;
   return {
     apiVersion,
     kind: "WafInstance",
-    metadata: { ...metadataOf(instance.name, instance.namespace) },
+    metadata: { name, namespace },
     spec: {
       baseUrl,
       apiKeySecretRef: { name: secretName },
@@ -224,39 +202,21 @@ function instanceDocument({ instance, baseUrl, secretName }: ImportNames, { doma
   };
 }
 
-function originDocument({ instance }: ImportNames, host: string) {
-  return {
-    apiVersion,
-    kind: "WafOrigin",
-    metadata: {
-      ...metadataOf(`${instance.name}-primary`, instance.namespace),
-      annotations: { [adoptAnnotation]: "true" },
-    },
-    // The API does not return whether the primary is an alternate or a backup.
-    spec: { instanceRef: { name: instance.name }, host, type: "Alternate" },
-  };
-}
-
-function rulesOf({ instance }: ImportNames, list: ListName, entries: readonly Entry[]): object[] {
+function rulesOf(instance: ObjectName, list: ListName, entries: readonly Entry[]): object[] {
   const rules: object[] = [];
   for (let start = 0; start < entries.length; start += addressesMax) {
     const number = rules.length === 0 ? "" : `-${rules.length + 1}`;
-    const metadata = metadataOf(`${instance.name}-${list}${number}`, instance.namespace);
-    rules.push({
-      apiVersion,
-      kind: "WafIpRule",
-      metadata: { ...metadata, annotations: { [adoptAnnotation]: "true" } },
-      spec: {
-        instanceRef: { name: instance.name },
-        action: actions[list],
-        description: "Imported from the WAF",
-        addresses: entries.slice(start, start + addressesMax),
-      },
-    });
+    const rule = {
+      instanceRef: { name: instance.name },
+      action: actions[list],
+      description: "Imported from the WAF",
+      addresses: entries.slice(start, start + addressesMax),
+    };
+    rules.push(toAdopt("WafIpRule", `${instance.name}-${list}${number}`, instance, rule));
   }
   return rules;
 }
 
-function metadataOf(name: string, namespace: string): ObjectName {
-  return { name, namespace };
+function toAdopt(kind: string, name: string, { namespace }: ObjectName, spec: object): object {
+  return { apiVersion, kind, metadata: { name, namespace, annotations: { [adoptAnnotation]: "true" } }, spec };
 }

@@ -1,31 +1,32 @@
-// Shared by `block` and `unblock`: the addresses, the limits of waiting, the description of outcomes, and which rules of commands must
-// go for addresses to be unblocked, and what then still blocks them.
+// Shared by `block` and `unblock`: the addresses, the limits of waiting, the description of outcomes, and what still is on a list without
+// the rules of the command.
 import type { Entry } from "../address/entry.ts";
-import { NetworkIndex, without } from "../address/ranges.ts";
 import { realClock } from "../async/clock.ts";
-import type { DeclaredInstance, DeclaredRule, ListName } from "../model/declared.ts";
+import { compileDesired } from "../decide/desired.ts";
+import { parseDuration } from "../kinds/durations.ts";
+import type { DeclaredInstance, ListName } from "../model/declared.ts";
 import type { Gathered } from "../model/gathered.ts";
 import { nameKey, type ObjectName } from "../model/resource.ts";
-import { compileDesired } from "../decide/desired.ts";
-import type { RuleCommandOptions } from "./commands/incident-commands.ts";
+import { dayMs } from "../model/time-text.ts";
 import { parseAddress } from "./arguments.ts";
-import { type CommandRule, declaredRule, entriesOf, isCommandRule } from "./command-rule.ts";
+import { type CommandRule, declaredRule } from "./command-rule.ts";
+import type { RuleCommandOptions } from "./commands/incident-commands.ts";
 import { CommandError } from "./describe-error.ts";
+import type { Session } from "./session.ts";
 import { withTarget } from "./targets/open-target.ts";
-import type { ChangeOutcome, RuleChange, WaitOptions } from "./targets/rule-changes.ts";
-import { type TargetOptions, targetWords } from "./targets/target-options.ts";
+import type { ChangeOutcome, WaitOptions } from "./targets/rule-changes.ts";
+import { onlyInstance, type TargetOptions, targetWords } from "./targets/target-options.ts";
 import type { Target } from "./targets/target.ts";
-import type { Terminal } from "./terminal.ts";
 import type { CoveringView, WhyView } from "./why-view.ts";
 
 /** More addresses need a separate rule. */
 export const addressesMax = 100;
+const spanMsMax = 3650 * dayMs;
 
-export interface RuleSession {
+export interface RuleSession extends Pick<Session, "out" | "notes"> {
   readonly target: Target;
+  readonly instance: ObjectName;
   readonly addresses: readonly Entry[];
-  readonly out: Terminal;
-  readonly notes: Terminal;
   /** Undefined if the command must not wait. */
   readonly wait: WaitOptions | undefined;
 }
@@ -49,9 +50,20 @@ export async function withRuleSession(
       if (!printed.has(message)) notes.line(message);
       printed.add(message);
     };
-    const wait = { timeoutMs: options.timeout * 1000, stop, onMessage };
-    return await work({ target, addresses, out, notes, wait: options.wait ? wait : undefined });
+    const wait = options.wait ? { timeoutMs: options.timeout * 1000, stop, onMessage } : undefined;
+    return await work({ target, instance: await onlyInstance(target, options.instance), addresses, out, notes, wait });
   });
+}
+
+/** @throws CommandError unless the text is a duration such as `2h` */
+export function parseSpan(option: string, text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  const spanMs = parseDuration(text);
+  if (spanMs !== undefined && spanMs >= 1000 && spanMs <= spanMsMax) return spanMs;
+  throw new CommandError(
+    `${option} ${text} is not a duration`,
+    "Write a duration of at least 1s, for example 30m, 2h, 1d12h or 7d.",
+  );
 }
 
 /**
@@ -61,7 +73,7 @@ export async function withRuleSession(
 export function refuseIneffective(
   rules: readonly CommandRule[],
   gathered: Gathered,
-  objection: (rule: CommandRule, why: string) => string,
+  objection: (address: string, why: string) => string,
 ): void {
   const nowMs = realClock.nowMs();
   const names = new Set(rules.map(nameKey));
@@ -71,7 +83,7 @@ export function refuseIneffective(
   for (const rule of rules) {
     const compiled = desired.rules.find(({ id }) => id === nameKey(rule));
     const why = compiled?.isAttached === false ? compiled.message : compiled?.rejected[0]?.message;
-    if (why !== undefined) throw new CommandError(objection(rule, why), "Nothing was written.");
+    if (why !== undefined) throw new CommandError(objection(rule.addresses.join(", "), why), "Nothing was written.");
   }
 }
 
@@ -108,36 +120,6 @@ export function folderAdvice(
   ];
 }
 
-/** Each part is one call, so their number is limited. */
-const piecesMax = 64;
-
-/** What takes entries off a list again. */
-export type Release = Exclude<RuleChange, { kind: "Add" }>;
-
-/** Takes the addresses out of every rule of a command with this action that contains them, or that they contain. */
-export function planRelease(
-  addresses: readonly Entry[],
-  rules: readonly DeclaredRule[],
-  action: DeclaredRule["action"],
-): Release[] {
-  return rules.flatMap((rule): Release[] => {
-    if (rule.action !== action || !isCommandRule(rule.meta)) return [];
-    const before = entriesOf(rule);
-    const pieces = before.map((entry) => without(entry, addresses, piecesMax));
-    // Too many networks: the rule stays as it is.
-    if (pieces.includes(undefined)) return [];
-    const left = pieces.flatMap((some) => some ?? []);
-    if (left.length === before.length && left.every((entry, index) => entry === before[index])) return [];
-    if (left.length === 0) return [{ kind: "Remove", before: rule }];
-    return [{ kind: "Narrow", before: rule, rule: narrowedTo(rule, left) }];
-  });
-}
-
-function narrowedTo(rule: DeclaredRule, addresses: readonly Entry[]): CommandRule {
-  const { meta, instance, action, expiresAtMs, description = "" } = rule;
-  return { namespace: meta.namespace, name: meta.name, instance, action, addresses, expiresAtMs, description };
-}
-
 /** What is still on the list without these rules, and for whom. */
 export function stayingOn(
   list: ListName,
@@ -151,10 +133,4 @@ export function stayingOn(
     const isOthers = covering.management === "Unmanaged" && covering.state === "OnList";
     return owners.length > 0 || covering.owners.length === 0 || isOthers ? [{ ...covering, owners }] : [];
   });
-}
-
-/** The entries that lie in a network without being all of it, in their order. */
-export function entriesInside(network: Entry, entries: Iterable<Entry>): readonly Entry[] {
-  const index = new NetworkIndex([network]);
-  return [...entries].filter((entry) => entry !== network && index.containing(entry) !== undefined);
 }

@@ -1,39 +1,60 @@
 // `wafsync unblock`: undoes `wafsync block`. For other rules, it shows their location; a temporary Allow rule (an exception) can help
 // until they are changed.
-import { formatTime } from "../kinds/conditions.ts";
-import { realClock } from "../async/clock.ts";
-import { NetworkIndex } from "../address/ranges.ts";
-import type { DeclaredRule, ListName } from "../model/declared.ts";
 import type { Entry } from "../address/entry.ts";
-import { nameKey, type ObjectName } from "../model/resource.ts";
+import { NetworkIndex, without } from "../address/ranges.ts";
+import { realClock } from "../async/clock.ts";
+import { formatTime } from "../kinds/conditions.ts";
+import type { DeclaredRule } from "../model/declared.ts";
+import { nameKey } from "../model/resource.ts";
 import { counted } from "../model/sentence.ts";
 import { visibleTexts } from "../model/visible-text.ts";
+import { type CommandRule, commandRule, entriesOf, isCommandRule, isException } from "./command-rule.ts";
 import type { UnblockOptions } from "./commands/incident-commands.ts";
-import { parseSpan } from "./block-command.ts";
-import { type CommandRule, commandRule, entriesOf, isException } from "./command-rule.ts";
 import { CommandError } from "./describe-error.ts";
 import { approveCommand, holdLines } from "./hold-lines.ts";
 import { placed } from "./print-why.ts";
-import type { Release, RuleSession } from "./rule-session.ts";
-import { entriesInside, exitCodeOf, folderAdvice, planRelease } from "./rule-session.ts";
-import { refuseIneffective, stayingOn, withRuleSession } from "./rule-session.ts";
-import { type ChangeOutcome, changesOf } from "./targets/rule-changes.ts";
-import { onlyInstance, targetWords } from "./targets/target-options.ts";
-import type { InstanceSight } from "./targets/target.ts";
+import {
+  exitCodeOf,
+  folderAdvice,
+  parseSpan,
+  refuseIneffective,
+  type RuleSession,
+  stayingOn,
+  withRuleSession,
+} from "./rule-session.ts";
+import { changesOf, type ChangeOutcome, type RuleChange } from "./targets/rule-changes.ts";
+import { targetWords } from "./targets/target-options.ts";
 import { type CoveringView, type ExaminedSight, examineSight, viewWhy } from "./why-view.ts";
 
 /** Entries inside a network that are examined and shown; the others are counted. */
 const insideShownMax = 20;
 
-interface Unblocked {
-  readonly address: Entry;
-  /** The exception to write, or that exists already. */
-  readonly allow: Pick<CommandRule, "namespace" | "name" | "expiresAtMs"> | undefined;
-  /** The entries that still block the address or parts of it, with the positions of their declarations. */
-  readonly left: readonly CoveringView[];
-  /** How many more there are inside the network. */
-  readonly leftMore: number;
-}
+/** Each part of a network is one call, so their number is limited. */
+const piecesMax = 64;
+
+/** What takes entries off a list again. */
+export type Release = Exclude<RuleChange, { kind: "Add" }>;
+
+/** What the command undoes: a block, or with `--end-exception` an exception. */
+const goals = {
+  block: {
+    list: "blocklist",
+    action: "Block",
+    verb: "blocked",
+    verbs: "blocks",
+    none: "is not blocked",
+    done: "is unblocked",
+  },
+  exception: {
+    list: "allowlist",
+    action: "Allow",
+    verb: "allowed",
+    verbs: "allows",
+    none: "has no exception",
+    done: "is no longer allowed",
+  },
+} as const;
+type Goal = (typeof goals)[keyof typeof goals];
 
 /**
  * @returns 0 if no address is blocked any longer, 1 if one is still blocked or the WAF does not show the change yet, 130 if
@@ -45,17 +66,16 @@ export async function runUnblock(texts: readonly string[], options: UnblockOptio
     throw new CommandError("--allow-for makes an exception, and --end-exception ends it", "Use one of them.");
   }
   return await withRuleSession(texts, options, async (session) => {
-    const { target, addresses, wait } = session;
-    const instance = await onlyInstance(target, options.instance);
+    const { target, instance, addresses, wait } = session;
     const sight = await target.look(instance, { live: true });
-    const goal = options.endException ? exceptionGone : blockGone;
+    const goal = goals[options.endException ? "exception" : "block"];
     const examined = await examineSight(sight);
     const rules = sight.gathered.rules.map(({ rule }) => rule);
     const releases = planRelease(addresses, rules, goal.action);
     const decided: Unblocked[] = [];
     for (const address of addresses) decided.push(await decide(address, goal, releases, examined));
     const fields = { namespace: target.namespaceOfRules(instance), instance, action: "Allow" as const };
-    const allows = spanMs === undefined ? [] : newExceptions(decided, sight, fields, spanMs);
+    const allows = spanMs === undefined ? [] : newExceptions(decided, examined, fields, spanMs);
     const changes = [...releases, ...allows.map((rule) => ({ kind: "Add", rule }) as const)];
     const staying = decided.flatMap(({ left }) => left);
     const outcome: ChangeOutcome =
@@ -66,58 +86,52 @@ export async function runUnblock(texts: readonly string[], options: UnblockOptio
       ...one,
       allow: allows.find(({ addresses: [of] }) => of === one.address) ?? one.allow,
     }));
-    print(session, options, { goal, releases, decided: result, outcome, sight });
-    for (const line of await holdHint(session, options, outcome, instance)) session.notes.line(line);
+    print(session, options, { goal, releases, decided: result, outcome, known: examined });
+    for (const line of await holdHint(session, options, outcome)) session.notes.line(line);
     const code = exitCodeOf(outcome);
     return code === 0 && result.some(({ left, allow }) => left.length > 0 && allow === undefined) ? 1 : code;
   });
 }
 
-/** What the command undoes: a block, or with `--end-exception` an exception. */
-interface Goal {
-  readonly list: ListName;
-  readonly action: DeclaredRule["action"];
-  readonly verb: "blocked" | "allowed";
-  /** What is said of an address that no rule concerned, and of one that is taken off the list. */
-  readonly none: string;
-  readonly done: string;
+/** Takes the addresses out of every rule of a command with this action that contains them, or that they contain. */
+export function planRelease(
+  addresses: readonly Entry[],
+  rules: readonly DeclaredRule[],
+  action: DeclaredRule["action"],
+): Release[] {
+  return rules.flatMap((rule): Release[] => {
+    if (rule.action !== action || !isCommandRule(rule.meta)) return [];
+    const before = entriesOf(rule);
+    const pieces = before.map((entry) => without(entry, addresses, piecesMax));
+    // Too many networks: the rule stays as it is.
+    if (pieces.includes(undefined)) return [];
+    const left = pieces.flatMap((some) => some ?? []);
+    if (left.length === before.length && left.every((entry, index) => entry === before[index])) return [];
+    if (left.length === 0) return [{ kind: "Remove", before: rule }];
+    const { meta, instance, expiresAtMs, description = "" } = rule;
+    const { namespace, name } = meta;
+    const narrowed = { namespace, name, instance, action, addresses: left, expiresAtMs, description };
+    return [{ kind: "Narrow", before: rule, rule: narrowed }];
+  });
 }
-
-const blockGone: Goal = {
-  list: "blocklist",
-  action: "Block",
-  verb: "blocked",
-  none: "is not blocked",
-  done: "is unblocked",
-};
-
-const exceptionGone: Goal = {
-  list: "allowlist",
-  action: "Allow",
-  verb: "allowed",
-  none: "has no exception",
-  done: "is no longer allowed",
-};
 
 function isIn(network: Entry, entry: Entry): boolean {
   return new NetworkIndex([network]).containing(entry) !== undefined;
 }
 
+type Unblocked = Awaited<ReturnType<typeof decide>>;
+
 /** What keeps the address, or a part of it, on the list although the releases take place. */
-async function decide(
-  address: Entry,
-  goal: Goal,
-  releases: readonly Release[],
-  known: ExaminedSight,
-): Promise<Unblocked> {
-  const nowMs = realClock.nowMs();
+async function decide(address: Entry, goal: Goal, releases: readonly Release[], known: ExaminedSight) {
   const { gathered, desired, lists } = known.examined;
   const released = releases.map(({ before }) => before);
   const names = released.map(({ meta }) => meta);
   const onList = async (entry: Entry): Promise<CoveringView[]> =>
     stayingOn(goal.list, await viewWhy(entry, known), names);
   const left = await onList(address);
-  const inside = address.includes("/") ? entriesInside(address, (lists ?? desired.lists)[goal.list].keys()) : [];
+  const inside = [...(lists ?? desired.lists)[goal.list].keys()].filter(
+    (entry) => entry !== address && isIn(address, entry),
+  );
   const shownMax = left.length + insideShownMax;
   let examined = 0;
   for (; examined < inside.length && left.length < shownMax; examined += 1) {
@@ -125,18 +139,29 @@ async function decide(
     left.push(...(await onList(entry)).filter((covering) => covering.entry === entry));
   }
   const gone = new Set(released.flatMap(entriesOf));
-  const leftMore = inside.slice(examined).filter((entry) => !gone.has(entry)).length;
   const exception = gathered.rules.find(({ rule }) => {
-    return isException(rule) && (rule.expiresAtMs ?? 0) > nowMs && rule.addresses.some((text) => text === address);
+    const isOver = (rule.expiresAtMs ?? 0) <= realClock.nowMs();
+    return isException(rule) && !isOver && rule.addresses.some((text) => text === address);
   })?.rule;
-  const allow = exception && { ...exception.meta, expiresAtMs: exception.expiresAtMs };
-  return { address, left, leftMore, allow: goal.action === "Block" ? allow : undefined };
+  const allow: Pick<CommandRule, "namespace" | "name" | "expiresAtMs"> | undefined =
+    exception === undefined || goal.action === "Allow"
+      ? undefined
+      : { ...exception.meta, expiresAtMs: exception.expiresAtMs };
+  return {
+    address,
+    /** The entries that still block the address or parts of it, with the positions of their declarations. */
+    left,
+    /** How many more there are inside the network. */
+    leftMore: inside.slice(examined).filter((entry) => !gone.has(entry)).length,
+    /** The exception to write, or that exists already. */
+    allow,
+  };
 }
 
 /** @throws CommandError if an exception would have no effect */
 function newExceptions(
   decided: readonly Unblocked[],
-  { gathered }: InstanceSight,
+  { examined }: ExaminedSight,
   fields: Pick<CommandRule, "namespace" | "instance" | "action">,
   spanMs: number,
 ): readonly CommandRule[] {
@@ -149,7 +174,7 @@ function newExceptions(
   const description = "Until the rule that blocks it is changed";
   const expiresAtMs = realClock.nowMs() + spanMs;
   const allows = blocked.map(({ address }) => commandRule({ ...fields, expiresAtMs, description }, address));
-  refuseIneffective(allows, gathered, ({ addresses: [address] }, why) => refused(address ?? "", why));
+  refuseIneffective(allows, examined.gathered, refused);
   return allows;
 }
 
@@ -163,10 +188,9 @@ function sameEntry(address: Entry, left: readonly CoveringView[]): string | unde
 
 /** A guard counts this removal like any other, so the change may wait for an approval: the user must learn that, and how to give it. */
 async function holdHint(
-  { target }: RuleSession,
+  { target, instance }: RuleSession,
   options: UnblockOptions,
   { state }: ChangeOutcome,
-  instance: ObjectName,
 ): Promise<string[]> {
   if (state !== "Left" && state !== "TimedOut") return [];
   const { groups } = await target.removalsOnHold(instance).catch(() => ({ groups: [] }));
@@ -180,12 +204,12 @@ interface Result {
   readonly releases: readonly Release[];
   readonly decided: readonly Unblocked[];
   readonly outcome: ChangeOutcome;
-  readonly sight: InstanceSight;
+  readonly known: ExaminedSight;
 }
 
 function print({ out, notes }: RuleSession, options: UnblockOptions, result: Result): void {
-  const { goal, releases, decided, outcome, sight } = result;
-  const { instance } = sight.gathered;
+  const { goal, releases, decided, outcome, known } = result;
+  const { instance } = known.examined.gathered;
   const name = nameKey(instance.meta);
   const releasesOf = (address: Entry): Release[] =>
     releases.filter(({ before }) => entriesOf(before).some((entry) => isIn(address, entry) || isIn(entry, address)));
@@ -226,7 +250,7 @@ function doneWords({ state }: ChangeOutcome): string {
 
 function linesOf(
   { address, allow, left, leftMore }: Unblocked,
-  { verb, none, done }: Goal,
+  { verb, verbs, none, done }: Goal,
   outcome: ChangeOutcome,
   { isChanged, instance, again }: { readonly isChanged: boolean; readonly instance: string; readonly again: string },
 ): string[] {
@@ -236,7 +260,6 @@ function linesOf(
     lines.push(`${address} is allowed until ${until} by WafIpRule ${nameKey(allow)}${doneWords(outcome)}.`);
   }
   if (left.length === 0) {
-    const verbs = verb === "blocked" ? "blocks" : "allows";
     if (!isChanged) lines.push(`${address} ${none} on ${instance}.`);
     else if (outcome.state === "Settled") lines.push(`${address} ${done} on ${instance}.`);
     else lines.push(`No rule ${verbs} ${address} on ${instance} any longer, but the WAF does not show that yet.`);

@@ -8,8 +8,7 @@ import { commandRule, declaredRule, expiredRule, ruleDocument, ruleName } from "
 import { changesOf } from "../../src/cli/targets/rule-changes.ts";
 import { withApproval } from "../../src/cli/targets/folder-files.ts";
 import { fileOfRule, removeRuleFile, writeRuleFile } from "../../src/cli/targets/folder-files.ts";
-import type { Release } from "../../src/cli/rule-session.ts";
-import { planRelease } from "../../src/cli/rule-session.ts";
+import { planRelease, type Release } from "../../src/cli/unblock-command.ts";
 import { NetworkIndex } from "../../src/address/ranges.ts";
 import type { Entry } from "../../src/address/entry.ts";
 import { readObservedEntry } from "../../src/address/entry.ts";
