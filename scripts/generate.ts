@@ -1,9 +1,10 @@
-// Generates the CRDs and the reference docs from the schemas, the generated files in deploy/, the reference of metrics, and the table of
+// Generates the CRDs, the schema for editors and the reference docs from the schemas, the generated files in deploy/, the reference of metrics, and the table of
 // mutations. With `--check`, it writes nothing, names outdated files, and exits with 1 if it finds any.
 import { mkdir, readFile, readdir, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { generatedFiles, generatedFolders, isGenerated } from "../src/kinds/generated-files.ts";
 import { generatedDeployFiles } from "./generate-deploy-files.ts";
+import { editorSchema } from "./generate-editor-schema.ts";
 import { reliabilityPage } from "./generate-reliability.ts";
 
 const root = join(import.meta.dirname, "..");
@@ -23,7 +24,8 @@ async function leftovers(folder: string, expected: ReadonlySet<string>): Promise
   return paths.filter((_, place) => isGenerated(texts[place] ?? ""));
 }
 
-const files = [...generatedFiles(), ...(await generatedDeployFiles(root)), await reliabilityPage(root)];
+const pages = [await reliabilityPage(root)];
+const files = [...generatedFiles(), editorSchema(), ...(await generatedDeployFiles(root)), ...pages];
 const stale: string[] = [];
 for (const { path, text } of files) {
   if ((await readText(join(root, path))) !== text) stale.push(path);

@@ -73,6 +73,10 @@ describe("the bundle, alone in a folder without node_modules", () => {
 
   /** One for each command: calls it as users do, in the order of this list, and sees that it did its work. */
   const trials: Readonly<Record<string, () => Promise<void>>> = {
+    validate: async () => {
+      const { code, stdout } = await run("validate", ...directory().slice(0, 2));
+      expect({ code, stdout }).toStrictEqual({ code: 0, stdout: expect.stringMatching(/valid\.\n$/u) });
+    },
     plan: async () => {
       const { code, stdout, stderr } = await run("plan", ...directory());
       expect({ code, stderr }).toStrictEqual({ code: 1, stderr: "" });

@@ -4,7 +4,8 @@ import { dayOf, formatDay } from "../model/time-text.ts";
 import { realClock } from "../async/clock.ts";
 import { type Entry, networkOf } from "../address/entry.ts";
 import { type LogEntry, logTimeMs } from "../model/log-entry.ts";
-import { type LogPort, readLogs } from "../logs/read-logs.ts";
+import type { LogPort } from "../logs/read-logs.ts";
+import { eachRows } from "./logs/collect-logs.ts";
 import { rowsOfClients } from "./logs/log-filter.ts";
 import { inThousands } from "../model/sentence.ts";
 
@@ -21,34 +22,26 @@ export interface LastBlocked {
 }
 
 export async function readLastBlocked(waf: LogPort, address: Entry, nowMs: number): Promise<LastBlocked> {
+  const ports = { waf, clock: realClock, random: Math.random, stopping: new AbortController().signal };
+  const fits = rowsOfClients(networkOf(address));
   const today = dayOf(nowMs);
   const gaps: string[] = [];
+  let entry: LogEntry | undefined;
   for (let day = today; day > today - daysMax; day -= 1) {
-    const { newest, gap } = await newestOfDay(waf, day, rowsOfClients(networkOf(address)));
-    if (gap !== undefined) gaps.push(gap);
-    if (newest !== undefined) return { entry: newest, since: formatDay(day), gap: gaps[0] };
-  }
-  return { entry: undefined, since: formatDay(today - daysMax + 1), gap: gaps[0] };
-}
-
-async function newestOfDay(waf: LogPort, day: number, fits: (entry: LogEntry) => boolean) {
-  const ports = { waf, clock: realClock, random: Math.random, stopping: new AbortController().signal };
-  let newest: LogEntry | undefined;
-  let rows = 0;
-  for await (const piece of readLogs(ports, { days: { firstDay: day, lastDay: day } })) {
-    if (piece.kind === "Failed") {
-      return { newest, gap: `The logs of ${formatDay(day)} could not be read. ${piece.fault.message}` };
-    }
-    if (piece.kind !== "Rows") continue;
-    for (const entry of piece.entries) {
-      if (fits(entry) && (newest === undefined || logTimeMs(entry.timestamp) > logTimeMs(newest.timestamp))) {
-        newest = entry;
+    let rows = 0;
+    const onRows = (entries: readonly LogEntry[]): boolean => {
+      for (const row of entries.filter(fits)) {
+        if (entry === undefined || logTimeMs(row.timestamp) > logTimeMs(entry.timestamp)) entry = row;
       }
-    }
-    rows += piece.entries.length;
-    if (rows < rowsMax) continue;
-    const gap = `The logs of ${formatDay(day)} are longer than the ${inThousands(rowsMax)} rows that this command reads: see \`wafsync logs\`.`;
-    return { newest, gap };
+      rows += entries.length;
+      return rows < rowsMax;
+    };
+    const end = await eachRows(ports, { days: { firstDay: day, lastDay: day } }, { onRows });
+    const logs = `The logs of ${formatDay(day)}`;
+    const limit = `${inThousands(rowsMax)} rows that this command reads`;
+    if (end.state === "Failed") gaps.push(`${logs} could not be read. ${end.fault.message}`);
+    if (end.state === "Enough") gaps.push(`${logs} are longer than the ${limit}: see \`wafsync logs\`.`);
+    if (entry !== undefined) break;
   }
-  return { newest, gap: undefined };
+  return { entry, since: formatDay(today - daysMax + 1), gap: gaps[0] };
 }

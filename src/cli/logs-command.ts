@@ -78,7 +78,7 @@ function report(
   switch (end.state) {
     case "Failed":
       throw logFaultError(end.fault, declared);
-    case "NobodyReads":
+    case "Enough":
       return 0;
     case "Stopped":
       watch.line(`Stopped after ${inThousands(end.rows)} rows.${hint}`);

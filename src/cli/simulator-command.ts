@@ -1,8 +1,5 @@
 // `wafsync simulator`: serves the WAF API from memory until a signal.
 import { describeSimulator, startSimulator } from "../simulator/start-simulator.ts";
-import { type LogScenario, logScenarios } from "../simulator/log-entries.ts";
-import { overlapModes } from "../simulator/simulator-world.ts";
-import { spellingModes } from "../simulator/network.ts";
 import type { SimulatorOptions } from "./commands/process-commands.ts";
 import { CommandError } from "./describe-error.ts";
 
@@ -10,7 +7,7 @@ const demoKey = "demo-key-0123456789";
 const demoDomain = "www.example.com";
 
 /** Waves of attacks are only visible in many rows. */
-const logRowsDefaults: Readonly<Record<LogScenario, number>> = { Uniform: 200, Attack: 5000 };
+const logRowsDefaults = { Uniform: 200, Attack: 5000 };
 
 /** @returns 0 if it was stopped by a signal. */
 export async function runSimulator(options: SimulatorOptions): Promise<number> {
@@ -19,14 +16,14 @@ export async function runSimulator(options: SimulatorOptions): Promise<number> {
     const at = text.indexOf("=");
     return at === -1 ? { key: text } : { key: text.slice(0, at), domain: text.slice(at + 1) };
   });
-  const scenario = oneOf("--scenario", options.scenario, logScenarios);
+  const { scenario, spelling, overlap } = options;
   const simulator = await startSimulator({
     port: options.port,
     controlPort: options.controlPort,
     keys,
     latencyMs: options.latency,
-    spelling: oneOf("--spelling", options.spelling, spellingModes),
-    overlap: oneOf("--overlap", options.overlap, overlapModes),
+    spelling,
+    overlap,
     logRowsPerDay: options.logRows ?? logRowsDefaults[scenario],
     logScenario: scenario,
     seed: options.seed,
@@ -51,11 +48,4 @@ export async function runSimulator(options: SimulatorOptions): Promise<number> {
   await stopped;
   await simulator.close();
   return 0;
-}
-
-function oneOf<T extends string>(option: string, text: string, choices: readonly T[]): T {
-  const found = choices.find((choice) => choice.toLowerCase() === text.toLowerCase());
-  if (found === undefined)
-    throw new CommandError(`${option} ${text}: unknown value`, `Choose one of ${choices.join(", ")}.`);
-  return found;
 }

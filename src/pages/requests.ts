@@ -1,5 +1,6 @@
 // Reads what a page about blocked requests shows: the requests of a period or the newest ones, the domain of the WAF, and its lists.
 import { stringify } from "yaml";
+import { eachRows } from "../cli/logs/collect-logs.ts";
 import { type LogRange, describeRange, isWithin } from "../cli/logs/log-range.ts";
 import type { LogWatch } from "../cli/logs/log-watch.ts";
 import type { ListName } from "../model/declared.ts";
@@ -10,7 +11,7 @@ import { inThousands } from "../model/sentence.ts";
 import { dayMs, dayOf, formatDay, secondText } from "../model/time-text.ts";
 import type { OriginsRead, WafFault, WafResult } from "../model/waf-result.ts";
 import type { DayRange } from "../logs/cursor.ts";
-import { countLogs, type LogPort, type LogReaderPorts, readLogs } from "../logs/read-logs.ts";
+import { countLogs, type LogPort, type LogReaderPorts } from "../logs/read-logs.ts";
 import type { CallOptions } from "../run/ports.ts";
 import { type DeclaredLists, type ListState, addressesToBlock, listStates, networksIn } from "./client-lists.ts";
 import { type Period, type Ranked, type RequestSummary, RequestStatistics } from "./statistics.ts";
@@ -119,7 +120,8 @@ async function readPeriod(
   watch.expect(counted.total);
   const statistics = new RequestStatistics(periodOf(range, ports.clock.nowMs()));
   const end = await addRows(ports, statistics, { range, watch });
-  if (end.state === "Stopped" || end.state === "Failed") return end;
+  if (end.state === "Failed") return end;
+  if (end.state === "Stopped") return { state: "Stopped" };
   return { state: "Done", summary: statistics.summary(topMax), period: describeRange(range), gaps: [] };
 }
 
@@ -133,8 +135,8 @@ async function readNewest(ports: RequestPorts): Promise<ReadRows | Unfinished> {
     const range = wholeDays({ firstDay: day, lastDay: day });
     const end = await addRows(ports, statistics, { range, rowsMax: newestRowsMax });
     if (end.state === "Failed") gaps.push(`The logs of ${formatDay(day)} could not be read. ${end.fault.message}`);
-    if (end.state === "Stopped") return end;
-    if (end.state !== "Full") continue;
+    if (end.state === "Stopped") return { state: "Stopped" };
+    if (end.state !== "Enough") continue;
     gaps.push(`Only ${inThousands(newestRowsMax)} requests were read: use \`wafsync report\` for all of them.`);
     break;
   }
@@ -155,27 +157,16 @@ async function addRows(
   ports: RequestPorts,
   statistics: RequestStatistics,
   { range, rowsMax = Number.POSITIVE_INFINITY, watch }: RowsWanted,
-): Promise<Unfinished | { readonly state: "Done" | "Full" }> {
-  for await (const piece of readLogs(ports, { days: range.days })) {
-    switch (piece.kind) {
-      case "Rows":
-        for (const row of piece.entries) {
-          if (!isWithin(range, row.timestamp)) continue;
-          if (statistics.total >= rowsMax) return { state: "Full" };
-          statistics.add(redacted(row, ports.redact), piece.day * dayMs, logTimeMs(row.timestamp));
-        }
-        watch?.rowsRead(piece.entries.length, piece.day);
-        break;
-      case "DayDone":
-        if (piece.summary !== undefined) watch?.dayDone(piece.day, piece.summary);
-        break;
-      case "Failed":
-        return { state: "Failed", fault: piece.fault };
-      case "Stopped":
-        return { state: "Stopped" };
+) {
+  const onRows = (rows: readonly LogEntry[], day: number): boolean => {
+    for (const row of rows) {
+      if (!isWithin(range, row.timestamp)) continue;
+      if (statistics.total >= rowsMax) return false;
+      statistics.add(redacted(row, ports.redact), day * dayMs, logTimeMs(row.timestamp));
     }
-  }
-  return { state: "Done" };
+    return true;
+  };
+  return await eachRows(ports, { days: range.days }, { onRows, watcher: watch });
 }
 
 /** A period that starts at a time ends now at the latest, because its bars are short. Otherwise, days are included as a whole. */

@@ -1,4 +1,4 @@
-// The commands that reconcile a folder: `plan`, `apply` and `run`.
+// The commands that check and reconcile a folder: `validate`, `plan`, `apply` and `run`.
 import { Argument } from "commander";
 import { type OptionsOf, command, format } from "./declare.ts";
 import { folderOptions, onFolder } from "./option-groups.ts";
@@ -7,13 +7,29 @@ const argument = new Argument("[directory]", "the folder, as an alternative to -
 const planOptions = { ...folderOptions, output: format("table", "json", "markdown") };
 const applyOptions = { ...folderOptions, output: format("table", "json") };
 
+const validateOptions = { from: folderOptions.from, state: folderOptions.state };
+
 interface InFolder {
   readonly from: string;
 }
 export type PlanOptions = OptionsOf<typeof planOptions> & InFolder;
+export type ValidateOptions = OptionsOf<typeof validateOptions> & InFolder;
 export type ApplyOptions = OptionsOf<typeof applyOptions> & InFolder;
 
 export const folderCommands = [
+  command("validate", {
+    description: "Check the files, without an API key and without calling the WAF.",
+    argument,
+    options: validateOptions,
+    help: `
+Examples:
+  $ wafsync validate -f waf/
+  $ wafsync validate waf/
+
+Exit codes: 0 all objects are valid, 1 some are not, 2 error.
+`,
+    load: async () => onFolder((await import("../validate-command.ts")).runValidate),
+  }),
   command("plan", {
     description: "Show what would be changed, and why. Writes nothing.",
     argument,

@@ -69,15 +69,22 @@ const simulatorOptions = {
   ),
   key: texts("--key <key[=domain]>", "an API key and the domain that it belongs to; repeatable"),
   latency: number("--latency <ms>", "delay of each call", [0, 60_000], 0),
-  spelling: text(
+  spelling: choice(
     "--spelling <mode>",
-    "spelling of addresses in lists, for example AsGiven, AddPrefix, Expanded or UpperCase",
+    "spelling of addresses in lists",
+    ["AsGiven", "AddPrefix", "DropPrefix", "Expanded", "UpperCase", "Masked", "Mixed"],
     "AsGiven",
   ),
-  overlap: text("--overlap <mode>", "what to do with overlapping requests of one key: Refuse or Record", "Refuse"),
-  scenario: text(
+  overlap: choice(
+    "--overlap <mode>",
+    "what to do with overlapping requests of one key",
+    ["Refuse", "Record"],
+    "Refuse",
+  ),
+  scenario: choice(
     "--scenario <name>",
-    "log scenario: Uniform, or Attack for waves of attacks from a few networks",
+    "log scenario; Attack has waves of attacks from a few networks",
+    ["Uniform", "Attack"],
     "Uniform",
   ),
   logRows: number(

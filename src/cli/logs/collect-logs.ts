@@ -6,7 +6,7 @@ import type { WafFault } from "../../model/waf-result.ts";
 import { LogCursor, type DayRange } from "../../logs/cursor.ts";
 import type { DaySummary } from "../../logs/day-reading.ts";
 import { dayOf } from "../../model/time-text.ts";
-import { type LogPiece, type LogReaderPorts, randomSeed, readLogs } from "../../logs/read-logs.ts";
+import { type LogReaderPorts, randomSeed, readLogs, type ReadLogsOptions } from "../../logs/read-logs.ts";
 import type { LogFilter } from "./log-filter.ts";
 import type { LogFormat } from "./log-format.ts";
 import type { LogOutput } from "./log-output.ts";
@@ -14,28 +14,61 @@ import type { LogOutput } from "./log-output.ts";
 /** Rows that are formatted together: enough to be fast, and few compared to a page. */
 const rowsPerWrite = 500;
 
+/** Learns how reading proceeds. */
+interface LogWatcher {
+  rowsRead(rows: number, day: number): void;
+  dayDone(day: number, summary: DaySummary): void;
+}
+
 export interface LogCollection {
   readonly ports: LogReaderPorts;
   readonly perPage: number;
   readonly filter: LogFilter;
   readonly format: LogFormat;
   readonly output: LogOutput;
-  readonly watcher: {
-    rowsRead(rows: number, day: number): void;
-    dayDone(day: number, summary: DaySummary): void;
+  readonly watcher: LogWatcher & {
     /** With --follow: a read failed, and the next poll retries it. */
     failed(fault: WafFault): void;
   };
 }
 
-/** `NobodyReads`: the reader closed the output. */
-export type CollectionEnd =
-  | { readonly state: "Done" | "Stopped" | "NobodyReads"; readonly rows: number }
-  | { readonly state: "Failed"; readonly rows: number; readonly fault: WafFault };
+interface RowsReader {
+  /** Reading ends early if it returns false. */
+  readonly onRows: (entries: readonly LogEntry[], day: number) => boolean | Promise<boolean>;
+  readonly onDay?: (day: number, total: number) => Promise<void>;
+  readonly watcher?: LogWatcher | undefined;
+}
+
+type RowsEnd =
+  | { readonly state: "Done" | "Stopped" | "Enough" }
+  | { readonly state: "Failed"; readonly fault: WafFault };
+
+/** Passes all rows of the days on. */
+export async function eachRows(
+  ports: LogReaderPorts,
+  options: ReadLogsOptions,
+  { onRows, onDay, watcher }: RowsReader,
+): Promise<RowsEnd> {
+  for await (const piece of readLogs(ports, options)) {
+    if (piece.kind === "Failed") return { state: "Failed", fault: piece.fault };
+    if (piece.kind === "Stopped") return { state: "Stopped" };
+    if (piece.kind === "Rows") {
+      if (!(await onRows(piece.entries, piece.day))) return { state: "Enough" };
+      watcher?.rowsRead(piece.entries.length, piece.day);
+    } else {
+      await onDay?.(piece.day, piece.total);
+      if (piece.summary !== undefined) watcher?.dayDone(piece.day, piece.summary);
+    }
+  }
+  return { state: "Done" };
+}
+
+/** `Enough`: the reader closed the output. */
+export type CollectionEnd = RowsEnd & { readonly rows: number };
 
 /** Reads every day of the range once; of a resumed file, the days that are left. */
 export async function collectRange(collection: LogCollection, days: DayRange): Promise<CollectionEnd> {
-  const { ports, perPage, format, output } = collection;
+  const { ports, perPage, format, output, watcher } = collection;
   const { nextDay = days.firstDay, rows = 0, isNew = true } = output.from ?? {};
   const copy = new Copy(collection, rows);
   if (isNew) {
@@ -44,11 +77,11 @@ export async function collectRange(collection: LogCollection, days: DayRange): P
   }
   const left = { firstDay: nextDay, lastDay: days.lastDay };
   const onDay = async (day: number): Promise<void> => await output.dayDone?.(day + 1, copy.rows);
-  const end = await copy.take(readLogs(ports, { days: left, perPage }), onDay);
-  if (end !== undefined) return end;
+  const end = await eachRows(ports, { days: left, perPage }, { onRows: copy.write, onDay, watcher });
+  if (end.state !== "Done") return { ...end, rows: copy.rows };
   const isRead = await output.write(format.end(copy.rows === 0));
   await output.finish?.();
-  return { state: isRead ? "Done" : "NobodyReads", rows: copy.rows };
+  return { state: isRead ? "Done" : "Enough", rows: copy.rows };
 }
 
 export interface Following {
@@ -68,12 +101,12 @@ export async function followLogs(collection: LogCollection, following: Following
   await output.write(format.start);
   while (!ports.stopping.aborted) {
     const days = cursor.daysToRead(dayOf(clock.nowMs()), lookbackDays);
-    const end = await copy.take(readLogs(ports, { days, perPage, cursor }), async (day, total) => {
-      cursor.dayDone(day, total);
-    });
-    if (end !== undefined && (end.state !== "Failed" || !isTransient(end.fault))) return end;
-    if (end?.state === "Failed") watcher.failed(end.fault);
-    if (end === undefined) cursor.forget(days.lastDay, lookbackDays);
+    const onDay = async (day: number, total: number): Promise<void> =>
+      await Promise.resolve(cursor.dayDone(day, total));
+    const end = await eachRows(ports, { days, perPage, cursor }, { onRows: copy.write, onDay, watcher });
+    if (end.state === "Failed" && isTransient(end.fault)) watcher.failed(end.fault);
+    else if (end.state === "Done") cursor.forget(days.lastDay, lookbackDays);
+    else return { ...end, rows: copy.rows };
     await clock.sleep(intervalMs, ports.stopping);
   }
   return { state: "Stopped", rows: copy.rows };
@@ -93,32 +126,8 @@ class Copy {
     this.rows = rows;
   }
 
-  /** Undefined when all days are done. */
-  async take(
-    pieces: AsyncIterable<LogPiece>,
-    onDay: (day: number, total: number) => Promise<void>,
-  ): Promise<CollectionEnd | undefined> {
-    const { watcher } = this.#collection;
-    for await (const piece of pieces) {
-      switch (piece.kind) {
-        case "Rows":
-          if (!(await this.#write(piece.entries))) return { state: "NobodyReads", rows: this.rows };
-          watcher.rowsRead(piece.entries.length, piece.day);
-          break;
-        case "DayDone":
-          await onDay(piece.day, piece.total);
-          if (piece.summary !== undefined) watcher.dayDone(piece.day, piece.summary);
-          break;
-        case "Failed":
-          return { state: "Failed", rows: this.rows, fault: piece.fault };
-        case "Stopped":
-          return { state: "Stopped", rows: this.rows };
-      }
-    }
-    return undefined;
-  }
-
-  async #write(entries: readonly LogEntry[]): Promise<boolean> {
+  /** @returns false if the reader has closed the output */
+  readonly write = async (entries: readonly LogEntry[]): Promise<boolean> => {
     const { filter, format, output } = this.#collection;
     for (let start = 0; start < entries.length; start += rowsPerWrite) {
       const chosen = entries.slice(start, start + rowsPerWrite).filter(filter);
@@ -127,5 +136,5 @@ class Copy {
       this.rows += chosen.length;
     }
     return true;
-  }
+  };
 }
