@@ -1,6 +1,6 @@
 // `validate` finds what is wrong with the files of a folder without a key, a state directory or a network.
 import { readdir } from "node:fs/promises";
-import { afterAll, expect, test } from "@jest/globals";
+import { expect, test } from "@jest/globals";
 import { everythingPrinted, runWafsync } from "../support/processes/wafsync-process.ts";
 import { scratchDirectory } from "../support/worlds/scratch-directory.ts";
 import { instanceDocument, keySpellings, ruleDocument, secretDocument, testKey } from "../support/worlds/waf-folder.ts";
@@ -38,6 +38,6 @@ test("validate names the place of each invalid field, reference and entry", asyn
   expect([missing.code, missing.stderr]).toStrictEqual([2, expect.stringContaining("does not exist")]);
 });
 
-afterAll(() => {
+test("none of these programs printed the API key", () => {
   for (const spelling of keySpellings()) expect(everythingPrinted()).not.toContain(spelling);
 });
