@@ -24,7 +24,7 @@ export async function runValidate(options: ValidateOptions): Promise<number> {
       const snapshot = await source.load();
       const gathered = await Promise.all(source.instances().map(async (name) => await source.gather(name)));
       const problems = [
-        ...source.faults().flatMap((fault) => (fault.severity === "Error" ? [faultText(fault)] : [])),
+        ...snapshot.faults.flatMap((fault) => (fault.severity === "Error" ? [faultText(fault)] : [])),
         ...unattachedOf(snapshot).map((one) => `${one.place}: spec.instanceRef: ${one.problem}`),
         ...gathered.flatMap((one) => (one === undefined ? [] : problemsOf(one, snapshot))),
       ];
