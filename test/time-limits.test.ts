@@ -11,13 +11,23 @@ const limitAtEnd = /^([ ]*)(?:\}, [\w.]+| {2}\},\n +[\w.]+\n\1)\);$/gm;
 const testOrHook = /^(?:(?:test|it|beforeAll|beforeEach|afterAll|afterEach)\b|[\])]+\()/;
 const elapsedTime = /\bperformance\s*\.\s*now\s*\(|\bhrtime\b|\brealClock\s*\.\s*monotonicMs\b/;
 const judges = "test/support/processes/";
+const limitMsMin = 2_000;
 
 /** Returns one sentence for each finding. */
 function findTimeLimits(files: readonly Pick<SourceFile, "path" | "code">[]): string[] {
   return files.flatMap(({ path, code }) => {
     const found = callsWithLimit(code).map((call) => `${path}: has its own time limit: ${call}`);
+    for (const limit of shortLimits(code)) found.push(`${path}: has a limit below two seconds: ${limit}`);
     const reads = path.endsWith(".test.ts") && elapsedTime.test(code) && !path.startsWith(judges);
     return reads ? [...found, `${path}: measures time itself: use within() or timeLimit()`] : found;
+  });
+}
+
+/** The limits that a busy machine may miss although nothing is slow. */
+function shortLimits(code: string): string[] {
+  return [...code.matchAll(/\b(?:within|timeLimit)\((\w+)/g)].flatMap(([call, limit = ""]) => {
+    const value = new RegExp(`^const ${limit} = (\\S+);$`, "m").exec(code)?.[1] ?? limit;
+    return Number(value) < limitMsMin ? [`${call})`] : [];
   });
 }
 
@@ -36,7 +46,8 @@ const clockCall = ["performance", "now()"].join(".");
 
 test("no suite has a time limit of its own, or measures time by itself", async () => {
   const files = await readSourceTree(root, "test");
-  expect(findTimeLimits(files.filter(({ path }) => !/^test\/(?:fixtures|world)\//.test(path)))).toStrictEqual([]);
+  const others = /^test\/(?:fixtures\/|slowness|time-limits)/;
+  expect(findTimeLimits(files.filter(({ path }) => !others.test(path)))).toStrictEqual([]);
 });
 
 test.each([
@@ -45,6 +56,8 @@ test.each([
   'test.each([\n  [1],\n  [2]\n])("%d", async () => {\n  await act();\n}, limits.short);',
   'test(\n  "is quick",\n  async () => {\n    await act();\n  },\n  startMs\n);',
   `test("is quick", async () => {\n  const startMs = ${clockCall};\n});`,
+  "await within(1e3, act);",
+  "const briefMs = 1500;\nconst limit = timeLimit(briefMs);",
 ])("the check finds %j", (code) => {
   expect(findTimeLimits([{ path: "test/example.test.ts", code }])).toHaveLength(1);
 });
