@@ -11,13 +11,7 @@ import { parseDeclaredEntry } from "../../src/address/entry.ts";
 import { resourceKinds } from "../../src/model/resource.ts";
 import type { ApiAnswer } from "../support/control-plane/api-request.ts";
 import { faultyCases, validDocuments } from "../support/builders/document-cases.ts";
-import {
-  cacheClearDocument,
-  instanceDocument,
-  originDocument,
-  ruleDocument,
-  type TestDocument,
-} from "../support/builders/documents.ts";
+import { documentOf, type TestDocument } from "../support/builders/documents.ts";
 import { createNamespace, definitionsDirectory, installDefinitions } from "../support/builders/cluster-objects.ts";
 import { describeWithControlPlane } from "../support/control-plane/suite.ts";
 
@@ -74,7 +68,7 @@ await describeWithControlPlane("admission", (cluster) => {
 
   /** The positions in `spec.addresses` that the server rejects, and its message for each. */
   async function refusedAddresses(addresses: readonly string[]): Promise<Map<number, string>> {
-    const { body } = await create(ruleDocument({ addresses }));
+    const { body } = await create(documentOf("WafIpRule", { addresses }));
     const refused = new Map<number, string>();
     for (const { field, message } of (body as StatusBody).details?.causes ?? []) {
       const place = /^spec\.addresses\[(\d+)\]$/.exec(field ?? "")?.[1];
@@ -118,7 +112,7 @@ await describeWithControlPlane("admission", (cluster) => {
   test("client-side apply takes the CRDs, and a rule with 10,000 addresses", async () => {
     await cluster.expectKubectl(["apply", "--dry-run=server", "-k", definitionsDirectory]);
     const addresses = Array.from({ length: 10_000 }, (_, place) => `198.18.${place >> 8}.${place & 255}`);
-    const rule = { ...ruleDocument({ addresses }), metadata: { name: "many", namespace } };
+    const rule = { ...documentOf("WafIpRule", { addresses }), metadata: { name: "many", namespace } };
     await cluster.expectKubectl(["apply", "-f", "-"], { input: JSON.stringify(rule) });
   });
 
@@ -170,41 +164,50 @@ await describeWithControlPlane("admission", (cluster) => {
     const onlyTrigger = "only trigger and suspend can";
 
     test.each<[string, TestDocument, object, string]>([
-      ["the instance of a rule", ruleDocument(), { instanceRef: { name: "other" } }, immutable],
-      ["the namespace of an instance", originDocument(), { instanceRef: { namespace: "other" } }, immutable],
-      ["the instance of a cache clear", cacheClearDocument(), { instanceRef: { name: "other" } }, immutable],
-      ["a backoff limit", cacheClearDocument(), { backoffLimit: 5 }, onlyTrigger],
-      ["a deadline", cacheClearDocument(), { activeDeadlineSeconds: 5 }, onlyTrigger],
+      ["the instance of a rule", documentOf("WafIpRule"), { instanceRef: { name: "other" } }, immutable],
+      ["the namespace of an instance", documentOf("WafOrigin"), { instanceRef: { namespace: "other" } }, immutable],
+      ["the instance of a cache clear", documentOf("WafCacheClear"), { instanceRef: { name: "other" } }, immutable],
+      ["a backoff limit", documentOf("WafCacheClear"), { backoffLimit: 5 }, onlyTrigger],
+      ["a deadline", documentOf("WafCacheClear"), { activeDeadlineSeconds: 5 }, onlyTrigger],
       [
         "a time to live",
-        cacheClearDocument({ ttlSecondsAfterFinished: 5 }),
+        documentOf("WafCacheClear", { ttlSecondsAfterFinished: 5 }),
         { ttlSecondsAfterFinished: 6 },
         onlyTrigger,
       ],
       [
         "no time to live",
-        cacheClearDocument({ ttlSecondsAfterFinished: 5 }),
+        documentOf("WafCacheClear", { ttlSecondsAfterFinished: 5 }),
         { ttlSecondsAfterFinished: null },
         onlyTrigger,
       ],
-      ["a new time to live", cacheClearDocument(), { ttlSecondsAfterFinished: 5 }, onlyTrigger],
+      ["a new time to live", documentOf("WafCacheClear"), { ttlSecondsAfterFinished: 5 }, onlyTrigger],
     ])("%s can't be changed", async (_, document, spec, message) => {
       expect(await change(document, spec)).toContain(message);
     });
 
     test.each<[string, TestDocument, object]>([
-      ["a trigger", cacheClearDocument({ trigger: "a" }), { trigger: "b" }],
-      ["a first trigger", cacheClearDocument(), { trigger: "b", suspend: true }],
-      ["the addresses of a rule", ruleDocument({ addresses: ["192.0.2.1"] }), { addresses: [], action: "Allow" }],
-      ["the type of an origin", originDocument(), { type: "Backup" }],
-      ["the policy of an instance", instanceDocument(), { blocklist: { policy: "Exclusive" } }],
+      ["a trigger", documentOf("WafCacheClear", { trigger: "a" }), { trigger: "b" }],
+      ["a first trigger", documentOf("WafCacheClear"), { trigger: "b", suspend: true }],
+      [
+        "the addresses of a rule",
+        documentOf("WafIpRule", { addresses: ["192.0.2.1"] }),
+        { addresses: [], action: "Allow" },
+      ],
+      ["the type of an origin", documentOf("WafOrigin"), { type: "Backup" }],
+      ["the policy of an instance", documentOf("WafInstance"), { blocklist: { policy: "Exclusive" } }],
     ])("%s can be changed", async (_, document, spec) => {
       expect(await change(document, spec)).toBe("taken");
     });
   });
 
   test("every kind has its own table, and the category lists all kinds", async () => {
-    const documents = [instanceDocument(), ruleDocument({ priority: 3 }), originDocument(), cacheClearDocument()];
+    const documents = [
+      documentOf("WafInstance"),
+      documentOf("WafIpRule", { priority: 3 }),
+      documentOf("WafOrigin"),
+      documentOf("WafCacheClear"),
+    ];
     for (const document of documents) {
       const answer = await create({ ...document, metadata: { name: "table" } }, "");
       expect(answer.status).toBe(201);
@@ -218,7 +221,7 @@ await describeWithControlPlane("admission", (cluster) => {
   });
 
   test("rules can be listed by their instance", async () => {
-    const other = ruleDocument({ instanceRef: { name: "elsewhere" } });
+    const other = documentOf("WafIpRule", { instanceRef: { name: "elsewhere" } });
     await create({ ...other, metadata: { name: "selected" } }, "");
     const selector = "--field-selector=spec.instanceRef.name=elsewhere";
     const names = await cluster.expectKubectl(["get", "wafip", selector, "-n", namespace, "-o", "name"]);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import { isOurs, parseResource } from "../../src/kinds/parse-resource.ts";
 import { faultyCases, validDocuments } from "../support/builders/document-cases.ts";
-import { instanceDocument, originDocument, ruleDocument } from "../support/builders/documents.ts";
+import { documentOf } from "../support/builders/documents.ts";
 
 const context = { defaultNamespace: "default" };
 
@@ -29,7 +29,7 @@ describe("a valid document becomes a resource:", () => {
 });
 
 test("a rule has every default filled in", () => {
-  expect(specOf(ruleDocument())).toStrictEqual({
+  expect(specOf(documentOf("WafIpRule"))).toStrictEqual({
     instanceRef: { name: "shop" },
     action: "Block",
     addresses: [],
@@ -44,18 +44,18 @@ test("a rule has every default filled in", () => {
 
 test("addresses are not validated here, even if they are invalid", () => {
   const addresses = ["not an address", "198.51.100.7/24", "x".repeat(100), ""];
-  expect(specOf(ruleDocument({ addresses }))).toMatchObject({ addresses });
+  expect(specOf(documentOf("WafIpRule", { addresses }))).toMatchObject({ addresses });
 });
 
 test("a document without a namespace gets the default one", () => {
-  const parsed = parseResource(originDocument(), { defaultNamespace: "shop" });
+  const parsed = parseResource(documentOf("WafOrigin"), { defaultNamespace: "shop" });
   expect(parsed).toMatchObject({ ok: true, resource: { metadata: { namespace: "shop", uid: "", generation: 1 } } });
 });
 
 test("an object of the API server parses, with its metadata and status", () => {
   const parsed = parseResource(
     {
-      ...ruleDocument({ ttl: "2h" }),
+      ...documentOf("WafIpRule", { ttl: "2h" }),
       metadata: {
         name: "office",
         namespace: "shop",
@@ -94,7 +94,7 @@ test("an object of the API server parses, with its metadata and status", () => {
 });
 
 test("a status that can't be parsed counts as none", () => {
-  const parsed = parseResource({ ...ruleDocument(), status: { conditions: "all fine" } }, context);
+  const parsed = parseResource({ ...documentOf("WafIpRule"), status: { conditions: "all fine" } }, context);
   expect(parsed).toMatchObject({ ok: true, resource: { status: { observedGeneration: -1, conditions: [] } } });
 });
 
@@ -106,49 +106,57 @@ describe("the parts around the spec are validated, too:", () => {
     ["nothing", null, [": must be an object with apiVersion, kind, metadata and spec, but is empty"]],
     [
       "a wrong version",
-      { ...ruleDocument(), apiVersion: "wafsync.dev/v1" },
+      { ...documentOf("WafIpRule"), apiVersion: "wafsync.dev/v1" },
       ['apiVersion: must be wafsync.dev/v1alpha1, but is "wafsync.dev/v1"'],
     ],
     [
       "no version",
-      { ...ruleDocument(), apiVersion: undefined },
+      { ...documentOf("WafIpRule"), apiVersion: undefined },
       ["apiVersion: is missing: write wafsync.dev/v1alpha1"],
     ],
     [
       "a misspelled kind",
-      { ...ruleDocument(), kind: "WafIPRules" },
+      { ...documentOf("WafIpRule"), kind: "WafIPRules" },
       ['kind: unknown kind "WafIPRules"; did you mean WafIpRule?'],
     ],
     [
       "a kind that is similar to no other",
-      { ...ruleDocument(), kind: "Firewall" },
+      { ...documentOf("WafIpRule"), kind: "Firewall" },
       [`kind: unknown kind "Firewall"; the known kinds are ${kinds}`],
     ],
-    ["no kind", { ...ruleDocument(), kind: undefined }, [`kind: is missing: write one of ${kinds}`]],
-    ["no metadata", { ...ruleDocument(), metadata: undefined }, ["metadata: is missing: write an object with a name"]],
-    ["no name", { ...ruleDocument(), metadata: {} }, ["metadata.name: is missing: write a string"]],
-    ["a name in capitals", { ...ruleDocument(), metadata: { name: "Office" } }, [`metadata.name: ${name}`]],
+    ["no kind", { ...documentOf("WafIpRule"), kind: undefined }, [`kind: is missing: write one of ${kinds}`]],
+    [
+      "no metadata",
+      { ...documentOf("WafIpRule"), metadata: undefined },
+      ["metadata: is missing: write an object with a name"],
+    ],
+    ["no name", { ...documentOf("WafIpRule"), metadata: {} }, ["metadata.name: is missing: write a string"]],
+    ["a name in capitals", { ...documentOf("WafIpRule"), metadata: { name: "Office" } }, [`metadata.name: ${name}`]],
     [
       "a namespace with a dot",
-      { ...ruleDocument(), metadata: { name: "office", namespace: "a.b" } },
+      { ...documentOf("WafIpRule"), metadata: { name: "office", namespace: "a.b" } },
       ["metadata.namespace: write lower-case letters, digits and '-', with a letter or digit at both ends"],
     ],
     [
       "an annotation that is not a string",
-      { ...ruleDocument(), metadata: { name: "office", annotations: { "wafsync.dev/adopt": true } } },
+      { ...documentOf("WafIpRule"), metadata: { name: "office", annotations: { "wafsync.dev/adopt": true } } },
       ['metadata.annotations["wafsync.dev/adopt"]: must be a string, but is true or false: put it in quotes'],
     ],
     [
       "a misspelled field of the metadata",
-      { ...ruleDocument(), metadata: { name: "office", anotations: {} } },
+      { ...documentOf("WafIpRule"), metadata: { name: "office", anotations: {} } },
       ["metadata.anotations: unknown field; did you mean annotations?"],
     ],
     [
       "a misspelled field next to the spec",
-      { ...ruleDocument(), specs: {} },
+      { ...documentOf("WafIpRule"), specs: {} },
       ["specs: unknown field; did you mean spec?"],
     ],
-    ["no spec", { ...ruleDocument(), spec: undefined }, ["spec: is missing: write an object with instanceRef, action"]],
+    [
+      "no spec",
+      { ...documentOf("WafIpRule"), spec: undefined },
+      ["spec: is missing: write an object with instanceRef, action"],
+    ],
     [
       "faults everywhere, all reported together",
       { apiVersion: "v1", kind: "WafOrigin", metadata: { name: "A" }, spec: { instanceRef: {}, hots: "x", type: 1 } },
@@ -167,18 +175,18 @@ describe("the parts around the spec are validated, too:", () => {
 });
 
 test("a fault contains the path to its position, so that the line can be found", () => {
-  const parsed = parseResource(ruleDocument({ addresses: ["192.0.2.1", 5] }), context);
+  const parsed = parseResource(documentOf("WafIpRule", { addresses: ["192.0.2.1", 5] }), context);
   expect(parsed).toMatchObject({ ok: false, faults: [{ segments: ["spec", "addresses", 1] }] });
 });
 
 test("the fault list of a document with very many faults is truncated", () => {
-  const faults = faultsOf(ruleDocument({ addresses: Array.from({ length: 1000 }, () => 1) }));
+  const faults = faultsOf(documentOf("WafIpRule", { addresses: Array.from({ length: 1000 }, () => 1) }));
   expect(faults).toHaveLength(51);
   expect(faults).toContain(": has 950 further faults");
 });
 
 test("a fault never repeats a URL, or a value in the place of a key", () => {
-  const document = instanceDocument({
+  const document = documentOf("WafInstance", {
     baseUrl: "https://waf.example.com/?api_key=hunter2",
     apiKeySecretRef: "hunter2",
     expectedDomain: ["hunter2"],

@@ -3,14 +3,7 @@ import type { CustomResource } from "../../src/kinds/custom-resource.ts";
 import { parseResource } from "../../src/kinds/parse-resource.ts";
 import { toDeclared, toResourceMeta } from "../../src/kinds/to-declared.ts";
 import type { ResourceKind } from "../../src/model/resource.ts";
-import {
-  cacheClearDocument,
-  crowdsecDocument,
-  feedDocument,
-  instanceDocument,
-  originDocument,
-  ruleDocument,
-} from "../support/builders/documents.ts";
+import { documentOf } from "../support/builders/documents.ts";
 
 function resourceOf<Kind extends ResourceKind>(document: unknown, kind: Kind): Extract<CustomResource, { kind: Kind }> {
   const parsed = parseResource(document, { defaultNamespace: "shop" });
@@ -21,7 +14,7 @@ function resourceOf<Kind extends ResourceKind>(document: unknown, kind: Kind): E
 
 describe("the metadata", () => {
   test("of a document in a directory contains its location, and defaults for fields that only an API server sets", () => {
-    expect(toResourceMeta(resourceOf(ruleDocument(), "WafIpRule"), "rules/office.yaml:12")).toStrictEqual({
+    expect(toResourceMeta(resourceOf(documentOf("WafIpRule"), "WafIpRule"), "rules/office.yaml:12")).toStrictEqual({
       kind: "WafIpRule",
       namespace: "shop",
       name: "example",
@@ -44,7 +37,7 @@ describe("the metadata", () => {
       deletionTimestamp: "2026-11-21T11:00:00Z",
       annotations: { "wafsync.dev/adopt": "true" },
     };
-    expect(toResourceMeta(resourceOf({ ...ruleDocument(), metadata }, "WafIpRule"))).toStrictEqual({
+    expect(toResourceMeta(resourceOf({ ...documentOf("WafIpRule"), metadata }, "WafIpRule"))).toStrictEqual({
       kind: "WafIpRule",
       namespace: "platform",
       name: "office",
@@ -59,7 +52,7 @@ describe("the metadata", () => {
 });
 
 test("an instance with only the required fields declares all defaults", () => {
-  const declared = toDeclared(resourceOf(instanceDocument(), "WafInstance"));
+  const declared = toDeclared(resourceOf(documentOf("WafInstance"), "WafInstance"));
   expect(declared).toStrictEqual({
     meta: expect.objectContaining({ kind: "WafInstance", namespace: "shop", name: "example" }),
     baseUrl: "https://waf.example.com",
@@ -97,7 +90,7 @@ test("a workload without a namespace belongs to the namespace of the instance", 
     { kind: "Deployment", name: "web" },
     { kind: "DaemonSet", name: "edge", namespace: "infra" },
   ];
-  const declared = toDeclared(resourceOf(instanceDocument({ cacheClear: { afterRolloutOf } }), "WafInstance"));
+  const declared = toDeclared(resourceOf(documentOf("WafInstance", { cacheClear: { afterRolloutOf } }), "WafInstance"));
   expect(declared.cacheClear.afterRolloutOf).toStrictEqual([
     { kind: "Deployment", name: "web", namespace: "shop" },
     { kind: "DaemonSet", name: "edge", namespace: "infra" },
@@ -106,7 +99,7 @@ test("a workload without a namespace belongs to the namespace of the instance", 
 
 test("a selector is passed on with its missing lists filled in", () => {
   const selector = { matchExpressions: [{ key: "team", operator: "Exists" }] };
-  const document = instanceDocument({ access: [{ namespaces: { from: "Selector", selector } }] });
+  const document = documentOf("WafInstance", { access: [{ namespaces: { from: "Selector", selector } }] });
   expect(toDeclared(resourceOf(document, "WafInstance")).access[0]?.namespaces).toStrictEqual({
     from: "Selector",
     selector: { matchLabels: {}, matchExpressions: [{ key: "team", operator: "Exists", values: [] }] },
@@ -114,7 +107,7 @@ test("a selector is passed on with its missing lists filled in", () => {
 });
 
 test("a grant gives few permissions by default", () => {
-  const document = instanceDocument({ access: [{ namespaces: { names: ["team-a"] } }] });
+  const document = documentOf("WafInstance", { access: [{ namespaces: { names: ["team-a"] } }] });
   expect(toDeclared(resourceOf(document, "WafInstance")).access).toStrictEqual([
     {
       namespaces: { from: "Names", names: ["team-a"] },
@@ -138,13 +131,13 @@ describe("a base URL is normalized, regardless of its spelling", () => {
     ["http://127.0.0.1:8080", "http://127.0.0.1:8080"],
     ["http://[::1]:8080/", "http://[::1]:8080"],
   ])("%s", (baseUrl, canonical) => {
-    const declared = toDeclared(resourceOf(instanceDocument({ baseUrl }), "WafInstance"));
+    const declared = toDeclared(resourceOf(documentOf("WafInstance", { baseUrl }), "WafInstance"));
     expect(declared.baseUrl).toBe(canonical);
   });
 });
 
 test("a rule declares its entries, its expiry in milliseconds, and the full name of its instance", () => {
-  const document = ruleDocument({
+  const document = documentOf("WafIpRule", {
     addresses: ["192.0.2.1"],
     addressesFrom: [
       { configMapKeyRef: { name: "list", key: "ips.txt" } },
@@ -181,7 +174,7 @@ test("a rule declares its entries, its expiry in milliseconds, and the full name
 });
 
 test("a rule declares its ttl in milliseconds, and the namespace of an instance in another namespace", () => {
-  const document = ruleDocument({ ttl: "2h", instanceRef: { name: "shop", namespace: "platform" } });
+  const document = documentOf("WafIpRule", { ttl: "2h", instanceRef: { name: "shop", namespace: "platform" } });
   expect(toDeclared(resourceOf(document, "WafIpRule"))).toMatchObject({
     ttlMs: 7_200_000,
     expiresAtMs: undefined,
@@ -190,7 +183,7 @@ test("a rule declares its ttl in milliseconds, and the namespace of an instance 
 });
 
 test("an origin declares its host in lower case without a trailing dot", () => {
-  const document = originDocument({ host: "Origin.Example.COM.", type: "Backup" });
+  const document = documentOf("WafOrigin", { host: "Origin.Example.COM.", type: "Backup" });
   expect(toDeclared(resourceOf(document, "WafOrigin"))).toStrictEqual({
     meta: expect.objectContaining({ kind: "WafOrigin" }),
     instance: { namespace: "shop", name: "shop" },
@@ -201,7 +194,7 @@ test("an origin declares its host in lower case without a trailing dot", () => {
 });
 
 test("a cache clear declares its limits in milliseconds", () => {
-  const least = toDeclared(resourceOf(cacheClearDocument(), "WafCacheClear"));
+  const least = toDeclared(resourceOf(documentOf("WafCacheClear"), "WafCacheClear"));
   expect(least).toStrictEqual({
     meta: expect.objectContaining({ kind: "WafCacheClear" }),
     instance: { namespace: "shop", name: "shop" },
@@ -211,7 +204,7 @@ test("a cache clear declares its limits in milliseconds", () => {
     activeDeadlineMs: 300_000,
     ttlAfterFinishedMs: undefined,
   });
-  const full = cacheClearDocument({ trigger: "4f2a", suspend: true, ttlSecondsAfterFinished: 60 });
+  const full = documentOf("WafCacheClear", { trigger: "4f2a", suspend: true, ttlSecondsAfterFinished: 60 });
   expect(toDeclared(resourceOf(full, "WafCacheClear"))).toMatchObject({
     trigger: "4f2a",
     suspend: true,
@@ -221,7 +214,7 @@ test("a cache clear declares its limits in milliseconds", () => {
 
 describe("a feed", () => {
   test("with only the required fields declares the defaults of a list", () => {
-    expect(toDeclared(resourceOf(feedDocument(), "WafFeed"), "feeds.yaml:3")).toStrictEqual({
+    expect(toDeclared(resourceOf(documentOf("WafFeed"), "WafFeed"), "feeds.yaml:3")).toStrictEqual({
       meta: expect.objectContaining({ kind: "WafFeed", location: "feeds.yaml:3" }),
       source: {
         type: "Http",
@@ -244,7 +237,8 @@ describe("a feed", () => {
   });
 
   test("of CrowdSec is fetched every minute, and may be empty", () => {
-    expect(toDeclared(resourceOf(crowdsecDocument(), "WafFeed"))).toMatchObject({
+    const crowdsec = { url: "https://crowdsec.example.com:8080", apiKeySecretRef: { name: "crowdsec" } };
+    expect(toDeclared(resourceOf(documentOf("WafFeed", { http: undefined, crowdsec }), "WafFeed"))).toMatchObject({
       source: {
         type: "Crowdsec",
         url: "https://crowdsec.example.com:8080",

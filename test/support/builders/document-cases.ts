@@ -4,15 +4,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parse } from "yaml";
 import type { ResourceKind } from "../../../src/model/resource.ts";
-import {
-  autoBlockDocument,
-  cacheClearDocument,
-  feedDocument,
-  instanceDocument,
-  originDocument,
-  ruleDocument,
-  type TestDocument,
-} from "./documents.ts";
+import { documentOf, type Spec, type TestDocument } from "./documents.ts";
 
 export interface FaultyCase {
   readonly title: string;
@@ -20,8 +12,6 @@ export interface FaultyCase {
   /** `path: message`, in any order. */
   readonly faults: readonly string[];
 }
-
-type Spec = TestDocument["spec"];
 
 interface WrittenCase {
   readonly title: string;
@@ -33,15 +23,6 @@ interface WrittenCase {
   readonly faults?: readonly string[];
 }
 
-const smallest: Readonly<Record<ResourceKind, (spec?: Spec) => TestDocument>> = {
-  WafInstance: instanceDocument,
-  WafIpRule: ruleDocument,
-  WafOrigin: originDocument,
-  WafCacheClear: cacheClearDocument,
-  WafFeed: feedDocument,
-  WafAutoBlock: autoBlockDocument,
-};
-
 const written = parse(readFileSync(join(import.meta.dirname, "document-cases.yaml"), "utf8")) as {
   readonly faulty: readonly WrittenCase[];
   readonly valid: readonly WrittenCase[];
@@ -51,7 +32,7 @@ export const faultyCases: readonly FaultyCase[] = [
   ...written.faulty.flatMap(casesOf),
   {
     title: "10,001 addresses",
-    document: ruleDocument({ addresses: Array.from({ length: 10_001 }, () => "192.0.2.1") }),
+    document: documentOf("WafIpRule", { addresses: Array.from({ length: 10_001 }, () => "192.0.2.1") }),
     faults: ["spec.addresses: must have at most 10,000 items"],
   },
 ];
@@ -69,7 +50,7 @@ function casesOf({ values, ...one }: WrittenCase): FaultyCase[] {
 }
 
 function caseOf({ title, kind, name, spec, wholeSpec, faults = [] }: WrittenCase): FaultyCase {
-  const document = smallest[kind](spec);
+  const document = documentOf(kind, spec);
   const metadata = name === undefined ? document.metadata : { name };
   return { title, document: { ...document, metadata, spec: wholeSpec ?? document.spec }, faults };
 }
