@@ -2,7 +2,7 @@
 // published, so that a crash can't leave an unrecorded block. Until the log reader has published something, the stored record
 // applies. While the record can't be read, no entry that it may contain is removed.
 import type { Clock } from "../async/clock.ts";
-import type { ReadingReport } from "../model/auto-block.ts";
+import type { ReadingReport } from "./judgement.ts";
 import { nameKey, type ObjectName } from "../model/resource.ts";
 import { counted, listed } from "../model/sentence.ts";
 import { savedJudgements } from "./judges.ts";

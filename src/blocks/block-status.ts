@@ -10,7 +10,8 @@ import {
 import type { ReasonOf } from "../kinds/reasons.ts";
 import type { WafAutoBlockStatus } from "../kinds/waf-auto-block.ts";
 import { entriesShownMax } from "../kinds/waf-auto-block.ts";
-import type { DeclaredAutoBlock, JudgedEntry, Judgement, ReadingReport } from "../model/auto-block.ts";
+import type { DeclaredAutoBlock } from "../model/declared.ts";
+import type { JudgedEntry, Judgement, ReadingReport } from "./judgement.ts";
 import { counted, inThousands, shortened } from "../model/sentence.ts";
 import { visibleText } from "../model/visible-text.ts";
 import { autoBlocksMax, judgedBlocks } from "./judges.ts";

@@ -7,7 +7,8 @@
 //   that contradicted itself, is one request.
 // - The result counts once the day has been read completely, and only if no more requests are known than the API reports.
 import { dayOf, formatDay } from "../model/time-text.ts";
-import type { DeclaredAutoBlock, JudgedEntry } from "../model/auto-block.ts";
+import type { DeclaredAutoBlock } from "../model/declared.ts";
+import type { JudgedEntry } from "./judgement.ts";
 import type { Entry } from "../address/entry.ts";
 import { NetworkIndex } from "../address/ranges.ts";
 import type { Gathered } from "../model/gathered.ts";

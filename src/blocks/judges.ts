@@ -1,7 +1,8 @@
 // The judges of all WafAutoBlocks of one instance: each of them gets each row once. They share one memory limit, and are saved together.
 import type { Entry } from "../address/entry.ts";
 import { decideAttachment } from "../model/attachment.ts";
-import type { DeclaredAutoBlock, JudgedEntry, Judgement } from "../model/auto-block.ts";
+import type { DeclaredAutoBlock } from "../model/declared.ts";
+import type { JudgedEntry, Judgement } from "./judgement.ts";
 import type { Gathered } from "../model/gathered.ts";
 import { nameKey, type ResourceMeta, byAge } from "../model/resource.ts";
 import type { SavedJudge } from "../logs/log-records.ts";

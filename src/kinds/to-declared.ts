@@ -1,8 +1,14 @@
 // Converts custom resources into the neutral declarations from which plans are made. What the schemas have in common with a
 // declaration is passed on; durations become milliseconds, and names complete.
-import type { DeclaredCacheClear, DeclaredInstance, DeclaredOrigin, DeclaredRule, Grant } from "../model/declared.ts";
+import type {
+  DeclaredAutoBlock,
+  DeclaredCacheClear,
+  DeclaredInstance,
+  DeclaredOrigin,
+  DeclaredRule,
+  Grant,
+} from "../model/declared.ts";
 import type { TextSource } from "../model/address-source.ts";
-import type { DeclaredAutoBlock } from "../model/auto-block.ts";
 import type { DeclaredFeed, FeedFormat } from "../model/declared-feed.ts";
 import type { ObjectName, ResourceKind, ResourceMeta, GuestKind } from "../model/resource.ts";
 import type { CustomResource, Resource } from "./custom-resource.ts";

@@ -179,3 +179,33 @@ export interface DeclaredCacheClear {
 export function listOf(rule: Pick<DeclaredRule, "action">): ListName {
   return rule.action === "Block" ? "blocklist" : "allowlist";
 }
+
+/** Each field is a list of alternatives; an empty list matches everything. */
+export interface LogMatch {
+  /** Two letters, case-insensitive. */
+  readonly countries: readonly string[];
+  /** Part of the block reason, case-insensitive. */
+  readonly reasons: readonly string[];
+  /** `403` or `4xx`. */
+  readonly statuses: readonly string[];
+  /** Part of the path; with `*`, the whole path. */
+  readonly paths: readonly string[];
+}
+
+export interface DeclaredAutoBlock {
+  readonly meta: ResourceMeta;
+  readonly instance: ObjectName;
+  readonly mode: "Suggest" | "Enforce";
+  readonly suspend: boolean;
+  readonly match: LogMatch;
+  readonly threshold: number;
+  readonly windowMs: number;
+  readonly groupBy: "Address" | "Network";
+  readonly networkPrefixLength: PrefixLengths;
+  readonly ttlMs: number;
+  readonly repeatFactor: number;
+  readonly maxTtlMs: number;
+  readonly maxEntries: number;
+  /** Valid networks. */
+  readonly exempt: readonly string[];
+}

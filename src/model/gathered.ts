@@ -1,7 +1,12 @@
 // The complete input of one reconcile of an instance, read from a cluster or a directory.
 import type { ApiKey } from "./api-key.ts";
-import type { DeclaredAutoBlock } from "./auto-block.ts";
-import type { DeclaredCacheClear, DeclaredInstance, DeclaredOrigin, DeclaredRule } from "./declared.ts";
+import type {
+  DeclaredAutoBlock,
+  DeclaredCacheClear,
+  DeclaredInstance,
+  DeclaredOrigin,
+  DeclaredRule,
+} from "./declared.ts";
 import type { Entry } from "../address/entry.ts";
 import type { ResourceMeta } from "./resource.ts";
 import type { WorkloadSight } from "./workload.ts";

@@ -157,12 +157,7 @@ async function* readChunks(
 /** Reads a whole body. Stops reading and throws the code `BODY_TOO_LARGE` if it is longer than `bytesMax`. */
 export async function readBody(body: AsyncIterable<Buffer>, bytesMax: number): Promise<Buffer> {
   const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of body) {
-    bytes += chunk.byteLength;
-    if (bytes > bytesMax) throw new HttpFault(bodyTooLargeCode, true, undefined);
-    chunks.push(chunk);
-  }
+  for await (const chunk of withinBytes(body, bytesMax)) chunks.push(chunk);
   return chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks);
 }
 

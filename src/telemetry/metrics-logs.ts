@@ -7,8 +7,6 @@ import type { InstanceCounter, InstanceGauge, InstanceSeries } from "./metrics-i
 /** The maximum number of reasons and countries with their own series, for each instance. */
 export const reasonsMax = 15;
 export const countriesMax = 15;
-/** The maximum number of series of all instances together; further ones are counted as `other`. */
-const seriesMax = 20_000;
 const categoryLengthMax = 40;
 const other = "other";
 const outputs = ["Stdout", "OTLP"] as const;
@@ -27,7 +25,6 @@ export interface LogMetrics {
 interface KnownNames {
   readonly reasons: Set<string>;
   readonly countries: Set<string>;
-  readonly series: Set<string>;
 }
 
 /** Call `forgetLogs` when the series of an instance are removed. */
@@ -36,31 +33,22 @@ export function makeLogMetrics(
 ): LogMetrics & { readonly forgetLogs: (instance: string) => void } {
   const known = new Map<string, KnownNames>();
   const series = makeSeries(instances);
-  let seriesCount = 0;
-  const labelsOf = (names: KnownNames, { block_reason, country }: LogEntry) => {
-    const reason = ownName(names.reasons, categoryOf(block_reason), reasonsMax);
-    const place = ownName(names.countries, countryOf(country), countriesMax);
-    const key = `${reason} ${place}`;
-    if (names.series.has(key)) return { reason, country: place };
-    if (seriesCount >= seriesMax) return { reason: other, country: other };
-    names.series.add(key);
-    seriesCount += 1;
-    return { reason, country: place };
-  };
   return {
     logsForwarded(instance, entries, output) {
-      const names = known.get(instance) ?? { reasons: new Set(), countries: new Set(), series: new Set() };
+      const names = known.get(instance) ?? { reasons: new Set(), countries: new Set() };
       known.set(instance, names);
-      for (const entry of entries) series.blocked.inc(instance, labelsOf(names, entry));
+      for (const { block_reason, country } of entries) {
+        series.blocked.inc(instance, {
+          reason: ownName(names.reasons, categoryOf(block_reason), reasonsMax),
+          country: ownName(names.countries, countryOf(country), countriesMax),
+        });
+      }
       series.forwarded.inc(instance, { output }, entries.length);
     },
     logsLagged: (instance, lagMs) => series.lag.set(instance, {}, lagMs / 1000),
     logsRemembered: (instance, rows) => series.remembered.set(instance, {}, rows),
     logForwardingFailed: (instance, reason) => series.failures.inc(instance, { reason }),
-    forgetLogs: (instance) => {
-      seriesCount -= known.get(instance)?.series.size ?? 0;
-      known.delete(instance);
-    },
+    forgetLogs: (instance) => void known.delete(instance),
   };
 }
 

@@ -4,7 +4,7 @@ import type { Condition } from "../../src/kinds/conditions.ts";
 import { findCondition } from "../../src/kinds/conditions.ts";
 import type { ConditionType } from "../../src/kinds/reasons.ts";
 import { isPublished } from "../../src/kinds/reasons.ts";
-import type { ReadingReport } from "../../src/model/auto-block.ts";
+import type { ReadingReport } from "../../src/blocks/judgement.ts";
 import type { WafAutoBlockStatus } from "../../src/kinds/waf-auto-block.ts";
 import { readObservedEntry } from "../../src/address/entry.ts";
 import { compileDesired } from "../../src/decide/desired.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import { array, assert, boolean, integer, property, tuple } from "fast-check";
-import type { DeclaredAutoBlock } from "../../src/model/auto-block.ts";
+import type { DeclaredAutoBlock } from "../../src/model/declared.ts";
 import type { LogEntry } from "../../src/model/log-entry.ts";
 import { Judge, ttlOf } from "../../src/blocks/judge.ts";
 import { anAutoBlock, newRow } from "../support/builders/declare-auto-block.ts";

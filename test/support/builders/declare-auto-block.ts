@@ -1,5 +1,5 @@
 // WafAutoBlocks for tests: fields that a test does not set have the defaults of the CRD.
-import type { DeclaredAutoBlock, LogMatch } from "../../../src/model/auto-block.ts";
+import type { DeclaredAutoBlock, LogMatch } from "../../../src/model/declared.ts";
 import { type LogEntry, logTimeMs } from "../../../src/model/log-entry.ts";
 import type { JudgedRow } from "../../../src/blocks/judge.ts";
 import { aMeta, instanceName } from "./declare.ts";

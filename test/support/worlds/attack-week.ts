@@ -1,6 +1,7 @@
 // A week in a WAF's log with known attackers: background noise, shared addresses, slow scanners, bursts, rotating
 // botnets, and attackers who try to get a neighbor or an allowed partner blocked. It is evaluated every five minutes, as by a process.
-import type { DeclaredAutoBlock, JudgedEntry } from "../../../src/model/auto-block.ts";
+import type { DeclaredAutoBlock } from "../../../src/model/declared.ts";
+import type { JudgedEntry } from "../../../src/blocks/judgement.ts";
 import type { Gathered } from "../../../src/model/gathered.ts";
 import type { LogEntry } from "../../../src/model/log-entry.ts";
 import { readObservedEntry } from "../../../src/address/entry.ts";

@@ -1,37 +1,5 @@
-// Automatic blocks from the log of blocked requests: what users declare, and what the log reader found.
-import type { PrefixLengths } from "./declared.ts";
+// What the log reader has found for a WafAutoBlock.
 import type { Entry } from "../address/entry.ts";
-import type { ObjectName, ResourceMeta } from "./resource.ts";
-
-/** Each field is a list of alternatives; an empty list matches everything. */
-export interface LogMatch {
-  /** Two letters, case-insensitive. */
-  readonly countries: readonly string[];
-  /** Part of the block reason, case-insensitive. */
-  readonly reasons: readonly string[];
-  /** `403` or `4xx`. */
-  readonly statuses: readonly string[];
-  /** Part of the path; with `*`, the whole path. */
-  readonly paths: readonly string[];
-}
-
-export interface DeclaredAutoBlock {
-  readonly meta: ResourceMeta;
-  readonly instance: ObjectName;
-  readonly mode: "Suggest" | "Enforce";
-  readonly suspend: boolean;
-  readonly match: LogMatch;
-  readonly threshold: number;
-  readonly windowMs: number;
-  readonly groupBy: "Address" | "Network";
-  readonly networkPrefixLength: PrefixLengths;
-  readonly ttlMs: number;
-  readonly repeatFactor: number;
-  readonly maxTtlMs: number;
-  readonly maxEntries: number;
-  /** Valid networks. */
-  readonly exempt: readonly string[];
-}
 
 export interface ReasonCount {
   /** Without the WAF's rule number. */
