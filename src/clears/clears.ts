@@ -30,7 +30,7 @@ import {
   withAttempt,
   withHandled,
 } from "./cache-clear.ts";
-import { ClearMemory, ClearSchedule } from "./records.ts";
+import { ClearMemory } from "./records.ts";
 import type { RolloutClears } from "./rollouts.ts";
 import { decideRollouts, rolloutFaultAfter, rolloutsIgnored, rolloutsStatus, withRolloutsCleared } from "./rollouts.ts";
 import { cacheClearStatus } from "./status.ts";
@@ -73,8 +73,10 @@ interface Cleared {
 /** The cache clears of one instance, and what this process remembers of them. */
 export class CacheClears implements RunHooks {
   readonly #memory = new ClearMemory();
-  #schedule: ClearSchedule | undefined;
-  #run: World | undefined;
+  /** When the clears were last advanced, and for what: unless it changes, nothing is due before `nextMs`. */
+  #advanced:
+    | { readonly run: World; readonly gathered: Gathered; readonly atMs: number; readonly nextMs: number }
+    | undefined;
 
   /**
    * Advances the cache clears if the declared state has changed or a scheduled time has come, and calls the WAF once if any clear
@@ -85,16 +87,17 @@ export class CacheClears implements RunHooks {
     const { gathered, desired, inventory } = run;
     if (gathered.instance.meta.deleting) return undefined;
     const nowMs = ports.clock.nowMs();
-    if (this.#run !== run) this.#schedule = new ClearSchedule();
-    this.#run = run;
-    const schedule = this.#schedule ?? new ClearSchedule();
-    if (!schedule.isDue(gathered, nowMs)) return undefined;
+    const last = this.#advanced;
+    // The clock may have been set back since.
+    const isSame = last?.run === run && last.gathered === gathered && nowMs >= last.atMs;
+    if (isSame && nowMs < last.nextMs) return undefined;
     const trouble = clearTroubleOf({ result: undefined, desired });
     const handled = inventory.handledTriggers;
     const clears = this.#advance(ports.status, { gathered, handled, trouble, nowMs });
     const rollouts = decideRollouts(this.#memory, { gathered, records: inventory.rollouts, trouble, nowMs });
     if (gathered.workloads === undefined) emitRolloutsIgnored(run);
-    schedule.advanced(gathered, earliest(clears.nextMs, rollouts.dueMs), nowMs);
+    const nextMs = earliest(clears.nextMs, rollouts.dueMs) ?? Number.POSITIVE_INFINITY;
+    this.#advanced = { run, gathered, atMs: nowMs, nextMs };
     const ended = await this.#remember(run, {
       handledTriggers: withHandled(handled, clears.handled, "Recalled"),
       rollouts: rollouts.records,
@@ -105,7 +108,7 @@ export class CacheClears implements RunHooks {
     if (ports.stopping.aborted) return { kind: "Interrupted" };
     // The first write of a process requires a fresh read, which may show that nothing is due.
     if (!run.isFresh) return (await run.confirm()) ?? (await run.record()) ?? (await this.beforeWrite(run));
-    return this.#callOnce(run, schedule, clears, rollouts);
+    return this.#callOnce(run, clears, rollouts);
   }
 
   instanceStatus(before: Partial<WafInstanceStatus>, facts: RunFacts): Partial<WafInstanceStatus> {
@@ -178,7 +181,6 @@ export class CacheClears implements RunHooks {
 
   async #callOnce(
     run: World,
-    schedule: ClearSchedule,
     { due, waiting }: AdvancedClears,
     rollouts: RolloutClears,
   ): Promise<RunResult | undefined> {
@@ -190,7 +192,7 @@ export class CacheClears implements RunHooks {
     const result = await waf.clearCache({ signal: abandon });
     const nowMs = clock.nowMs();
     this.#memory.wait(nowMs + callIntervalMs, nowMs);
-    schedule.called(nowMs);
+    this.#advanced = undefined;
     observer.clearTried?.(run.name, due.length > 0 ? "WafCacheClear" : "Rollout", result.ok);
     if (!result.ok) return this.#settleFault(run, due, rollouts, result.fault);
     const caller = due[0] === undefined ? (namesOf(rollouts)[0] ?? "") : nameKey(due[0].meta);

@@ -4,7 +4,6 @@ import { findCondition } from "../kinds/conditions.ts";
 import { wafCacheClearStatus } from "../kinds/waf-cache-clear.ts";
 import type { WafCacheClearStatus } from "../kinds/waf-cache-clear.ts";
 import type { DeclaredCacheClear } from "../model/declared.ts";
-import type { Gathered } from "../model/gathered.ts";
 import type { ResourceMeta } from "../model/resource.ts";
 import { nameKey } from "../model/resource.ts";
 import type { RolloutRecord } from "../model/workload.ts";
@@ -96,29 +95,4 @@ function readFinish({
 function timeOf(text: string | undefined): number | undefined {
   const timeMs = text === undefined ? Number.NaN : Date.parse(text);
   return Number.isNaN(timeMs) ? undefined : timeMs;
-}
-
-/** When a run advances its cache clears again: as soon as the declared state changes, and at a scheduled time. */
-export class ClearSchedule {
-  #seen: Gathered | undefined;
-  #nextMs = 0;
-  #advancedMs = 0;
-
-  /** Cheap enough to be called before every write. */
-  isDue(gathered: Gathered, nowMs: number): boolean {
-    // The clock may have been set back since.
-    return this.#seen !== gathered || nowMs >= this.#nextMs || nowMs < this.#advancedMs;
-  }
-
-  /** Call this after the clears were advanced. Unless the objects change, nothing is due before `nextMs`, or at all if undefined. */
-  advanced(gathered: Gathered, nextMs: number | undefined, nowMs: number): void {
-    this.#advancedMs = nowMs;
-    this.#seen = gathered;
-    this.#nextMs = nextMs ?? Number.POSITIVE_INFINITY;
-  }
-
-  /** Call this after a call of the WAF, so that the clears are advanced again. */
-  called(nowMs: number): void {
-    this.#nextMs = nowMs;
-  }
 }
