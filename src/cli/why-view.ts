@@ -27,7 +27,9 @@ export interface ExaminedSight {
 export async function examineSight(sight: InstanceSight): Promise<ExaminedSight> {
   const { gathered, inventory, live } = sight;
   const lists = live.state === "Read" ? live.lists : undefined;
-  const input = { gathered, live: lists, inventory, nowMs: realClock.nowMs() };
+  const version = sight.statusOf(gathered.instance.meta)?.["inventoryVersion"];
+  const reportedVersion = typeof version === "number" ? version : undefined;
+  const input = { gathered, live: lists, inventory, reportedVersion, nowMs: realClock.nowMs() };
   return { sight, examined: await inSlices(realClock, examineInSlices(input)) };
 }
 
@@ -151,23 +153,19 @@ function viewIneffective(ineffective: readonly Ineffective[], sight: InstanceSig
   });
 }
 
-/** Explains a missing entry by what the last run reported about it, and an undeclared entry by what the next run will do. */
-function noteOf(covering: Covering, sight: InstanceSight): string | undefined {
-  const { list, isLive, isManaged, wantedBy, refusal } = covering;
-  const { instance } = sight.gathered;
+/** What the next run decides about the entry, and what the last one reported about a missing one. */
+function noteOf({ isLive, wantedBy, outcome }: Covering, sight: InstanceSight): string | undefined {
+  const { kind, reason, insteadOf } = outcome ?? { kind: "Add", reason: "", insteadOf: undefined };
   const [first] = wantedBy;
+  if (insteadOf === "Add") return `It is declared but not added: ${reason}.`;
+  if (insteadOf === "Remove") return `It is not removed: ${reason}.`;
   if (first === undefined) {
-    if (isManaged !== true) {
-      const isExclusive = instance.policies[list] === "Exclusive";
-      return isExclusive ? "No rule declares it: the policy Exclusive removes it." : undefined;
-    }
-    if (instance.suspend) return "No rule declares it any longer: it stays while the instance is suspended.";
-    return "No rule declares it any longer: the next run removes it, unless removals are on hold (see `wafsync status`).";
+    if (kind === "Held") return "No rule declares it any longer, and its removal is on hold (see `wafsync status`).";
+    if (kind === "Remove") return `The next run removes it: ${reason}.`;
+    return kind === "Release" ? `The next run no longer manages it: ${reason}.` : undefined;
   }
-  if (isLive !== true && refusal !== undefined) return `The API refused to add it: ${refusal}`;
+  if (kind === "Remove" || kind === "Held" || kind === "NoRoom") return `It is declared, but ${reason}.`;
   if (isLive !== false) return undefined;
-  if (instance.suspend) return "It is declared but not added: the instance is suspended.";
-  if (instance.policies[list] === "Observe") return "It is declared but not added: the policy of the list is Observe.";
   const reported = reportedOn(first.rule.meta, sight);
   return `It is declared but not on the list yet.${reported === undefined ? "" : ` ${resourceKey(first.rule.meta)} reports: ${reported}`}`;
 }

@@ -139,7 +139,7 @@ function inSync<L extends Line>(line: L, context: Context<L>): Outcome {
     const outcome = foreign(line, context);
     return outcome.kind === "Foreign" ? released : outcome;
   }
-  return context.hasRoom(line) ? { kind: "InSync", reason: "declared" } : insteadOf("Remove", line, context, fullList);
+  return context.hasRoom(line) ? agreeing : insteadOf("Remove", line, context, fullList);
 }
 
 function foreign<L extends Line>(line: L, context: Context<L>): Outcome {
@@ -179,6 +179,8 @@ function forget<L extends Line>(line: L, context: Context<L>): Outcome {
     : { kind: "Missing", reason: "leaves the record after a second read without it" };
 }
 
+/** The outcome of a row that agrees, and is not visited. */
+export const agreeing: Outcome = { kind: "InSync", reason: "declared" };
 /** What happens to a row that no column has. */
 export const nothing: Outcome = { kind: "Nothing", reason: "neither declared nor on the list" };
 

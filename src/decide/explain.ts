@@ -1,4 +1,5 @@
-// Explains why an address is blocked, allowed, or neither: all entries of both lists that cover it, and all rules that declare it.
+// Explains why an address is blocked, allowed, or neither: all entries of both lists that cover it, all rules that declare it, and the
+// outcome of each entry in the next plan.
 import { AddressCover } from "../address/ranges.ts";
 import type { DeclaredRule, ListName } from "../model/declared.ts";
 import { listNames } from "../model/declared.ts";
@@ -14,15 +15,18 @@ import type { ObservedEntries } from "../model/observed.ts";
 import { ruleIdOf } from "../model/rule-id.ts";
 import { type CompiledRule, endOf, evidenceOf } from "./compiled-rule.ts";
 import { placeIn, RuleReader } from "./rule-entries.ts";
-import type { DesiredState } from "./desired.ts";
-import { compileInSlices } from "./desired.ts";
+import { agreeing, type Outcome } from "./decisions.ts";
+import { compileInSlices, type DesiredState } from "./desired.ts";
+import { planInSlices } from "./plan.ts";
 
 export interface ExaminedInput {
   readonly gathered: Gathered;
   /** The lists of the WAF; undefined if they could not be read. */
   readonly live: Readonly<Record<ListName, readonly string[]>> | undefined;
   /** Undefined if it could not be read. */
-  readonly inventory: Pick<Inventory, "entries" | "origins" | "allowed" | "refusals"> | undefined;
+  readonly inventory: Inventory | undefined;
+  /** The version of the inventory that the status describes. */
+  readonly reportedVersion?: number | undefined;
   readonly nowMs: number;
 }
 
@@ -31,6 +35,8 @@ export interface Examined extends Pick<ExaminedInput, "gathered" | "inventory"> 
   readonly desired: DesiredState;
   /** Undefined if the lists could not be read. */
   readonly lists: Readonly<Record<ListName, ObservedEntries>> | undefined;
+  /** What the next plan decides about the rows whose columns disagree; undefined if the lists or the inventory could not be read. */
+  readonly outcomes: Readonly<Record<ListName, ReadonlyMap<Entry, Outcome>>> | undefined;
 }
 
 /** A rule that declares an entry that covers the address. */
@@ -61,8 +67,8 @@ export interface Covering {
   readonly lines: number | undefined;
   /** The last owners, if no rule declares it. */
   readonly formerOwners: readonly EntryOwner[];
-  /** The API's error if it refused to add it; otherwise undefined. */
-  readonly refusal: string | undefined;
+  /** Undefined if the lists or the inventory could not be read. */
+  readonly outcome: Outcome | undefined;
 }
 
 /** A rule that declares the address without effect. */
@@ -87,14 +93,26 @@ export interface Explanation {
 
 /** Compiles the desired state as a run does, which can take a while: once for all addresses. */
 export function* examineInSlices(input: ExaminedInput): Generator<undefined, Examined> {
-  const { gathered, live, inventory, nowMs } = input;
+  const { gathered, live, inventory, reportedVersion = 0, nowMs } = input;
   const lists =
     live === undefined
       ? undefined
       : { blocklist: observeSpellings(live.blocklist), allowlist: observeSpellings(live.allowlist) };
   yield;
   const desired = yield* compileInSlices(gathered, nowMs, inventory, lists && { lists });
-  return { gathered, inventory, desired, lists };
+  if (lists === undefined || inventory === undefined)
+    return { gathered, inventory, desired, lists, outcomes: undefined };
+  const readAtMs = { blocklist: nowMs, allowlist: nowMs };
+  const observed = { domain: inventory.domain ?? "", primaryOrigin: "", lists, readAtMs };
+  const { outcomes } = yield* planInSlices({ desired, observed, inventory, reportedVersion, nowMs });
+  const byEntry = (list: ListName) => new Map(outcomes[list].map(({ entry, outcome }) => [entry, outcome]));
+  return {
+    gathered,
+    inventory,
+    desired,
+    lists,
+    outcomes: { blocklist: byEntry("blocklist"), allowlist: byEntry("allowlist") },
+  };
 }
 
 /** Looks the address up in the desired state, on the lists and in the inventory. */
@@ -110,14 +128,19 @@ export function explainAddress(address: Entry, examined: Examined): Explanation 
       .map((entry) => coveringOf(list, entry, cover, examined));
   });
   const isOn = (list: ListName): boolean =>
-    coverings.some((covering) => covering.list === list && (covering.isLive ?? covering.refusal === undefined));
+    coverings.some((covering) => covering.list === list && (covering.isLive ?? !isRefused(covering, examined)));
   const unlisted = isOn("blocklist") ? "Blocked" : "NotBlocked";
   const verdict = isOn("allowlist") ? "Allowed" : unlisted;
   return { verdict, coverings, ineffective: desired.rules.flatMap((rule) => ineffectiveIn(rule, gathered, cover)) };
 }
 
+/** If the list could not be read, a declared entry counts as being on it, unless the API refused it. */
+function isRefused({ list, entry }: Covering, { inventory }: Examined): boolean {
+  return inventory?.refusals.some(({ operation }) => operation === `${list} +${entry}`) === true;
+}
+
 function coveringOf(list: ListName, entry: Entry, cover: AddressCover, examined: Examined): Covering {
-  const { desired, lists, inventory } = examined;
+  const { desired, lists, inventory, outcomes } = examined;
   const record = inventory?.entries[list].get(entry);
   const rules = desired.lists[list].get(entry)?.rules ?? [];
   const spellings = lists?.[list].get(entry);
@@ -132,7 +155,7 @@ function coveringOf(list: ListName, entry: Entry, cover: AddressCover, examined:
     wantedBy: rules.map((rule) => wantingOf(rule, entry, cover)),
     lines: record?.lines ?? rules.map(({ lines }) => lines.get(entry)).find((lines) => lines !== undefined),
     formerOwners: rules.length > 0 || record === undefined ? [] : readOwners(record.owners),
-    refusal: inventory?.refusals.find(({ operation }) => operation === `${list} +${entry}`)?.message,
+    outcome: outcomes && (outcomes[list].get(entry) ?? agreeing),
   };
 }
 

@@ -72,6 +72,36 @@ describe("Why an address is blocked", () => {
   });
 });
 
+describe("The outcome of an entry in the next plan", () => {
+  const address = "203.0.113.9";
+  const rules = [blocking("new", [address])];
+  const left = { blocklist: [address], inventory: { blocklist: [ownedBy(address, ["edge/gone"])] } };
+  const guards = { maxRemovals: 0 };
+  const cases: Record<string, [Case, string]> = {
+    "an addition": [{ rules: { rules } }, "Add: declared"],
+    "a suspended instance": [
+      { rules: { rules, instance: anInstance({ suspend: true }) } },
+      "Off: spec.suspend is true",
+    ],
+    "a list without room": [
+      { rules: { rules, instance: anInstance({ lists: { blocklist: { maxEntries: 1 } } }) }, blocklist: ["192.0.2.7"] },
+      "NoRoom: the list has no room for it",
+    ],
+    "an entry that agrees": [{ ...left, rules: { rules: [blocking("gone", [address])] } }, "InSync: declared"],
+    "an entry of others": [{ blocklist: [address] }, "Nothing: an entry of others"],
+    "a removal": [
+      left,
+      "Remove: added by wafsync, and no rule declares it any longer; last declared by WafIpRule edge/gone",
+    ],
+    "a removal on hold": [{ ...left, rules: { instance: anInstance({ guards }) } }, "Held: too much would be removed"],
+    "a list that was not read": [{ rules: { rules }, isUnread: true }, "unknown"],
+  };
+  test.each(Object.entries(cases))("of %s", (_name, [situation, expected]) => {
+    const outcome = explain(address, situation).coverings[0]?.outcome;
+    expect(outcome === undefined ? "unknown" : `${outcome.kind}: ${outcome.reason}`).toBe(expected);
+  });
+});
+
 describe("Why an address is not blocked", () => {
   test("a rule whose entry was not added yet does not block", () => {
     const { verdict, coverings } = explain("203.0.113.9", { rules: { rules: [blocking("new", ["203.0.113.9"])] } });
