@@ -5,6 +5,7 @@ import * as z from "zod";
 import type { Entry } from "../address/entry.ts";
 import { type ListName, listNames } from "../model/declared.ts";
 import type { SeenLists } from "../model/observed.ts";
+import { parseJson } from "../model/record.ts";
 import { nameKey, type ObjectName } from "../model/resource.ts";
 import type { RecordKey, RecordStore } from "../records/record-store.ts";
 import type { ReconcileOutcome } from "../run/finish.ts";
@@ -69,12 +70,10 @@ export class SeenKeeper {
 
 /** Undefined if nothing usable is stored. */
 function parse(text: string): SeenLists | undefined {
-  try {
-    const { domain, ...lists } = format.parse(JSON.parse(text));
-    return { domain, lists };
-  } catch {
-    return undefined;
-  }
+  const parsed = format.safeParse(parseJson(text));
+  if (!parsed.success) return undefined;
+  const { domain, ...lists } = parsed.data;
+  return { domain, lists };
 }
 
 function textOf({ domain, lists }: SeenLists): string {

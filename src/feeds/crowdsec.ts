@@ -6,6 +6,7 @@ import * as z from "zod";
 import { type Entry, parseDeclaredEntry } from "../address/entry.ts";
 import type { ApiKey } from "../model/api-key.ts";
 import type { CrowdsecFeed } from "../model/declared-feed.ts";
+import { parseJson } from "../model/record.ts";
 import { hourMs } from "../model/time-text.ts";
 import type { HttpResponse } from "../net/http-connection.ts";
 import type { FeedReading, FetchFault, FetchOutcome, InTurn } from "./content.ts";
@@ -136,12 +137,10 @@ async function readAnswer(answer: HttpResponse, origin: string, { clock }: FeedR
   }
   if (status !== 200) return failed(statusFault(origin, answer, clock.nowMs()));
   const text = (await readBody(answer, bytesMax)).toString("utf8");
-  try {
-    return { ok: true, body: text === "" ? null : (JSON.parse(text) as unknown) };
-  } catch {
-    const message = `The response of ${origin} is not JSON: check spec.crowdsec.url.`;
-    return failed({ code: "NotInFormat", message });
-  }
+  const parsed = text === "" ? null : parseJson(text);
+  if (parsed !== undefined) return { ok: true, body: parsed };
+  const message = `The response of ${origin} is not JSON: check spec.crowdsec.url.`;
+  return failed({ code: "NotInFormat", message });
 }
 
 function failed(fault: FetchFault): Answer {

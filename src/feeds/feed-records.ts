@@ -3,6 +3,7 @@
 // with `-` are expired entries. Each fetch changes the first line, but usually not the others.
 import * as z from "zod";
 import { type Entry, parseDeclaredEntry } from "../address/entry.ts";
+import { parseJson } from "../model/record.ts";
 import { nameKey, type ObjectName } from "../model/resource.ts";
 import { describeRecord, type RecordKey, type RecordStore } from "../records/record-store.ts";
 import type { FeedContent } from "./content.ts";
@@ -99,12 +100,4 @@ function contentOf(lines: readonly string[]): FeedContent | undefined {
     if (end !== undefined) (mark === "" ? expiresAtMs : ended).set(parsed.entry, Number(end) * 1000);
   }
   return { entries, expiresAtMs, ...(ended.size > 0 && { ended }) };
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -3,6 +3,7 @@ import { isUtf8 } from "node:buffer";
 import type { Clock } from "../async/clock.ts";
 import { inSlices } from "../async/time-slices.ts";
 import type { FeedFormat, JsonFormat } from "../model/declared-feed.ts";
+import { parseJson } from "../model/record.ts";
 import { inThousands } from "../model/sentence.ts";
 import type { FeedReading, FetchFault } from "./content.ts";
 import { EntryCollector, invalidMax } from "./entry-collector.ts";
@@ -57,9 +58,9 @@ export const valuesMax = 500_000;
 /** Adds the selected values to the collector. Returns a fault if the document is not JSON. */
 function readJson(body: Buffer, { path }: JsonFormat, collector: EntryCollector): FetchFault | undefined {
   if (countValues(body) > valuesMax) return fault(`The response has more than ${inThousands(valuesMax)} values`);
-  const parsed = parseJson(body);
-  if (!parsed.ok) return fault("The response is not JSON");
-  collect(selected(parsed.value, path.replace(/^\$/u, "").match(/\[\*\]|[^.[]+/gu) ?? []), collector);
+  const value = isUtf8(body) ? parseJson(body.toString("utf8").replace(/^\uFEFF/u, "")) : undefined;
+  if (value === undefined) return fault("The response is not JSON");
+  collect(selected(value, path.replace(/^\$/u, "").match(/\[\*\]|[^.[]+/gu) ?? []), collector);
   return undefined;
 }
 
@@ -100,15 +101,6 @@ function* selected(value: unknown, [step, ...rest]: readonly string[]): Generato
 
 function nameOf(value: unknown): string {
   return typeof value === "object" && value !== null ? "{…}" : JSON.stringify(value);
-}
-
-function parseJson(bytes: Buffer): { readonly ok: true; readonly value: unknown } | { readonly ok: false } {
-  if (!isUtf8(bytes)) return { ok: false };
-  try {
-    return { ok: true, value: JSON.parse(bytes.toString("utf8").replace(/^\uFEFF/u, "")) as unknown };
-  } catch {
-    return { ok: false };
-  }
 }
 
 function fault(message: string): FetchFault {

@@ -17,6 +17,7 @@ import { type Entry, isOpaque } from "../address/entry.ts";
 import { finished } from "../model/finished.ts";
 import { hexDigest } from "../model/hex-digest.ts";
 import type { Inventory, Managed, OwnedEntry, OwnedOrigin } from "../model/inventory.ts";
+import { parseJson } from "../model/record.ts";
 import { visibleText } from "../model/visible-text.ts";
 
 export const inventoryFormat = 1;
@@ -185,12 +186,12 @@ interface MutableManaged {
 export function decodeInventory(stored: string): DecodedInventory {
   const lines = stored.replaceAll("\r", "").split("\n");
   const first = lines[0] ?? "";
-  const { format } = (parseLine(first) ?? {}) as { readonly format?: unknown };
+  const { format } = (parseJson(first) ?? {}) as { readonly format?: unknown };
   if (typeof format === "number" && format > inventoryFormat) {
     const problem = `The inventory has format ${format}, but this version of wafsync reads format ${inventoryFormat}: run the newer version that wrote it.`;
     return { ok: false, problem };
   }
-  const parsed = head.safeParse(parseLine(first));
+  const parsed = head.safeParse(parseJson(first));
   if (!parsed.success) return damaged(1, first);
   const reader = new SectionReader(parsed.data);
   for (const [index, line] of lines.entries()) {
@@ -260,7 +261,7 @@ class SectionReader {
   }
 
   #readRow(line: string): boolean {
-    const parsed = row.safeParse(parseLine(line.slice(idLength + 1)));
+    const parsed = row.safeParse(parseJson(line.slice(idLength + 1)));
     if (parsed.success) this.#rows.set(line.slice(0, idLength), parsed.data);
     return parsed.success;
   }
@@ -275,7 +276,7 @@ class SectionReader {
   }
 
   #readItem(section: ItemSection, line: string): boolean {
-    const parsed = items[section].safeParse(parseLine(line));
+    const parsed = items[section].safeParse(parseJson(line));
     if (parsed.success) this.#items[section].push(parsed.data);
     return parsed.success;
   }
@@ -286,7 +287,7 @@ function emptyManaged(): MutableManaged {
 }
 
 function readOrigin(line: string, origins: Map<string, OwnedOrigin>): boolean {
-  const parsed = origin.safeParse(parseLine(line));
+  const parsed = origin.safeParse(parseJson(line));
   if (!parsed.success || origins.has(parsed.data.host)) return false;
   const { host, ...known } = parsed.data;
   origins.set(host, known);
@@ -316,15 +317,6 @@ function isList(name: string | undefined): name is ListName {
 /** The line is safe to show on a terminal. */
 function jsonLine<Schema extends z.ZodType>(schema: Schema, value: z.output<Schema>): string {
   return visibleText(JSON.stringify(z.encode(schema, value)));
-}
-
-/** Undefined if it is not JSON. */
-function parseLine(line: string): unknown {
-  try {
-    return JSON.parse(line);
-  } catch {
-    return undefined;
-  }
 }
 
 function damaged(line: number, content: string): DecodedInventory {

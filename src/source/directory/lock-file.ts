@@ -15,6 +15,7 @@ import {
 } from "node:fs";
 import type { CancelTimer, Clock } from "../../async/clock.ts";
 import { hexDigest } from "../../model/hex-digest.ts";
+import { isRecord, parseJson } from "../../model/record.ts";
 import { visibleText } from "../../model/visible-text.ts";
 import { temporarySuffix } from "./atomic-file.ts";
 
@@ -241,16 +242,11 @@ function textOf(file: number): string {
 }
 
 function parseClaim(text: string): Claim | undefined {
-  try {
-    const { id, pid, start, scope, command } = JSON.parse(text) as Partial<Record<keyof Claim, unknown>>;
-    const isClaim =
-      [id, start, scope, command].every((field) => typeof field === "string") &&
-      Number.isSafeInteger(pid) &&
-      Number(pid) > 0;
-    return isClaim ? (JSON.parse(text) as Claim) : undefined;
-  } catch {
-    return undefined;
-  }
+  const claim = parseJson(text);
+  if (!isRecord(claim)) return undefined;
+  const { id, pid, start, scope, command } = claim;
+  const hasTexts = [id, start, scope, command].every((field) => typeof field === "string");
+  return hasTexts && Number.isSafeInteger(pid) && Number(pid) > 0 ? (claim as unknown as Claim) : undefined;
 }
 
 /** Empty if the system does not report it. */

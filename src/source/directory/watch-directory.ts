@@ -1,7 +1,7 @@
 // Calls `onHint` when something below a folder may have changed, without saying what: the caller rescans. Events are only
 // hints; the rescan after an interval without any finds what caused no event (network file systems, watch limits, missed renames).
-import { lstatSync, realpathSync, statSync } from "node:fs";
-import { basename, relative, resolve } from "node:path";
+import { lstatSync, statSync } from "node:fs";
+import { basename, resolve } from "node:path";
 import { type FSWatcher, watch } from "chokidar";
 import { ChangeSignal } from "../../async/change-signal.ts";
 import type { Clock } from "../../async/clock.ts";
@@ -60,25 +60,15 @@ export function watchDirectory(
 
 function openWatcher({ directory, skip }: WatchOptions): FSWatcher {
   const root = resolve(directory);
-  const skipped = new Set(skip.flatMap((path) => [path, pathBelow(root, path)]));
   return watch(root, {
     ignoreInitial: true,
     // A mounted ConfigMap changes when its link `..data` gets a new target, so names with two dots are not ignored.
     ignored: (path) => {
       const name = basename(path);
       if (path === root) return false;
-      return skipped.has(path) || name === "node_modules" || /^\.(?!\.)/.test(name) || isLinkToFolder(path);
+      return skip.includes(path) || name === "node_modules" || /^\.(?!\.)/.test(name) || isLinkToFolder(path);
     },
   });
-}
-
-/** The path below the root for a folder that was given by another path. */
-function pathBelow(root: string, path: string): string {
-  try {
-    return resolve(root, relative(realpathSync(root), realpathSync(path)));
-  } catch {
-    return path;
-  }
 }
 
 /**
