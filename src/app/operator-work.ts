@@ -164,8 +164,9 @@ export class OperatorWork {
       onUnattachedChange: () => this.#changed.notify(),
       onFeedChange: () => this.work.feeds?.loop.wake(),
       onStored: (change) => {
-        this.#records.status.cached(change);
-        if (change.type !== "Deleted" && change.object.kind === "WafInstance") this.#noteLabels(change.object);
+        if (change.object.kind !== "WafInstance") return;
+        if (change.type === "Deleted") this.#records.instanceDeleted();
+        else this.#noteLabels(change.object);
       },
       onProblem: (subject, { code, message: problem }) =>
         this.#throttledLog.warn("watch failed", { subject, code, problem }),

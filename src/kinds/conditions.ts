@@ -1,5 +1,6 @@
 // The conditions of a status: their shape, and the one way to change them.
 // `lastTransitionTime` changes only when `status` changes, as in Kubernetes' own controllers.
+import { isDeepStrictEqual } from "node:util";
 import * as z from "zod";
 import { shortened } from "../model/sentence.ts";
 import { conditionStatuses, type ConditionStatus, type ConditionType, type ReasonOf } from "./reasons.ts";
@@ -80,7 +81,7 @@ export function setCondition(
   const message = shortened(next.message, messageLengthMax);
   const after: Condition = { type, status, reason, message, lastTransitionTime, observedGeneration };
   if (before === undefined) return [...conditions, after];
-  if (equals(before, after)) return conditions;
+  if (isDeepStrictEqual(before, after)) return conditions;
   return conditions.map((condition) => (condition === before ? after : condition));
 }
 
@@ -106,14 +107,4 @@ export function withTransitionTimesOf(next: readonly Condition[], current: reado
 /** RFC 3339 in whole seconds, as Kubernetes writes times. */
 export function formatTime(timeMs: number): string {
   return new Date(timeMs).toISOString().replace(/\.\d+Z$/u, "Z");
-}
-
-function equals(a: Condition, b: Condition): boolean {
-  return (
-    a.status === b.status &&
-    a.reason === b.reason &&
-    a.message === b.message &&
-    a.lastTransitionTime === b.lastTransitionTime &&
-    a.observedGeneration === b.observedGeneration
-  );
 }

@@ -30,13 +30,12 @@ export interface EventNote {
   readonly message: string;
 }
 
-/** One Event object that exists or will be created. Only the aggregate and the recorder change it. */
-export interface EventSeries {
+/** One Event object that exists or will be created. */
+interface EventSeries {
   readonly key: string;
   readonly note: EventNote;
   /** The name of the Event object. */
   readonly name: string;
-  readonly message: string;
   count: number;
   readonly firstMs: number;
   lastMs: number;
@@ -46,7 +45,7 @@ export interface EventSeries {
 
 export const messageBytesMax = 1_024;
 /** The requests about one object: a burst, then one per interval. */
-export const spamLimits = { burst: 25, refillMs: 300_000 };
+const spamLimits = { burst: 25, refillMs: 300_000 };
 const rememberedMax = 4_096;
 /** The name of an Event consists of the name of the object and 17 more characters. */
 const objectNameLengthMax = 236;
@@ -59,57 +58,6 @@ export function cutText(text: string, bytesMax: number): string {
   if (Buffer.byteLength(text) <= bytesMax) return text;
   const { read } = encoder.encodeInto(text, new Uint8Array(bytesMax - Buffer.byteLength(ellipsis)));
   return `${text.slice(0, read)}${ellipsis}`;
-}
-
-export class EventAggregate {
-  /** Ensures that two processes, or two events in the same millisecond, get different names. */
-  #sequence: number;
-  readonly #series = new LruMap<string, EventSeries>(rememberedMax);
-  /** How many requests each object has left, and since when. */
-  readonly #left = new LruMap<string, { readonly requests: number; readonly atMs: number }>(rememberedMax);
-
-  /** @param random At least 0 and less than 1: for the names of the Event objects. */
-  constructor(random: () => number) {
-    this.#sequence = Math.floor(random() * sequenceEnd);
-  }
-
-  /** Counts the occurrence on its Event object. */
-  add(note: EventNote, nowMs: number): EventSeries {
-    const { object, type, reason } = note;
-    const key = JSON.stringify([Object.values(subjectOf(object)), type, reason, note.message]);
-    const known = this.#series.get(key);
-    if (known !== undefined) {
-      Object.assign(known, { count: known.count + 1, lastMs: nowMs });
-      return known;
-    }
-    const name = this.#nameFor(object, nowMs);
-    const message = cutText(note.message, messageBytesMax);
-    const series = { key, note, name, message, count: 1, firstMs: nowMs, lastMs: nowMs, created: false };
-    this.#series.set(key, series);
-    return series;
-  }
-
-  /** Whether a request about this object is allowed now. If so, it counts against the rate limit of the object. */
-  allow(object: EventSubject, nowMs: number): boolean {
-    const key = JSON.stringify(Object.values(subjectOf(object)));
-    const { burst, refillMs } = spamLimits;
-    const before = this.#left.get(key) ?? { requests: burst, atMs: nowMs };
-    // A clock that was set back neither adds nor removes requests.
-    const requests = Math.min(burst, before.requests + Math.max(nowMs - before.atMs, 0) / refillMs);
-    const isAllowed = requests >= 1;
-    this.#left.set(key, { requests: isAllowed ? requests - 1 : requests, atMs: nowMs });
-    return isAllowed;
-  }
-
-  #nameFor(object: EventSubject, nowMs: number): string {
-    this.#sequence = (this.#sequence + 1) % sequenceEnd;
-    const unique = `${nowMs.toString(16)}${this.#sequence.toString(16).padStart(5, "0")}`;
-    return `${object.name.slice(0, objectNameLengthMax)}.${unique}`;
-  }
-}
-
-function subjectOf({ apiVersion, kind, namespace, name, uid }: EventSubject): EventSubject {
-  return { apiVersion, kind, namespace, name, uid };
 }
 
 /**
@@ -153,7 +101,11 @@ interface PendingEvent {
 
 export class EventRecorder {
   readonly #options: EventRecorderOptions;
-  readonly #aggregate: EventAggregate;
+  readonly #series = new LruMap<string, EventSeries>(rememberedMax);
+  /** How many requests each object has left, and since when. */
+  readonly #left = new LruMap<string, { readonly requests: number; readonly atMs: number }>(rememberedMax);
+  /** Ensures that two processes, or two events in the same millisecond, get different names. */
+  #sequence: number;
   readonly #pending = new Map<string, PendingEvent>();
   readonly #stop = new AbortController();
   #added = new AbortController();
@@ -162,7 +114,7 @@ export class EventRecorder {
 
   constructor(options: EventRecorderOptions) {
     this.#options = options;
-    this.#aggregate = new EventAggregate(options.random);
+    this.#sequence = Math.floor(options.random() * sequenceEnd);
   }
 
   /** Queues the event and returns immediately. */
@@ -172,10 +124,10 @@ export class EventRecorder {
       return;
     }
     const nowMs = this.#options.clock.nowMs();
-    const series = this.#aggregate.add(note, nowMs);
+    const series = this.#count(note, nowMs);
     if (this.#pending.has(series.key)) return;
     if (this.#pending.size >= queueLengthMax) this.#drop("QueueFull");
-    else if (this.#aggregate.allow(note.object, nowMs)) {
+    else if (this.#allow(note.object, nowMs)) {
       this.#pending.set(series.key, { series, attempt: 1, dueMs: 0 });
       this.#added.abort();
       this.#sending ??= this.#sendAll();
@@ -189,6 +141,31 @@ export class EventRecorder {
     this.#stop.abort();
     for (const _left of this.#pending) this.#drop("Stopped");
     this.#pending.clear();
+  }
+
+  /** Counts the occurrence on its Event object. */
+  #count(note: EventNote, nowMs: number): EventSeries {
+    const key = JSON.stringify([keyOf(note.object), note.type, note.reason, note.message]);
+    const known = this.#series.get(key);
+    if (known !== undefined) return Object.assign(known, { count: known.count + 1, lastMs: nowMs });
+    this.#sequence = (this.#sequence + 1) % sequenceEnd;
+    const unique = `${nowMs.toString(16)}${this.#sequence.toString(16).padStart(5, "0")}`;
+    const name = `${note.object.name.slice(0, objectNameLengthMax)}.${unique}`;
+    const series = { key, note, name, count: 1, firstMs: nowMs, lastMs: nowMs, created: false };
+    this.#series.set(key, series);
+    return series;
+  }
+
+  /** Whether a request about this object is allowed now. If so, it counts against the rate limit of the object. */
+  #allow(object: EventSubject, nowMs: number): boolean {
+    const key = keyOf(object);
+    const { burst, refillMs } = spamLimits;
+    const before = this.#left.get(key) ?? { requests: burst, atMs: nowMs };
+    // A clock that was set back neither adds nor removes requests.
+    const requests = Math.min(burst, before.requests + Math.max(nowMs - before.atMs, 0) / refillMs);
+    const isAllowed = requests >= 1;
+    this.#left.set(key, { requests: isAllowed ? requests - 1 : requests, atMs: nowMs });
+    return isAllowed;
   }
 
   async #sendAll(): Promise<void> {
@@ -255,7 +232,7 @@ export class EventRecorder {
       type: note.type,
       reason: cutText(note.reason, wordBytesMax),
       action: cutText(note.reason, wordBytesMax),
-      message: series.message,
+      message: cutText(note.message, messageBytesMax),
       count: series.count,
       eventTime: microTime(series.firstMs),
       firstTimestamp: secondsTime(series.firstMs),
@@ -274,4 +251,8 @@ export class EventRecorder {
 /** The namespace is being deleted or does not exist, so the event would be useless. */
 function isGoingAway({ code, causes }: ApiFault): boolean {
   return code === "NotFound" || (code === "Forbidden" && causes.includes("NamespaceTerminating"));
+}
+
+function keyOf({ apiVersion, kind, namespace, name, uid }: EventSubject): string {
+  return [apiVersion, kind, namespace, name, uid].join(" ");
 }

@@ -14,7 +14,7 @@ import type {
   ListWatchStep,
 } from "./list-watch-step.ts";
 import { beginListWatch, stepListWatch } from "./list-watch-step.ts";
-import { createReflector, type Reflector, type ObjectChange } from "./store.ts";
+import { Reflector, type ObjectChange } from "./store.ts";
 import { collectionPath, type ResourceType } from "./resource-path.ts";
 import type { ObjectStore, ObjectView } from "./store.ts";
 import { listPage, metadataOfObject } from "./verbs.ts";
@@ -23,9 +23,9 @@ import { readWatchStream } from "./watch-stream.ts";
 /** The delay after a bug in this program: long enough to avoid a busy loop, short enough to recover soon. */
 const restartDelayMs = 30_000;
 
-/** `HandlerThrew`, `TransformThrew` and `Unexpected` are bugs, in the code that was passed in or in this file. */
+/** `Unexpected` is a bug, in the code that was passed in or in this file. */
 export interface ListWatchProblem {
-  readonly code: ApiFault["code"] | "HandlerThrew" | "TransformThrew" | "Unexpected";
+  readonly code: ApiFault["code"] | "Unexpected";
   readonly message: string;
   readonly error?: unknown;
 }
@@ -60,20 +60,7 @@ export interface ListWatchOptions<T extends KubeObject> {
   readonly onProblem?: (problem: ListWatchProblem) => void;
 }
 
-export interface ListWatch<T> {
-  readonly store: ObjectView<T>;
-  /** Runs until the signal aborts; never rejects. Call it once. */
-  run(signal: AbortSignal): Promise<void>;
-  /** True as soon as the store is complete for the first time; false if the signal aborts first. */
-  whenSynced(signal?: AbortSignal): Promise<boolean>;
-  health(): ListWatchHealth;
-}
-
-export function createListWatch<T extends KubeObject>(options: ListWatchOptions<T>): ListWatch<T> {
-  return new ListWatcher(options);
-}
-
-class ListWatcher<T extends KubeObject> implements ListWatch<T> {
+export class ListWatch<T extends KubeObject> {
   readonly store: ObjectView<T>;
   readonly #options: ListWatchOptions<T>;
   readonly #reflector: Reflector<T>;
@@ -85,7 +72,7 @@ class ListWatcher<T extends KubeObject> implements ListWatch<T> {
   constructor(options: ListWatchOptions<T>) {
     this.store = options.store;
     this.#options = options;
-    this.#reflector = createReflector(options.store, (change) => this.#announce(change));
+    this.#reflector = new Reflector(options.store, (change) => this.#announce(change));
   }
 
   health(): ListWatchHealth {
@@ -97,6 +84,7 @@ class ListWatcher<T extends KubeObject> implements ListWatch<T> {
     };
   }
 
+  /** True as soon as the store is complete for the first time; false if the signal aborts first. */
   async whenSynced(signal?: AbortSignal): Promise<boolean> {
     if (signal === undefined) return this.#synced.promise;
     const stopped = Promise.withResolvers<boolean>();
@@ -110,6 +98,7 @@ class ListWatcher<T extends KubeObject> implements ListWatch<T> {
     }
   }
 
+  /** Runs until the signal aborts; never rejects. Call it once. */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       try {
@@ -237,19 +226,20 @@ class ListWatcher<T extends KubeObject> implements ListWatch<T> {
   /** The server's schema guarantees T. If the transform throws, the object is stored unchanged. */
   #transformed(object: KubeObject): T {
     const original = object as T;
-    try {
-      return this.#options.transform?.(original) ?? original;
-    } catch (error) {
-      this.#report({ code: "TransformThrew", message: `The transform of ${this.#options.type.plural} failed`, error });
-      return original;
-    }
+    return this.#guarded("transform", () => this.#options.transform?.(original)) ?? original;
   }
 
   #announce(change: ObjectChange<T>): void {
+    this.#guarded("handler", () => this.#options.onChange(change));
+  }
+
+  /** Runs code of the caller, which must not throw: one bug would otherwise end all watches. */
+  #guarded<R>(what: string, act: () => R): R | undefined {
     try {
-      this.#options.onChange(change);
+      return act();
     } catch (error) {
-      this.#report({ code: "HandlerThrew", message: `The handler of ${this.#options.type.plural} failed`, error });
+      this.#report({ code: "Unexpected", message: `The ${what} of ${this.#options.type.plural} failed`, error });
+      return undefined;
     }
   }
 

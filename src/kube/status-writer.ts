@@ -68,11 +68,15 @@ export class StatusWriter {
 
   /** The object, with the status that the server returned last if the object is older. */
   newest<T extends StatusObject>(cached: T): T {
-    const memory = this.#memory.get(cached.metadata.uid);
+    const { uid } = cached.metadata;
+    const memory = this.#memory.get(uid);
     if (memory === undefined) return cached;
-    const { resourceVersion, status } = memory;
-    if (!isOlderVersion(cached.metadata.resourceVersion, resourceVersion)) return cached;
-    return { ...cached, metadata: { ...cached.metadata, resourceVersion }, status };
+    const { resourceVersion, status, sent } = memory;
+    if (isOlderVersion(cached.metadata.resourceVersion, resourceVersion)) {
+      return { ...cached, metadata: { ...cached.metadata, resourceVersion }, status };
+    }
+    if (sent === undefined) this.#memory.delete(uid);
+    return cached;
   }
 
   /** Call this when the server has returned the object: the cache may be older. */
@@ -80,18 +84,6 @@ export class StatusWriter {
     const memory = this.#memory.get(uid);
     if (memory !== undefined && isOlderVersion(resourceVersion, memory.resourceVersion)) return;
     this.#memory.set(uid, { resourceVersion, status, sent: memory?.sent });
-  }
-
-  /** Call this after the cache has received a version of the object: the record of older versions is then unnecessary. */
-  seen({ metadata: { uid, resourceVersion } }: KubeObject): void {
-    const memory = this.#memory.get(uid);
-    if (memory === undefined || isOlderVersion(resourceVersion, memory.resourceVersion)) return;
-    if (memory.sent === undefined) this.#memory.delete(uid);
-  }
-
-  /** Call this after the object was deleted. */
-  forget(uid: string): void {
-    this.#memory.delete(uid);
   }
 
   async #bring<T extends StatusObject>({ type, object: cached, compute }: StatusWrite<T>): Promise<StatusResult> {
@@ -110,7 +102,6 @@ export class StatusWriter {
     const onRead = (object: T): void => this.returned(object);
     const writing = { type, object: this.newest(cached), change, conflicts: ["Conflict"], onRead } as const;
     const result = await changeObject<T, { readonly kind: "Unchanged" }>(this.#api, writing, timeoutMs);
-    if (result.kind === "Gone") this.forget(uid);
     if (result.kind !== "Done") return result;
     const { metadata, status } = result.object;
     const isAsSent = sameJson(status, sent);

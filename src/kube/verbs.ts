@@ -1,7 +1,7 @@
 // The verbs of the Kubernetes API as small functions. Name, UID and resourceVersion of returned objects have been checked;
 // the rest is as the server's schema guarantees.
 import { type ApiFault, type ApiFaultCode, type ApiResult, localFault } from "./api-result.ts";
-import type { ApiServer, Query } from "./api-server.ts";
+import type { ApiRequest, ApiServer, Query } from "./api-server.ts";
 import { isKubeObject, isRecord, type KubeObject } from "./kube-object.ts";
 import { collectionPath, objectPath, type ObjectAddress, type ResourceType } from "./resource-path.ts";
 
@@ -29,8 +29,7 @@ export async function getObject<T extends KubeObject>(
   address: ObjectAddress,
   options: VerbOptions = {},
 ): Promise<ApiResult<T>> {
-  const { subresource, ...rest } = options;
-  return checked<T>(await api.request({ method: "GET", path: objectPath(type, address, subresource), ...rest }));
+  return await send<T>(api, { method: "GET" }, type, address, options);
 }
 
 /** POST of a new object; `AlreadyExists` if the name is taken. */
@@ -52,37 +51,47 @@ export async function replaceObject<T extends KubeObject>(
   body: unknown,
   options: VerbOptions = {},
 ): Promise<ApiResult<T>> {
-  const { subresource, ...rest } = options;
-  return checked<T>(await api.request({ method: "PUT", path: objectPath(type, address, subresource), body, ...rest }));
+  return await send<T>(api, { method: "PUT", body }, type, address, options);
 }
 
 /** Merges the body into the object: lists are replaced whole, and null removes a field. */
-export function mergePatchObject<T extends KubeObject>(
+export async function mergePatchObject<T extends KubeObject>(
   api: ApiServer,
   type: ResourceType,
   address: ObjectAddress,
   body: unknown,
   options: VerbOptions = {},
 ): Promise<ApiResult<T>> {
-  return patch<T>(api, type, address, body, options, "application/merge-patch+json");
+  const contentType = "application/merge-patch+json";
+  return await send<T>(api, { method: "PATCH", body, contentType }, type, address, options);
 }
 
 export type JsonPatch = readonly {
-  readonly op: "add" | "remove" | "replace" | "test" | "move" | "copy";
+  readonly op: "add" | "remove" | "test";
   readonly path: string;
-  readonly from?: string;
   readonly value?: unknown;
 }[];
 
 /** Applies operations in order, all or none; a failing `test` gives `Invalid`. */
-export function jsonPatchObject<T extends KubeObject>(
+export async function jsonPatchObject<T extends KubeObject>(
   api: ApiServer,
   type: ResourceType,
   address: ObjectAddress,
-  operations: JsonPatch,
+  body: JsonPatch,
   options: VerbOptions = {},
 ): Promise<ApiResult<T>> {
-  return patch<T>(api, type, address, operations, options, "application/json-patch+json");
+  const contentType = "application/json-patch+json";
+  return await send<T>(api, { method: "PATCH", body, contentType }, type, address, options);
+}
+
+async function send<T extends KubeObject>(
+  api: ApiServer,
+  request: Pick<ApiRequest, "method" | "body" | "contentType">,
+  type: ResourceType,
+  address: ObjectAddress,
+  { subresource, ...options }: VerbOptions,
+): Promise<ApiResult<T>> {
+  return checked<T>(await api.request({ ...request, path: objectPath(type, address, subresource), ...options }));
 }
 
 /** `Gone`: the object no longer exists, or another one has its name. */
@@ -226,18 +235,6 @@ async function listOnce<T extends KubeObject>(
     if (continueToken === "") return { ok: true, value: { items, resourceVersion }, status: page.status };
   }
   return { ok: false, fault: localFault("BodyTooLarge", `The list has more than ${listPagesMax} pages`) };
-}
-
-async function patch<T extends KubeObject>(
-  api: ApiServer,
-  type: ResourceType,
-  address: ObjectAddress,
-  body: unknown,
-  { subresource, ...rest }: VerbOptions,
-  contentType: string,
-): Promise<ApiResult<T>> {
-  const path = objectPath(type, address, subresource);
-  return checked<T>(await api.request({ method: "PATCH", path, body, contentType, ...rest }));
 }
 
 function checked<T extends KubeObject>(result: ApiResult<unknown>): ApiResult<T> {

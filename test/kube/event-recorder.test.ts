@@ -1,13 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import type { ApiFaultCode } from "../../src/kube/api-result.ts";
 import type { EventNote } from "../../src/kube/event-recorder.ts";
-import {
-  cutText,
-  EventAggregate,
-  EventRecorder,
-  messageBytesMax,
-  queueLengthMax,
-} from "../../src/kube/event-recorder.ts";
+import { cutText, EventRecorder, messageBytesMax, queueLengthMax } from "../../src/kube/event-recorder.ts";
 import { VirtualTime } from "../support/fakes/virtual-time.ts";
 import { done, failed, fakeApi, silence } from "../support/fakes/fake-api-server.ts";
 import type { StoredEvent } from "../support/fakes/fake-api-server.ts";
@@ -252,30 +246,35 @@ describe("stopping", () => {
   });
 });
 
-test("notes that differ in object, type, reason or message are different events", () => {
-  const aggregate = new EventAggregate(Math.random);
+test("notes that differ in object, type, reason or message are different events", async () => {
+  const { time, events, recorder } = makeRecorder();
   const notes = [
     note(),
     note({ type: "Normal" }),
     note({ reason: "Removed" }),
     note({ message: "Added another entry" }),
     note({ object: { ...object, uid: "u2" } }),
+    note(),
   ];
-  expect(new Set(notes.map((each) => aggregate.add(each, 0).key)).size).toBe(notes.length);
-  expect(aggregate.add(note(), 5)).toMatchObject({ count: 2, firstMs: 0, lastMs: 5 });
+  for (const one of notes) recorder.record(one);
+  await time.advance(0);
+  expect(events.events.map(({ count }) => count)).toStrictEqual([2, 1, 1, 1, 1]);
 });
 
-test("a long message is truncated, but never within a character", () => {
-  const aggregate = new EventAggregate(Math.random);
-  const { message } = aggregate.add(note({ message: "x".repeat(5_000) }), 0);
+test("a long message is truncated, but never within a character", async () => {
+  const { time, events, recorder } = makeRecorder();
+  recorder.record(note({ message: "x".repeat(5_000) }));
+  await time.advance(0);
+  const { message = "" } = events.events[0] ?? {};
   expect(Buffer.byteLength(message)).toBe(messageBytesMax);
   expect(message.endsWith("x…")).toBe(true);
   expect(cutText("ab😀cd", 7)).toBe("ab…");
   expect(cutText("ab😀", 6)).toBe("ab😀");
 });
 
-test("the name of an event is not longer than Kubernetes allows", () => {
-  const aggregate = new EventAggregate(() => 0.999_999);
-  const { name } = aggregate.add(note({ object: { ...object, name: "n".repeat(253) } }), Date.UTC(2040, 0, 1));
-  expect(name.length).toBeLessThanOrEqual(253);
+test("the name of an event is not longer than Kubernetes allows", async () => {
+  const { time, events, recorder } = makeRecorder();
+  recorder.record(note({ object: { ...object, name: "n".repeat(253) } }));
+  await time.advance(0);
+  expect(events.events[0]?.metadata.name).toHaveLength(253);
 });

@@ -4,7 +4,7 @@ import { KeyedQueue } from "../../src/async/keyed-queue.ts";
 import { runWorkers, type WorkHandler } from "../../src/async/workers.ts";
 import type { ApiServer } from "../../src/kube/api-server.ts";
 import type { KubeObject } from "../../src/kube/kube-object.ts";
-import { createListWatch } from "../../src/kube/list-watch.ts";
+import { ListWatch } from "../../src/kube/list-watch.ts";
 import type { ResourceType } from "../../src/kube/resource-path.ts";
 import { createObjectStore, type ObjectChange, type ObjectStore } from "../../src/kube/store.ts";
 import { mergePatchObject } from "../../src/kube/verbs.ts";
@@ -26,7 +26,7 @@ export async function copyLabels({ api, clock, random }: ExampleOptions, signal:
   const namespaces = createObjectStore<KubeObject>();
   const configMaps = createObjectStore<KubeObject>({ namespace: ({ metadata }) => [metadata.namespace ?? ""] });
   const watch = (type: ResourceType, store: ObjectStore<KubeObject>) =>
-    createListWatch<KubeObject>({
+    new ListWatch<KubeObject>({
       api,
       clock,
       random,

@@ -10,7 +10,7 @@ import type {
   WatchEvent,
 } from "../../src/kube/list-watch-step.ts";
 import { beginListWatch, stepListWatch } from "../../src/kube/list-watch-step.ts";
-import { createReflector, type ObjectChange } from "../../src/kube/store.ts";
+import { Reflector, type ObjectChange } from "../../src/kube/store.ts";
 import { createObjectStore } from "../../src/kube/store.ts";
 import { seededRandom } from "../support/builders/seeded-random.ts";
 import { testObject } from "../support/fakes/scripted-api-server.ts";
@@ -117,7 +117,7 @@ class World {
   #state: ListWatchState;
   #command: ListWatchCommand;
   #stream: ModelStream | undefined;
-  readonly #reflector = createReflector(this.store, (change) => this.#hear(change));
+  readonly #reflector = new Reflector(this.store, (change) => this.#hear(change));
 
   constructor(seed: number) {
     this.random = seededRandom(seed);

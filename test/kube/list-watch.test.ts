@@ -1,12 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import { createApiServer } from "../../src/kube/api-server.ts";
 import { clusterCredentials } from "../support/builders/cluster-credentials.ts";
-import {
-  createListWatch,
-  type ListWatch,
-  type ListWatchOptions,
-  type ListWatchProblem,
-} from "../../src/kube/list-watch.ts";
+import { ListWatch, type ListWatchOptions, type ListWatchProblem } from "../../src/kube/list-watch.ts";
 import { createObjectStore } from "../../src/kube/store.ts";
 import { createVirtualClock, type VirtualClock } from "../support/fakes/virtual-clock.ts";
 import {
@@ -50,7 +45,7 @@ async function startWorld(
   const api = createApiServer({ credentials, clock, ...(bodyBytesMax === undefined ? {} : { bodyBytesMax }) });
   const changes: string[] = [];
   const problems: ListWatchProblem[] = [];
-  const listWatch = createListWatch<TestObject>({
+  const listWatch = new ListWatch<TestObject>({
     api,
     clock,
     random: () => 0.5,
@@ -348,7 +343,7 @@ describe("functions that were passed in", () => {
     await clock.settle();
     expect(seen).toStrictEqual(["a", "b", "c"]);
     expect(names()).toStrictEqual(["a", "b", "c"]);
-    expect(problems.map(({ code }) => code)).toStrictEqual(["HandlerThrew", "HandlerThrew", "HandlerThrew"]);
+    expect(problems.map(({ code }) => code)).toStrictEqual(["Unexpected", "Unexpected", "Unexpected"]);
   });
 
   test("a transform makes objects smaller; one that throws loses no object", async () => {
@@ -368,7 +363,7 @@ describe("functions that were passed in", () => {
     await clock.settle();
     expect(listWatch.store.get("default/good")?.metadata.managedFields).toBeUndefined();
     expect(listWatch.store.get("default/bad")?.metadata.managedFields).toStrictEqual([1]);
-    expect(problems.map(({ code }) => code)).toStrictEqual(["TransformThrew"]);
+    expect(problems.map(({ code }) => code)).toStrictEqual(["Unexpected"]);
   });
 
   test("a store that throws makes the list-watch start over, not stop", async () => {

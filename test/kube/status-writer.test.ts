@@ -105,20 +105,8 @@ describe("the record of a status", () => {
     const { server, writer, write } = makeWriter();
     const stale = server.object;
     await write({ phase: "Ready" });
-    writer.seen(stale);
     expect(writer.newest(stale).status).toStrictEqual({ phase: "Ready" });
-    writer.seen(server.object);
-    expect(writer.newest(stale)).toBe(stale);
-  });
-
-  test("is kept until the object is deleted if the server has added a default", async () => {
-    const { server, writer, write } = makeWriter();
-    const stale = server.object;
-    server.defaults = { observedGeneration: -1 };
-    await write({ phase: "Ready" });
-    writer.seen(server.object);
-    expect(await write({ phase: "Ready" })).toStrictEqual({ kind: "Unchanged" });
-    writer.forget(stale.metadata.uid);
+    expect(writer.newest(server.object)).toBe(server.object);
     expect(writer.newest(stale)).toBe(stale);
   });
 

@@ -1,7 +1,6 @@
 // Determines which objects are attached to an instance, by kind and namespace: all others are excluded before anything is read for them, so
 // that they do not affect the instance. And finds objects that no reconcile run covers but whose status must report the reason: their
 // instance does not exist, is being deleted or grants no access, or they are invalid.
-import type { ObjectChange } from "../../kube/store.ts";
 import { decideAttachment } from "../../model/attachment.ts";
 import { continuesOf } from "../../model/continues.ts";
 import type { DeclaredInstance } from "../../model/declared.ts";
@@ -18,14 +17,7 @@ import {
 } from "../../model/resource.ts";
 import { asSentence, capitalized } from "../../model/sentence.ts";
 import { type LabelsOf, missingInstance } from "../gather.ts";
-import {
-  type ClusterObject,
-  instanceNameOf,
-  isMeaningfulChange,
-  metaOfObject,
-  parseInstance,
-  parseObject,
-} from "./cluster-object.ts";
+import { type ClusterObject, instanceNameOf, metaOfObject, parseInstance, parseObject } from "./cluster-object.ts";
 import type { ClusterStores } from "./cluster-watches.ts";
 
 /** An object that no run reports on. */
@@ -40,14 +32,12 @@ export interface Unattached {
   readonly stored: object;
 }
 
-type Problem = Pick<Unattached, "reason" | "problem">;
-
 /** The objects in the stores that are not attached. */
 export class UnattachedObjects {
   readonly #stores: ClusterStores;
   readonly #watchedNamespace: string | undefined;
-  /** The results about instances, until an object changes. */
-  readonly #problems = new Map<string, Problem | undefined>();
+  /** Why objects can't attach to an instance, until an object changes. */
+  readonly #problems = new Map<string, string | undefined>();
   #broken: BrokenReferences | undefined;
 
   constructor(stores: ClusterStores, watchedNamespace: string | undefined) {
@@ -55,8 +45,7 @@ export class UnattachedObjects {
     this.#watchedNamespace = watchedNamespace;
   }
 
-  objectChanged(change: ObjectChange<ClusterObject>): void {
-    if (change.type === "Changed" && !isMeaningfulChange(change.old, change.object)) return;
+  changed(): void {
     this.#problems.clear();
     this.#broken = undefined;
   }
@@ -76,7 +65,7 @@ export class UnattachedObjects {
     if (!parsed.ok) return { meta, reason: "InvalidSpec", problem: parsed.problem, instance, stored };
     if (!isGuest || instance === undefined) return undefined;
     const problem = this.#problemOf(instance, meta);
-    if (problem !== undefined) return { meta, instance, stored, ...problem };
+    if (problem !== undefined) return { meta, instance, stored, reason: "InstanceNotFound", problem };
     const declared = parseInstance(this.#stores.byKind.WafInstance.get(nameKey(instance)));
     const refusal = declared && refusalOf(declared, watchedLabels(this.#stores), kind, stored);
     return refusal === undefined ? undefined : { meta, instance, stored, reason: "NotAllowed", problem: refusal };
@@ -92,7 +81,7 @@ export class UnattachedObjects {
     this.#broken ??= {
       objects: this.#referring(
         (name) => parseInstance(WafInstance.get(name)) === undefined,
-        (declared) => this.#problemOf(declared.instance, declared.meta)?.problem,
+        (declared) => this.#problemOf(declared.instance, declared.meta),
       ),
       existing: undefined,
     };
@@ -125,7 +114,7 @@ export class UnattachedObjects {
     return objects;
   }
 
-  #problemOf(instance: ObjectName, { namespace }: ResourceMeta): Problem | undefined {
+  #problemOf(instance: ObjectName, { namespace }: ResourceMeta): string | undefined {
     // Other namespaces must not learn the names of instances.
     const isHome = namespace === instance.namespace;
     const key = `${nameKey(instance)} ${isHome}`;
@@ -134,16 +123,13 @@ export class UnattachedObjects {
   }
 
   /** Why an object can't attach to the instance, whatever is granted; undefined if the instance exists and is valid. */
-  #problemOfInstance(instance: ObjectName, isHome: boolean): Problem | undefined {
+  #problemOfInstance(instance: ObjectName, isHome: boolean): string | undefined {
     const name = nameKey(instance);
     const object = this.#stores.byKind.WafInstance.get(name);
-    if (object === undefined) return { reason: "InstanceNotFound", problem: this.#describeMissing(instance, isHome) };
-    if (parseInstance(object) === undefined) {
-      return { reason: "InstanceNotFound", problem: `WafInstance ${name} is invalid: check its status.` };
-    }
+    if (object === undefined) return this.#describeMissing(instance, isHome);
+    if (parseInstance(object) === undefined) return `WafInstance ${name} is invalid: check its status.`;
     if (object.metadata.deletionTimestamp === undefined) return undefined;
-    const problem = `WafInstance ${name} is being deleted. Wait until it is gone, then create it again if you still need it.`;
-    return { reason: "InstanceNotFound", problem };
+    return `WafInstance ${name} is being deleted. Wait until it is gone, then create it again if you still need it.`;
   }
 
   #describeMissing(instance: ObjectName, isHome: boolean): string {

@@ -83,7 +83,7 @@ export function instanceNameOf({ metadata, spec }: ClusterObject): ObjectName | 
   return typeof namespace === "string" ? { namespace, name: reference["name"] } : undefined;
 }
 
-/** An object that rules take addresses from. */
+/** An object that rules take addresses from, or an instance its key. */
 export interface SourceObject extends ObjectName {
   readonly kind: "ConfigMap" | "Secret" | "WafFeed";
 }
@@ -95,9 +95,11 @@ export function sourceKey({ kind, ...name }: SourceObject): string {
 
 const sourceFields = { configMapKeyRef: "ConfigMap", secretKeyRef: "Secret", feedRef: "WafFeed" } as const;
 
-/** The objects of `spec.addressesFrom`. The rule may be invalid. */
+/** The objects of `spec.addressesFrom` of a rule, or the Secret of an instance. The object may be invalid. */
 export function sourcesOf({ metadata, spec }: ClusterObject): SourceObject[] {
-  const items = isRecord(spec) && Array.isArray(spec["addressesFrom"]) ? (spec["addressesFrom"] as unknown[]) : [];
+  if (!isRecord(spec)) return [];
+  const items: unknown[] = Array.isArray(spec["addressesFrom"]) ? [...(spec["addressesFrom"] as unknown[])] : [];
+  if (spec["apiKeySecretRef"] !== undefined) items.push({ secretKeyRef: spec["apiKeySecretRef"] });
   const sources = items.flatMap((item) =>
     Object.entries(sourceFields).flatMap(([field, kind]): SourceObject[] => {
       const reference = isRecord(item) ? item[field] : undefined;

@@ -86,15 +86,12 @@ export class ClusterRecords {
       onDropped: (reason) => onEventDropped(reason),
     });
     this.inventory = createInventoryRecords(this.#store, clock);
-    this.status = new ClusterStatus({
-      api,
-      objectOf,
-      events: this.#events,
-      mayWrite,
-      onDeleted: ({ kind }) => {
-        if (kind === "WafInstance") this.#deleted.abort();
-      },
-    });
+    this.status = new ClusterStatus({ api, objectOf, events: this.#events, mayWrite });
+  }
+
+  /** Call this when the watch has shown the deletion of an instance. */
+  instanceDeleted(): void {
+    this.#deleted.abort();
   }
 
   /** Emits an event about an object that is none of wafsync's kinds. */
@@ -111,8 +108,8 @@ export class ClusterRecords {
   }
 
   /**
-   * Deletes inventories whose instance no longer exists, periodically and soon after `status.cached` reports the deletion of an
-   * instance, until the signal aborts. Never rejects.
+   * Deletes inventories whose instance no longer exists, periodically and soon after the deletion of an instance,
+   * until the signal aborts. Never rejects.
    */
   async tidyUp(signal: AbortSignal): Promise<void> {
     const { clock, source, mayWrite, onInventoryDeleted } = this.#options;

@@ -6,23 +6,41 @@ import type { ApiServer } from "../../kube/api-server.ts";
 import type { KubeObject } from "../../kube/kube-object.ts";
 import type { ListWatchProblem } from "../../kube/list-watch.ts";
 import type { ObjectChange } from "../../kube/store.ts";
-import { deleteObject } from "../../kube/verbs.ts";
+import { deleteObject, getObject } from "../../kube/verbs.ts";
 import type { DeclaredInstance } from "../../model/declared.ts";
 import type { ConfirmedGathering, Gathered } from "../../model/gathered.ts";
 import {
+  guestKinds,
   nameKey,
   type ObjectName,
   type ResourceKind,
   type ResourceMeta,
   type ResourceRef,
 } from "../../model/resource.ts";
+import { byGuestKind, gather, type ObjectSet } from "../gather.ts";
 import { ApiKeys } from "./api-keys.ts";
-import { type Unattached, UnattachedObjects } from "./attachment.ts";
-import { type ClusterObject, hasOtherLabels, instanceNameOf, parseInstance, typeOfKind } from "./cluster-object.ts";
-import { ClusterWatches, type WatchHealth } from "./cluster-watches.ts";
+import { type Unattached, UnattachedObjects, watchedLabels } from "./attachment.ts";
+import {
+  type ClusterObject,
+  hasOtherLabels,
+  instanceNameOf,
+  isMeaningfulChange,
+  parseInstance,
+  parseObject,
+  slimObject,
+  typeOfKind,
+} from "./cluster-object.ts";
+import { ClusterWatches, unreadableInstance, type WatchHealth } from "./cluster-watches.ts";
 import { DataTexts } from "./data-texts.ts";
+import {
+  findTerminatingCrd,
+  type InstanceObjects,
+  readObjects,
+  type ReferringObjects,
+  requestTimeoutMs,
+} from "./fresh-objects.ts";
 import { FeedObjects, InstanceChanges } from "./instance-changes.ts";
-import { InstanceGathering, InstanceReferences } from "./instance-gathering.ts";
+import { objectSet } from "./references.ts";
 import { RolloutWatches } from "./rollout-watches.ts";
 
 export interface ClusterSourceOptions {
@@ -56,7 +74,6 @@ export class ClusterSource {
   readonly #texts: DataTexts;
   readonly #rollouts: RolloutWatches;
   readonly #unattached: UnattachedObjects;
-  readonly #gathering: InstanceGathering;
 
   constructor(options: ClusterSourceOptions) {
     this.#options = options;
@@ -68,10 +85,10 @@ export class ClusterSource {
       namespace,
       onObject: (kind, change) => {
         options.onStored?.(change);
-        if (kind === "WafFeed" || kind === "WafInstance") this.feeds.changed(change);
+        if (change.type === "Changed" && !isMeaningfulChange(change.old, change.object)) return;
+        this.feeds.changed(kind, change);
         if (kind === "WafFeed") return;
-        if (kind === "WafIpRule") this.feeds.ruleChanged(change);
-        this.#unattached.objectChanged(change);
+        this.#unattached.changed();
         this.#changes.objectChanged(kind, change);
       },
       onConfigMap: ({ object }) => this.#texts.configMapChanged(object),
@@ -84,12 +101,6 @@ export class ClusterSource {
     });
     const { stores } = this.#watches;
     this.#unattached = new UnattachedObjects(stores, namespace);
-    this.#keys = new ApiKeys({
-      api,
-      clock,
-      onKey: (instance, former) => this.#changes.keyChanged(instance, former),
-      onRetried: (instance) => this.#changes.touch(instance, "Secret changed"),
-    });
     this.#texts = new DataTexts({
       api,
       clock,
@@ -97,6 +108,10 @@ export class ClusterSource {
       // Sources of owners do not wait for those of guests.
       goesFirst: (home) => stores.byKind.WafInstance.listBy("namespace", home).length > 0,
       onChanged: (object) => this.#changes.touchUsersOf([object]),
+    });
+    this.#keys = new ApiKeys({
+      texts: this.#texts,
+      onKey: (instance, former) => this.#changes.keyChanged(instance, former),
     });
     this.#changes = new InstanceChanges({ ...options, stores, keys: this.#keys, texts: this.#texts });
     this.feeds = new FeedObjects(stores, this.#changes, () => options.onFeedChange?.());
@@ -109,15 +124,6 @@ export class ClusterSource {
       onRollout: (instance, reason) => this.#changes.touch(instance, reason),
       onProblem: (plural, problem) => onProblem?.(plural, problem),
     });
-    this.#gathering = new InstanceGathering({
-      api,
-      clock,
-      namespace,
-      unattached: this.#unattached,
-      watches: this.#watches,
-      references: new InstanceReferences({ clock, keys: this.#keys, texts: this.#texts, changes: this.#changes }),
-      rollouts: this.#rollouts,
-    });
   }
 
   /** Watches until the signal aborts. Never rejects. */
@@ -129,7 +135,7 @@ export class ClusterSource {
   async #retry(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       await this.#options.clock.sleep(retryMs, signal);
-      if (!signal.aborted) await Promise.all([this.#keys.retry(), this.#texts.retry()]);
+      if (!signal.aborted) await this.#texts.retry(this.#keys.missing());
     }
   }
 
@@ -173,12 +179,51 @@ export class ClusterSource {
     return this.#stores.byKind.WafAutoBlock.listBy("instance", instance).length > 0;
   }
 
+  /** From the stores; undefined if the instance does not exist. */
   async gather(name: ObjectName): Promise<Gathered | undefined> {
-    return await this.#gathering.gather(name);
+    const stores = this.#stores;
+    const instance = parseInstance(stores.byKind.WafInstance.get(nameKey(name)));
+    if (instance === undefined) return undefined;
+    const referring = this.#referringTo(nameKey(name));
+    return await gather(await this.#objects({ instance, referring, labelsOf: watchedLabels(stores) }, false));
   }
 
+  /** From the API server. */
   async confirm(name: ObjectName): Promise<ConfirmedGathering> {
-    return await this.#gathering.confirm(name);
+    const { api, namespace } = this.#options;
+    const subject = `WafInstance ${nameKey(name)}`;
+    const options = { timeoutMs: requestTimeoutMs };
+    const found = await getObject<ClusterObject>(api, typeOfKind("WafInstance"), name, options);
+    if (!found.ok && found.fault.code === "NotFound") {
+      const unserved = await this.#unserved();
+      return unserved === undefined ? { state: "Read", gathered: undefined } : failed(unserved);
+    }
+    if (!found.ok) return failed(`${subject} could not be reread: ${found.fault.message}`);
+    const stored = this.#stores.byKind.WafInstance.get(nameKey(name));
+    if (stored !== undefined && stored.metadata.uid !== found.value.metadata.uid) {
+      return failed(`${subject} has been deleted and created again.`);
+    }
+    const parsed = parseObject("WafInstance", this.#slim("WafInstance", found.value));
+    if (!parsed.ok) return failed(`${subject} is invalid: ${parsed.problem}`);
+    const fresh = await readObjects(
+      {
+        api,
+        kinds: guestKinds,
+        // Without grants, only the instance's own namespace has access.
+        scopeOf: ({ access, meta }) => namespace ?? (access.length === 0 ? meta.namespace : undefined),
+        labelsOf: watchedLabels(this.#stores),
+        slim: (kind, object) => this.#slim(kind, object),
+      },
+      parsed.declared,
+    );
+    if (!fresh.ok) return failed(fresh.problem);
+    // The lists are complete only if no CRD was being deleted meanwhile.
+    const unserved = await this.#unserved();
+    if (unserved !== undefined) return failed(unserved);
+    const set = await this.#objects(fresh.value, true);
+    const gathered = await gather(set);
+    const [problem] = gathered.brokenSources.slice(set.gaps.length);
+    return problem === undefined ? { state: "Read", gathered } : failed(problem);
   }
 
   /** Increases with every change that concerns the instance. */
@@ -188,7 +233,10 @@ export class ClusterSource {
 
   /** Whether the CRD of WafInstance is terminating, so that all its objects are being deleted. Never rejects. */
   async isUninstalling(): Promise<boolean> {
-    return await this.#gathering.isUninstalling();
+    const terminating = await findTerminatingCrd(this.#options.api);
+    if (!terminating.ok || terminating.value !== "WafInstance") return false;
+    this.#watches.markCrdTerminating("WafInstance");
+    return true;
   }
 
   /** The instance that the object refers to or is; undefined if unknown. */
@@ -233,6 +281,40 @@ export class ClusterSource {
     return this.#stores.byKind[kind].list();
   }
 
+  /** Why lists of objects may lack some that users did not delete. */
+  async #unserved(): Promise<string | undefined> {
+    const terminating = await findTerminatingCrd(this.#options.api);
+    if (!terminating.ok) return terminating.problem;
+    if (terminating.value === undefined) return undefined;
+    this.#watches.markCrdTerminating(terminating.value);
+    return `The CRD of ${terminating.value} is being deleted, and all its objects with it.`;
+  }
+
+  async #objects(objects: InstanceObjects, isFresh: boolean): Promise<ObjectSet> {
+    const reader = { clock: this.#options.clock, keys: this.#keys, texts: this.#texts, changes: this.#changes };
+    const unreadable = this.#referringTo(unreadableInstance);
+    const referring = byGuestKind((kind) => [...objects.referring[kind], ...unreadable[kind]]);
+    return {
+      ...(await objectSet({ ...objects, referring }, reader, isFresh)),
+      // Objects that are only watched, never read again.
+      gaps: this.#watches.gaps(),
+      brokenReferences: this.#unattached.brokenReferences(objects.instance),
+      workloads: this.#rollouts.sightsOf(objects.instance),
+    };
+  }
+
+  #referringTo(instance: string): ReferringObjects {
+    return byGuestKind((kind) => this.#stores.byKind[kind].listBy("instance", instance));
+  }
+
+  /** An object that is stored in the same version is the stored one, so that it is not parsed again. */
+  #slim(kind: ResourceKind, read: ClusterObject): ClusterObject {
+    const { namespace = "", name, uid, resourceVersion } = read.metadata;
+    const stored = this.#stores.byKind[kind].get(nameKey({ namespace, name }));
+    const isSame = stored?.metadata.uid === uid && stored.metadata.resourceVersion === resourceVersion;
+    return isSame ? stored : slimObject(kind, read, stored);
+  }
+
   get #stores(): ClusterWatches["stores"] {
     return this.#watches.stores;
   }
@@ -242,4 +324,8 @@ export class ClusterSource {
       .map(parseInstance)
       .filter((instance) => instance !== undefined);
   }
+}
+
+function failed(problem: string): ConfirmedGathering {
+  return { state: "Failed", problem };
 }

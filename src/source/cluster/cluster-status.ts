@@ -6,7 +6,6 @@ import { apiVersion } from "../../kinds/kinds.ts";
 import type { ApiServer } from "../../kube/api-server.ts";
 import type { EventNote, EventRecorder } from "../../kube/event-recorder.ts";
 import { isRecord, type KubeObject } from "../../kube/kube-object.ts";
-import type { ObjectChange } from "../../kube/store.ts";
 import { StatusWriter } from "../../kube/status-writer.ts";
 import { resourceKey, type ResourceMeta, type ResourceRef } from "../../model/resource.ts";
 import { type ClusterObject, typeOfKind } from "./cluster-object.ts";
@@ -20,8 +19,6 @@ export interface ClusterStatusOptions {
   readonly events: Pick<EventRecorder, "record">;
   /** Called before every write and event. */
   readonly mayWrite: () => boolean;
-  /** Called when the watch has shown that an object was deleted. */
-  readonly onDeleted?: (object: KubeObject) => void;
 }
 
 export class ClusterStatus {
@@ -62,9 +59,6 @@ export class ClusterStatus {
       return JSON.parse(JSON.stringify(rebased(desired, current))) as Status;
     };
     const result = await this.#writer.write({ type: typeOfKind(meta.kind), object, compute });
-    // The watch may have shown the new version before the response to the write arrived.
-    const stored = this.#stored(meta);
-    if (stored !== undefined) this.#writer.seen(stored);
     if (result.kind !== "Failed") return undefined;
     return `The status of ${resourceKey(meta)} could not be written: ${result.fault.message}`;
   }
@@ -75,13 +69,6 @@ export class ClusterStatus {
   ): void {
     if (!this.#options.mayWrite()) return;
     this.#options.events.record({ object: { apiVersion, kind, namespace, name, uid }, type, reason, message });
-  }
-
-  /** Call this after the cache of `objectOf` has changed. */
-  cached(change: ObjectChange<KubeObject>): void {
-    if (change.type !== "Deleted") return this.#writer.seen(change.object);
-    this.#writer.forget(change.old.metadata.uid);
-    this.#options.onDeleted?.(change.old);
   }
 
   /** Call this after another write has returned a new version of an object. */

@@ -3,9 +3,13 @@ import { category } from "../../kinds/kinds.ts";
 import type { Clock } from "../../async/clock.ts";
 import type { ApiServer } from "../../kube/api-server.ts";
 import type { KubeObject } from "../../kube/kube-object.ts";
-import { createListWatch, type ListWatch, type ListWatchHealth, type ListWatchProblem } from "../../kube/list-watch.ts";
+import {
+  ListWatch,
+  type ListWatchHealth,
+  type ListWatchOptions,
+  type ListWatchProblem,
+} from "../../kube/list-watch.ts";
 import type { ObjectChange } from "../../kube/store.ts";
-import type { ResourceType } from "../../kube/resource-path.ts";
 import { createObjectStore, type ObjectStore, type ObjectView } from "../../kube/store.ts";
 import { nameKey, type ResourceKind, resourceKinds } from "../../model/resource.ts";
 import {
@@ -54,7 +58,7 @@ export interface ClusterWatchesOptions {
 interface Watch {
   readonly plural: string;
   readonly kind: ResourceKind | undefined;
-  readonly listWatch: Pick<ListWatch<never>, "run" | "whenSynced" | "health">;
+  readonly listWatch: Pick<ListWatch<KubeObject>, "run" | "whenSynced" | "health">;
   /** When the server last reported that the kind does not exist, although it once did; or when its CRD terminated. */
   missingMs: number | undefined;
 }
@@ -68,25 +72,14 @@ export class ClusterWatches {
     this.#options = options;
     const { namespace, onConfigMap, onNamespace } = options;
     const byKind = Object.fromEntries(resourceKinds.map((kind) => [kind, this.#watchKind(kind)]));
-    const configMaps = createObjectStore<KubeObject>();
-    this.#watch({
+    const configMaps = this.#watch(undefined, createObjectStore<KubeObject>(), {
       type: configMapType,
-      kind: undefined,
-      store: configMaps,
       metadataOnly: true,
       transform: slimIdentity,
       onChange: onConfigMap,
     });
-    const namespaces = namespace === undefined ? createObjectStore<KubeObject>() : undefined;
-    if (namespaces !== undefined) {
-      this.#watch({
-        type: namespaceType,
-        kind: undefined,
-        store: namespaces,
-        transform: slimNamespace,
-        onChange: onNamespace,
-      });
-    }
+    const labels = { type: namespaceType, transform: slimNamespace, onChange: onNamespace };
+    const namespaces = namespace === undefined ? this.#watch(undefined, createObjectStore(), labels) : undefined;
     this.stores = { byKind: byKind as Record<ResourceKind, ObjectStore<ClusterObject>>, configMaps, namespaces };
   }
 
@@ -138,33 +131,27 @@ export class ClusterWatches {
   }
 
   #watchKind(kind: ResourceKind): ObjectStore<ClusterObject> {
-    const store = createObjectStore<ClusterObject>(kind === "WafInstance" ? instanceIndexes : attachedIndexes);
-    this.#watch({
+    const store = createObjectStore<ClusterObject>(indexes);
+    return this.#watch(kind, store, {
       type: typeOfKind(kind),
-      kind,
-      store,
       transform: (object) => slimObject(kind, object, store.get(nameKey({ namespace: "", ...object.metadata }))),
       onChange: (change) => this.#options.onObject(kind, change),
     });
-    return store;
   }
 
-  #watch<T extends KubeObject>(watched: {
-    readonly type: ResourceType;
-    readonly kind: ResourceKind | undefined;
-    readonly store: ObjectStore<T>;
-    readonly metadataOnly?: boolean;
-    readonly transform: (object: T) => T;
-    readonly onChange: (change: ObjectChange<T>) => void;
-  }): void {
+  #watch<T extends KubeObject>(
+    kind: ResourceKind | undefined,
+    store: ObjectStore<T>,
+    watched: Pick<ListWatchOptions<T>, "type" | "metadataOnly" | "transform" | "onChange">,
+  ): ObjectStore<T> {
     const { api, clock, random, namespace, onProblem } = this.#options;
-    const { kind, ...options } = watched;
     const { plural, namespaced } = watched.type;
-    const listWatch = createListWatch<T>({
-      ...options,
+    const listWatch = new ListWatch<T>({
+      ...watched,
       api,
       clock,
       random,
+      store,
       ...(namespace === undefined || !namespaced ? {} : { namespace }),
       onProblem: (problem) => {
         if (problem.code === "NotFound" && watch.listWatch.health().isSynced) watch.missingMs = clock.monotonicMs();
@@ -173,6 +160,7 @@ export class ClusterWatches {
     });
     const watch: Watch = { plural, kind, listWatch, missingMs: undefined };
     this.#watches.push(watch);
+    return store;
   }
 }
 
@@ -180,15 +168,12 @@ function namesOf(watches: readonly Watch[]): string {
   return watches.map(({ plural }) => plural).join(", ");
 }
 
-const attachedIndexes = {
+/** Objects without a reference to an instance or without sources have no such values. */
+const indexes = {
   instance: (object: ClusterObject): string[] => {
     const name = instanceNameOf(object);
     return [name === undefined ? unreadableInstance : nameKey(name)];
   },
   namespace: ({ metadata }: ClusterObject): string[] => [metadata.namespace ?? ""],
   source: (object: ClusterObject): string[] => sourcesOf(object).map(sourceKey),
-};
-
-const instanceIndexes = {
-  namespace: ({ metadata }: ClusterObject): string[] => [metadata.namespace ?? ""],
 };

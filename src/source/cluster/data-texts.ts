@@ -1,12 +1,12 @@
-// The ConfigMaps and Secrets that rules take addresses from. A watch of the metadata of ConfigMaps shows which of them exist and in which
+// The ConfigMaps and Secrets that rules take addresses from, and the Secrets with API keys. A watch of the metadata of ConfigMaps shows which of them exist and in which
 // version, and one that a rule uses is read when its version changes. Secrets are not watched, because that needs the permission to list
 // them all: one that a rule uses is read again after a while. The same text is the same object, so that it is parsed only once. What
 // can't be read keeps its last content, and the problem is reported until it can be read again.
 import type { Clock } from "../../async/clock.ts";
 import { FairGate } from "../../async/fair-gate.ts";
-import type { ApiResult } from "../../kube/api-result.ts";
+import type { ApiFault, ApiResult } from "../../kube/api-result.ts";
 import type { ApiServer } from "../../kube/api-server.ts";
-import type { KubeObject } from "../../kube/kube-object.ts";
+import { isRecord, type KubeObject } from "../../kube/kube-object.ts";
 import type { ObjectView } from "../../kube/store.ts";
 import { getObject } from "../../kube/verbs.ts";
 import { describeSource, type TextSource } from "../../model/address-source.ts";
@@ -38,8 +38,8 @@ interface Known {
   lengthMax: number;
   /** Undefined until the first read ends. */
   content: Content | undefined;
-  /** Why the last read failed. */
-  problem: string | undefined;
+  /** Of the last read. */
+  fault: ApiFault | undefined;
   /** When the last read began. */
   readAtMs: number;
   reading: Promise<void> | undefined;
@@ -93,11 +93,11 @@ export class DataTexts {
   text(textSource: TextSource): AddressText {
     const { kind, key } = textSource;
     const object = sourceKey(textSource);
-    const { content, problem } = this.#known.get(object) ?? {};
+    const { content } = this.#known.get(object) ?? {};
     const missing = (why: string): AddressText => {
       return { state: "Missing", source: describeSource(textSource), problem: why };
     };
-    if (content === undefined) return missing(problem ?? `${object} is still being read.`);
+    if (content === undefined) return missing(this.problem(textSource) ?? `${object} is still being read.`);
     if (content.version === undefined)
       return missing(`There is no ${object}: create it, or correct spec.addressesFrom.`);
     // The author of the rule may not be allowed to read the Secret.
@@ -107,7 +107,14 @@ export class DataTexts {
 
   /** Why the last read of the object failed; undefined if it succeeded. */
   problem(object: DataObject): string | undefined {
-    return this.#known.get(sourceKey(object))?.problem;
+    const { fault } = this.read(object);
+    return fault && `${sourceKey(object)} could not be read: ${fault.message}`;
+  }
+
+  /** The last content; without texts if the object does not exist, or was never read. */
+  read(object: DataObject): { readonly fault?: ApiFault | undefined; readonly texts?: Content["texts"] | undefined } {
+    const { fault, content } = this.#known.get(sourceKey(object)) ?? {};
+    return { fault, texts: content?.version === undefined ? undefined : content.texts };
   }
 
   /** The watch shows another version of a ConfigMap: it is read if it was read before. */
@@ -116,10 +123,12 @@ export class DataTexts {
     if (known !== undefined) void this.load(known.object, { lengthMax: 0, ageMsMax: 0, isFresh: false });
   }
 
-  /** Reads again what could not be read, and missing Secrets. Never rejects. */
-  async retry(): Promise<void> {
-    const unread = [...this.#known.values()].filter(({ object: { kind }, content, problem }) => {
-      return problem !== undefined || (kind === "Secret" && content !== undefined && content.version === undefined);
+  /** Reads again what could not be read, missing Secrets, and these objects. Never rejects. */
+  async retry(incomplete: readonly SourceObject[] = []): Promise<void> {
+    const wanted = new Set(incomplete.map(sourceKey));
+    const unread = [...this.#known.values()].filter(({ object, content, fault }) => {
+      const isMissing = object.kind === "Secret" && content !== undefined && content.version === undefined;
+      return fault !== undefined || isMissing || wanted.has(sourceKey(object));
     });
     const due = unread.toSorted((a, b) => a.readAtMs - b.readAtMs).slice(0, retriesMax);
     await Promise.all(due.map(async (known) => await this.#readAnew(known)));
@@ -140,9 +149,9 @@ export class DataTexts {
     return object.kind === "ConfigMap" && this.#options.watched.get(nameKey(object)) === undefined;
   }
 
-  #isCurrent({ object, content, readAtMs }: Known, ageMsMax: number): boolean {
+  #isCurrent({ object, content, fault, readAtMs }: Known, ageMsMax: number): boolean {
     if (content === undefined) return false;
-    if (object.kind === "Secret") return this.#options.clock.monotonicMs() - readAtMs < ageMsMax;
+    if (object.kind === "Secret") return fault === undefined && this.#options.clock.monotonicMs() - readAtMs < ageMsMax;
     const seen = this.#options.watched.get(nameKey(object));
     return content.version === (seen === undefined ? undefined : versionOf(seen));
   }
@@ -167,43 +176,54 @@ export class DataTexts {
 
   async #read(known: Known): Promise<void> {
     const { api, clock, onChanged } = this.#options;
-    const { object, content: former, problem: formerProblem } = known;
+    const { object, content: former, fault: formerFault } = known;
     known.readAtMs = clock.monotonicMs();
-    const type = object.kind === "Secret" ? secretType : configMapType;
-    const read: ApiResult<ObjectWithData> = await getObject(api, type, object, { timeoutMs: requestTimeoutMs });
+    const read = await readData(api, object);
     if (read.ok || read.fault.code === "NotFound") {
-      known.problem = undefined;
+      known.fault = undefined;
       known.content = read.ok ? contentOf(known, read.value) : absent;
-    } else known.problem = `${sourceKey(object)} could not be read: ${read.fault.message}`;
-    const isFirst = former === undefined && formerProblem === undefined;
-    const isOther =
-      !sameTexts(former, known.content) || (formerProblem === undefined) !== (known.problem === undefined);
+    } else known.fault = read.fault;
+    const isFirst = former === undefined && formerFault === undefined;
+    const isOther = !sameTexts(former, known.content) || (formerFault === undefined) !== (known.fault === undefined);
     if (!isFirst && isOther) onChanged?.(object);
   }
 
   #knownOf(object: DataObject): Known {
     const key = sourceKey(object);
     const { kind, namespace, name } = object;
-    const nothing = { content: undefined, problem: undefined, reading: undefined, following: undefined };
+    const nothing = { content: undefined, fault: undefined, reading: undefined, following: undefined };
     const known = this.#known.get(key) ?? { object: { kind, namespace, name }, lengthMax: 0, readAtMs: 0, ...nothing };
     this.#known.set(key, known);
     return known;
   }
 }
 
-interface ObjectWithData extends KubeObject {
-  readonly data?: Readonly<Record<string, string>> | null;
+interface Data {
+  readonly version: string;
+  readonly data: ReadonlyMap<string, string>;
+}
+
+/** Reads a ConfigMap, or decodes a Secret. */
+export async function readData(api: ApiServer, object: DataObject): Promise<ApiResult<Data>> {
+  const isSecret = object.kind === "Secret";
+  const options = { timeoutMs: requestTimeoutMs };
+  const type = isSecret ? secretType : configMapType;
+  const read = await getObject<KubeObject & { readonly data?: unknown }>(api, type, object, options);
+  if (!read.ok) return read;
+  const entries = Object.entries(isRecord(read.value.data) ? read.value.data : {});
+  const decoded = (value: unknown): string => Buffer.from(String(value), "base64").toString("utf8");
+  const data = new Map(entries.map(([key, value]) => [key, isSecret ? decoded(value) : String(value)]));
+  return { ...read, value: { version: versionOf(read.value), data } };
 }
 
 const absent: Content = { version: undefined, texts: new Map() };
 
 /** Equal texts are the same objects as in the former content. */
-function contentOf({ object, content: former, lengthMax }: Known, read: ObjectWithData): Content {
+function contentOf({ object, content: former, lengthMax }: Known, { version, data }: Data): Content {
   const isSecret = object.kind === "Secret";
-  const texts = Object.entries(read.data ?? {}).map(([key, value]): [string, AddressText] => {
+  const texts = [...data].map(([key, text]): [string, AddressText] => {
     const source = describeSource({ ...object, key });
     const known = former?.texts.get(key);
-    const text = isSecret ? Buffer.from(value, "base64").toString("utf8") : value;
     if (text.length > lengthMax) {
       const problem = `${sourceKey(object)} has more than the ${inThousands(lengthMax)} characters that the grant allows: remove lines, or ask the owner of the instance to raise maxEntries.`;
       const isSame = known?.state === "Missing" && known.problem === problem;
@@ -212,7 +232,7 @@ function contentOf({ object, content: former, lengthMax }: Known, read: ObjectWi
     const isSame = known?.state === "Read" && known.text === text;
     return [key, isSame ? known : { state: "Read", source, text, ...(isSecret && { isSecret }) }];
   });
-  return { version: versionOf(read), texts: new Map(texts) };
+  return { version, texts: new Map(texts) };
 }
 
 function sameTexts(left: Content | undefined, right: Content | undefined): boolean {

@@ -33,9 +33,7 @@ export interface InstanceObjects {
   readonly labelsOf: LabelsOf;
 }
 
-export type Fresh<T> =
-  | { readonly ok: true; readonly value: T }
-  | { readonly ok: false; readonly subject: string; readonly fault: ApiFault };
+export type Fresh<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly problem: string };
 
 export interface FreshReading {
   readonly api: ApiServer;
@@ -81,7 +79,7 @@ async function listKind(
     listed = await read(meta.namespace);
   }
   if (listed.ok) return listed;
-  if (onGap === undefined) return { ok: false, subject: `The ${plural} of ${nameKey(meta)}`, fault: listed.fault };
+  if (onGap === undefined) return failedRead(`The ${plural} of ${nameKey(meta)}`, listed.fault);
   const isForbidden = listed.fault.code === "Forbidden";
   onGap(
     isForbidden
@@ -130,7 +128,7 @@ async function readLabels(
     const labels = new Map(read.value.items.map(({ metadata }) => [metadata.name, metadata.labels ?? {}]));
     return { ok: true, value: (name) => labels.get(name) };
   }
-  if (onGap === undefined) return { ok: false, subject: "The namespaces", fault: read.fault };
+  if (onGap === undefined) return failedRead("The namespaces", read.fault);
   onGap("You are not allowed to list namespaces, whose labels determine which objects are attached.");
   return { ok: true, value: labelsOf };
 }
@@ -144,11 +142,15 @@ export async function findTerminatingCrd(api: ApiServer): Promise<Fresh<Resource
   const path = `/apis/${apiGroup}/${apiVersionName}`;
   const read = await api.request<unknown>({ method: "GET", path, timeoutMs: requestTimeoutMs });
   if (!read.ok && read.fault.code === "Forbidden") return { ok: true, value: undefined };
-  if (!read.ok) return { ok: false, subject: `The kinds of ${apiGroup}`, fault: read.fault };
+  if (!read.ok) return failedRead(`The kinds of ${apiGroup}`, read.fault);
   const resources = isRecord(read.value) && Array.isArray(read.value["resources"]) ? read.value["resources"] : [];
   const terminating = (["WafInstance", ...entryKinds] as const).find((kind) => {
     const resource = resources.find((item) => isRecord(item) && item["name"] === typeOfKind(kind).plural) as unknown;
     return !isRecord(resource) || !Array.isArray(resource["verbs"]) || !resource["verbs"].includes("create");
   });
   return { ok: true, value: terminating };
+}
+
+function failedRead(subject: string, fault: ApiFault): { readonly ok: false; readonly problem: string } {
+  return { ok: false, problem: `${subject} could not be reread: ${fault.message}` };
 }

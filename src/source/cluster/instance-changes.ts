@@ -10,14 +10,21 @@ import { decideAttachment } from "../../model/attachment.ts";
 import { continuedBy } from "../../model/continues.ts";
 import { type DeclaredFeed, type DeclaredFeeds, mayUseFeed } from "../../model/declared-feed.ts";
 import type { DeclaredInstance } from "../../model/declared.ts";
-import { byAge, nameKey, nameOfKey, type ObjectName, type GuestKind, guestKinds } from "../../model/resource.ts";
+import {
+  byAge,
+  nameKey,
+  nameOfKey,
+  type ObjectName,
+  type GuestKind,
+  guestKinds,
+  type ResourceKind,
+} from "../../model/resource.ts";
 import type { Labels } from "../gather.ts";
 import type { ApiKeys } from "./api-keys.ts";
 import { refusalOf, watchedLabels } from "./attachment.ts";
 import {
   type ClusterObject,
   instanceNameOf,
-  isMeaningfulChange,
   parseInstance,
   parseObject,
   type SourceObject,
@@ -62,21 +69,19 @@ export class InstanceChanges {
   }
 
   objectChanged(kind: "WafInstance" | GuestKind, change: ObjectChange<ClusterObject>): void {
-    if (change.type === "Changed" && !isMeaningfulChange(change.old, change.object)) return;
     if (kind === "WafInstance") this.#instanceChanged(change);
     else this.#attachedChanged(kind, change);
   }
 
-  /** What rules see of these sources has changed: concerns the instances to which the rules are or may be attached. */
+  /** What these sources contain has changed: concerns the instances that use it as a key, and those of its rules. */
   touchUsersOf(sources: Iterable<SourceObject>): void {
-    const { WafIpRule } = this.#options.stores.byKind;
+    const { WafInstance, WafIpRule } = this.#options.stores.byKind;
     for (const source of sources) {
       const key = sourceKey(source);
       const rules = WafIpRule.listBy("source", key);
-      this.#touchAll(
-        rules.flatMap((rule) => this.concernedBy("WafIpRule", rule)),
-        `${key} changed`,
-      );
+      const names = WafInstance.listBy("source", key).map(nameOf);
+      names.push(...rules.flatMap((rule) => this.concernedBy("WafIpRule", rule)));
+      this.#touchAll(names, `${key} changed`);
     }
   }
 
@@ -139,6 +144,7 @@ export class InstanceChanges {
       this.#touchSameKey(instance, this.#options.keys.lastGood(instance));
     }
     if (change.type === "Deleted") this.#options.keys.forget(instance);
+    if (change.type !== "Added") this.#forgetUnused([change.old]);
     if (change.type === "Changed" && requestOf(change.old) !== requestOf(change.object)) {
       const { keys, stores, texts } = this.#options;
       keys.refresh(instance);
@@ -151,11 +157,8 @@ export class InstanceChanges {
 
   #attachedChanged(kind: GuestKind, change: ObjectChange<ClusterObject>): void {
     const versions = change.type === "Added" ? [change.object] : [change.object, change.old];
-    const { stores, texts } = this.#options;
-    for (const source of versions.flatMap(sourcesOf)) {
-      if (stores.byKind.WafIpRule.listBy("source", sourceKey(source)).length === 0) texts.forget(source);
-    }
-    const key = `${kind} ${keyOf(change.object)}`;
+    this.#forgetUnused(versions);
+    const key = `${kind} ${nameKey(nameOf(change.object))}`;
     const names = versions.flatMap((version) => this.concernedBy(kind, version));
     const [last] = names;
     const former = this.#formerInstances.get(key);
@@ -165,6 +168,15 @@ export class InstanceChanges {
     }
     this.#touchAll(names, `${key} ${change.type.toLowerCase()}`);
     this.#options.onUnattachedChange?.();
+  }
+
+  /** Drops what was read of the sources of former versions, unless another object uses them. */
+  #forgetUnused(versions: readonly ClusterObject[]): void {
+    const { stores, texts } = this.#options;
+    const users = [stores.byKind.WafIpRule, stores.byKind.WafInstance];
+    for (const source of versions.flatMap(sourcesOf)) {
+      if (users.every((store) => store.listBy("source", sourceKey(source)).length === 0)) texts.forget(source);
+    }
   }
 
   /** The existing instances to which the object is or may be attached: all of them if its reference is unreadable. */
@@ -211,8 +223,8 @@ function requestOf({ metadata }: ClusterObject): string | undefined {
   return metadata.annotations?.[requestedAtAnnotation];
 }
 
-function keyOf({ metadata: { namespace = "", name } }: KubeObject): string {
-  return nameKey({ namespace, name });
+function nameOf({ metadata: { namespace = "", name } }: KubeObject): ObjectName {
+  return { namespace, name };
 }
 
 export class FeedObjects {
@@ -227,15 +239,11 @@ export class FeedObjects {
     this.#onChange = onChange;
   }
 
-  /** A feed has changed, or an instance, and with it the access to it. */
-  changed(change: ObjectChange<ClusterObject>): void {
-    if (change.type !== "Changed" || isMeaningfulChange(change.old, change.object)) this.#onChange();
-  }
-
-  /** A rule has changed, which may use feeds. */
-  ruleChanged(change: ObjectChange<ClusterObject>): void {
+  /** A feed has changed, an instance, and with it the access to it, or a rule that uses feeds. */
+  changed(kind: ResourceKind, change: ObjectChange<ClusterObject>): void {
     const versions = change.type === "Changed" ? [change.old, change.object] : [change.object];
-    if (versions.some((rule) => sourcesOf(rule).some(({ kind }) => kind === "WafFeed"))) this.changed(change);
+    const usesFeeds = versions.some((object) => sourcesOf(object).some((source) => source.kind === "WafFeed"));
+    if (kind === "WafFeed" || kind === "WafInstance" || usesFeeds) this.#onChange();
   }
 
   /** A namespace has other labels, and perhaps other access to instances and feeds. */

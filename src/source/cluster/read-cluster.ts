@@ -31,7 +31,7 @@ import {
   readObjects,
   requestTimeoutMs,
 } from "./fresh-objects.ts";
-import { InstanceReferences, objectSet } from "./instance-gathering.ts";
+import { objectSet } from "./references.ts";
 
 export interface ReadObjects {
   readonly gathered: Gathered;
@@ -84,14 +84,15 @@ export async function readInstanceOnce(
     },
     parsed.declared,
   );
-  if (!fresh.ok) return { ok: false, problem: `${fresh.subject} cannot be read: ${fresh.fault.message}` };
-  const references = new InstanceReferences({
+  if (!fresh.ok) return fresh;
+  const texts = new DataTexts({ api, clock, watched: createObjectStore() });
+  const reader = {
     clock,
-    keys: new ApiKeys({ api, clock, onKey: () => undefined }),
-    texts: new DataTexts({ api, clock, watched: createObjectStore() }),
+    keys: new ApiKeys({ texts, onKey: () => undefined }),
+    texts,
     changes: { sharing: () => [], touch: () => undefined, unreadRivals: () => [] },
-  });
-  const set = await objectSet(fresh.value, { clock, references, isFresh: true });
+  };
+  const set = await objectSet(fresh.value, reader, true);
   const { brokenSources, ...gathered } = await gather({ ...set, gaps: [] });
   const read = {
     gathered: { ...gathered, brokenSources: [] },

@@ -4,7 +4,7 @@
 import { once } from "node:events";
 import type { Clock } from "../../async/clock.ts";
 import type { ApiServer } from "../../kube/api-server.ts";
-import { createListWatch, type ListWatch, type ListWatchHealth, type ListWatchProblem } from "../../kube/list-watch.ts";
+import { ListWatch, type ListWatchHealth, type ListWatchProblem } from "../../kube/list-watch.ts";
 import type { ObjectChange } from "../../kube/store.ts";
 import { createObjectStore } from "../../kube/store.ts";
 import type { DeclaredInstance, WorkloadRef } from "../../model/declared.ts";
@@ -77,7 +77,7 @@ export class RolloutWatches {
     const { api, clock, random, namespace, onProblem } = this.#options;
     const { signal } = this.#stop;
     const type = typeOfWorkload(kind);
-    const listWatch = createListWatch<WorkloadObject>({
+    const listWatch = new ListWatch<WorkloadObject>({
       api,
       clock,
       random,

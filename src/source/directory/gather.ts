@@ -123,7 +123,10 @@ export class Gathering {
       const has = keysInWords(object.texts.keys());
       return missing(`${kind} ${nameKey(source)} has no key ${key}, ${has}: correct spec.addressesFrom`);
     }
-    const known = addressTexts.get(stored) ?? { state: "Read", source: described, text: stored.text.reveal() };
+    const text = stored.text.reveal();
+    const isSecret = kind === "Secret";
+    const read = { state: "Read", source: described, text, ...(isSecret && { isSecret }) } as const;
+    const known = addressTexts.get(stored) ?? read;
     addressTexts.set(stored, known);
     return known;
   }

@@ -35,8 +35,9 @@ beforeEach(() => {
     onProblem: nothing,
   });
   const { stores } = watches;
-  const keys = new ApiKeys({ ...common, onKey: nothing });
-  changes = new InstanceChanges({ stores, keys, texts: { forget: nothing, refresh: nothing }, onChange: nothing });
+  const texts = { load: async () => undefined, read: () => ({}), forget: nothing, refresh: nothing };
+  const keys = new ApiKeys({ texts, onKey: nothing });
+  changes = new InstanceChanges({ stores, keys, texts, onChange: nothing });
   feedChanges = 0;
   feeds = new FeedObjects(stores, changes, () => void (feedChanges += 1));
   written = 0;
@@ -52,8 +53,7 @@ function put(manifest: Manifest): void {
   const object = { ...manifest, metadata } as unknown as ClusterObject;
   const old = storeOf(kind).put(object);
   const change = old === undefined ? ({ type: "Added", object } as const) : ({ type: "Changed", old, object } as const);
-  if (kind === "WafIpRule") feeds.ruleChanged(change);
-  else feeds.changed(change);
+  feeds.changed(kind, change);
   if (kind === "WafIpRule" || kind === "WafInstance") changes.objectChanged(kind, change);
 }
 

@@ -133,11 +133,13 @@ describe("the key of an instance", () => {
 describe("the gathered state of an instance", () => {
   test("contains every rule, origin and cache clear that refers to it, with the texts of its ConfigMaps", async () => {
     const more =
-      "  addressesFrom:\n    - configMapKeyRef: {name: feed, key: list}\n    - configMapKeyRef: {name: feed, key: lost}\n    - configMapKeyRef: {name: feeds, key: list}\n";
+      "  addressesFrom:\n    - configMapKeyRef: {name: feed, key: list}\n    - configMapKeyRef: {name: feed, key: lost}\n    - configMapKeyRef: {name: feeds, key: list}\n    - secretKeyRef: {name: partners, key: list}\n";
     const source = await loaded({
       "a.yaml": `${instanceYaml}---\n${secretYaml}---\n${ruleYaml("office", ["192.0.2.1"], more)}`,
       "map.yaml":
         "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: feed, namespace: shop}\ndata:\n  list: |\n    192.0.2.9\n",
+      "secret.yaml":
+        "apiVersion: v1\nkind: Secret\nmetadata: {name: partners, namespace: shop}\nstringData: {list: 192.0.2.8}\n",
       "ns.yaml": "apiVersion: v1\nkind: Namespace\nmetadata: {name: shop, labels: {team: a}}\n",
       "clear.yaml":
         "apiVersion: wafsync.dev/v1alpha1\nkind: WafCacheClear\nmetadata: {name: now, namespace: ops}\nspec: {instanceRef: {name: main, namespace: shop}}\n",
@@ -156,6 +158,7 @@ describe("the gathered state of an instance", () => {
         source: "ConfigMap shop/feeds, key list",
         problem: "ConfigMap shop/feeds is not in the directory; did you mean shop/feed?",
       },
+      { state: "Read", source: "Secret shop/partners, key list", text: "192.0.2.8", isSecret: true },
     ]);
     expect(gathered?.cacheClears).toHaveLength(1);
     expect(gathered?.namespaceLabels).toStrictEqual(

@@ -1,0 +1,129 @@
+// What the objects of an instance declare, and what it refers to: the Secret with the API key, and the ConfigMaps and Secrets with addresses.
+// Objects of namespaces without access are excluded first, so that nothing is read for them. Sources of the owner come first. A run waits
+// only briefly for those of guests, and their grant limits the size of each text.
+import type { DeclaredByKind } from "../../kinds/to-declared.ts";
+import type { Clock } from "../../async/clock.ts";
+import { withDeadline } from "../../async/deadline.ts";
+import { TimeSlices } from "../../async/time-slices.ts";
+import type { TextSource } from "../../model/address-source.ts";
+import { decideAttachment } from "../../model/attachment.ts";
+import type { DeclaredInstance, DeclaredRule, Grant } from "../../model/declared.ts";
+import { type GuestKind, guestKinds } from "../../model/resource.ts";
+import {
+  type AttachedObjects,
+  byGuestKind,
+  type LabelsOf,
+  type ObjectSet,
+  type Parsed,
+  type References,
+} from "../gather.ts";
+import type { ApiKeys } from "./api-keys.ts";
+import { refusalOf } from "./attachment.ts";
+import { parseAttached, sourceKey } from "./cluster-object.ts";
+import type { DataTexts } from "./data-texts.ts";
+import type { InstanceObjects } from "./fresh-objects.ts";
+import type { InstanceChanges } from "./instance-changes.ts";
+
+/** What the objects declare. Thousands of them are parsed in slices. */
+export async function objectSet(
+  { instance, referring, labelsOf }: InstanceObjects,
+  reader: ReferenceReader,
+  isFresh: boolean,
+): Promise<Pick<ObjectSet, "instance" | "attached" | "labelsOf" | "references">> {
+  const slices = new TimeSlices(reader.clock);
+  const attached = byGuestKind((): Parsed<DeclaredByKind[GuestKind]>[] => []);
+  for (const kind of guestKinds) {
+    for (const object of referring[kind]) {
+      if (refusalOf(instance, labelsOf, kind, object) === undefined) attached[kind].push(parseAttached(kind, object));
+      if (slices.isOver) await slices.pause();
+    }
+  }
+  return {
+    instance,
+    attached: attached as AttachedObjects,
+    labelsOf,
+    references: async (rules) => await readReferences(reader, instance, granted(rules, instance, labelsOf), isFresh),
+  };
+}
+
+interface GrantedRule {
+  readonly rule: DeclaredRule;
+  /** Undefined for the owner. */
+  readonly grant: Grant | undefined;
+  /** Its sources; none if its entries can't apply. */
+  readonly sources: readonly TextSource[];
+}
+
+function granted(rules: readonly DeclaredRule[], instance: DeclaredInstance, labelsOf: LabelsOf): GrantedRule[] {
+  return rules.map((rule) => {
+    const { namespace } = rule.meta;
+    const attachment = decideAttachment(instance, "WafIpRule", namespace, labelsOf(namespace));
+    if (attachment.state !== "Allowed") return { rule, grant: undefined, sources: [] };
+    return { rule, grant: attachment.grant, sources: rule.addressesFrom };
+  });
+}
+
+/** How long a run waits for sources of guests: an urgent address of the owner waits as long. A fresh read waits for all. */
+export const guestWaitMsMax = 250;
+/** The size of a guest's text, in characters: for each granted entry, because lines may have comments, and at least. */
+const charactersOfEntry = 128;
+const charactersOfGuestMin = 64 * 1024;
+
+/** Reads what instances and rules refer to. */
+export interface ReferenceReader {
+  readonly clock: Clock;
+  readonly keys: ApiKeys;
+  readonly texts: DataTexts;
+  readonly changes: Pick<InstanceChanges, "sharing" | "touch" | "unreadRivals">;
+}
+
+/**
+ * Also tries once to read the keys of other instances of which this one could be a duplicate.
+ * @param isFresh whether sources are read even if the watch shows no change
+ */
+async function readReferences(
+  reader: ReferenceReader,
+  instance: DeclaredInstance,
+  rules: readonly GrantedRule[],
+  isFresh: boolean,
+): Promise<References> {
+  const { keys, changes, texts } = reader;
+  const rivals = changes.unreadRivals(instance);
+  const [key] = await Promise.all([
+    keys.read(instance, instance.resyncIntervalMs),
+    loadSources(reader, instance, rules, isFresh),
+    Promise.all(rivals.map(async (peer) => await keys.read(peer, Number.POSITIVE_INFINITY))),
+  ]);
+  const problems = rules.flatMap(({ sources }) => sources.flatMap((source) => texts.problem(source) ?? []));
+  return {
+    key,
+    rules: rules.map(({ rule, sources }) => ({ rule, texts: sources.map((source) => texts.text(source)) })),
+    problems: [...new Set(problems)],
+    sameKey: key.state === "Present" ? changes.sharing(instance.meta, key.key).map(({ meta }) => meta) : [],
+  };
+}
+
+/** Ends when the sources of guests take too long: then their last content is used, and the end of the reads is a change. */
+async function loadSources(
+  { clock, texts, changes }: ReferenceReader,
+  instance: DeclaredInstance,
+  rules: readonly GrantedRule[],
+  isFresh: boolean,
+): Promise<void> {
+  const load = async ({ grant, sources }: GrantedRule): Promise<void> => {
+    const options = { lengthMax: charactersMax(grant), ageMsMax: instance.resyncIntervalMs, isFresh };
+    const objects = new Map(sources.map((source) => [sourceKey(source), source]));
+    await Promise.all([...objects.values()].map(async (object) => await texts.load(object, options)));
+  };
+  const ofOwner = rules.filter(({ grant }) => grant === undefined).map(load);
+  const ofGuests = Promise.all(rules.filter(({ grant }) => grant !== undefined).map(load));
+  await Promise.all(ofOwner);
+  if (isFresh) return void (await ofGuests);
+  const { inTime } = await withDeadline({ clock, timeoutMs: guestWaitMsMax }, async () => await ofGuests);
+  if (!inTime) void ofGuests.then(() => changes.touch(instance.meta, "sources of guests were read"));
+}
+
+function charactersMax(grant: Grant | undefined): number {
+  if (grant === undefined) return Number.POSITIVE_INFINITY;
+  return Math.max(grant.maxEntries * charactersOfEntry, charactersOfGuestMin);
+}
