@@ -1,4 +1,5 @@
-// Feeds in a cluster: fetched by the leader, stored in WafRecords, and used across namespaces if the feed allows it.
+// Feeds, and Secrets with addresses, in a cluster. Feeds are fetched by the leader, stored in WafRecords, and used across namespaces if the
+// feed allows it.
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { someAddresses } from "../support/builders/declare-feed.ts";
 import { apiVersion, type Manifest, rule } from "../support/builders/manifests.ts";
@@ -157,6 +158,31 @@ await describeOperator("feeds", (world) => {
     await reason(namespace, "Unavailable");
     await world().eventually("the content of the rule", async () => (await ruleOf()) === "Accepted");
     await listed(waf, list.slice(1));
+  });
+
+  test("the addresses of a Secret are listed, and its other lines are in no status, event, record, metric or log", async () => {
+    const { namespace, waf } = await world().newInstance("secret-list", unguarded);
+    const secret: Manifest = {
+      apiVersion: "v1",
+      kind: "Secret",
+      metadata: { name: "partners", namespace },
+      stringData: { list: "198.51.100.9\nhunter2-0123456789\n" },
+    };
+    const addressesFrom = [{ secretKeyRef: { name: "partners", key: "list" } }];
+    await world().apply(secret, rule(namespace, "feed", [], { addressesFrom }));
+    await listed(waf, ["198.51.100.9"]);
+    const statusNow = async () => (await world().read("WafIpRule", namespace, "feed"))?.status;
+    const shown = {
+      rejected: [{ entry: "(not shown)", source: `Secret ${namespace}/partners, key list, line 2` }],
+      sources: [{ secret: "partners", key: "list", entries: 1 }],
+    };
+    await world().eventually("the status of the rule", async () => (await statusNow())?.["sources"] !== undefined);
+    const status = await statusNow();
+    expect(status).toMatchObject(shown);
+    const records = await world().requests.expect({ path: `/apis/${apiVersion}/namespaces/${namespace}/wafrecords` });
+    const told = JSON.stringify([status, records, await world().events(namespace)]);
+    const { operator } = world();
+    expect(`${told}${operator.process.printed()}${await operator.metrics()}`).not.toContain("hunter2");
   });
 
   test("a token that the server repeats is in no status, event, record, metric or log", async () => {
