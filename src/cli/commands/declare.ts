@@ -86,6 +86,9 @@ export function wholeNumber(least: number, most: number): (value: string) => num
   };
 }
 
+/** The options that select something else than a folder. */
+const otherTargets = ["namespace", "kubeconfig", "context", "baseUrl"];
+
 /** Adds a command to the program. @param setExitCode receives what the function of the command returns */
 export type AddCommand = (program: Command, setExitCode: (code: number) => void) => void;
 
@@ -106,6 +109,14 @@ export function command<Some extends Declarations, Arguments extends readonly un
     const added = program.command(name).description(description).addHelpText("after", help);
     if (argument !== undefined) added.addArgument(argument);
     for (const option of Object.values(options)) added.addOption(option);
+    // A target from the environment gives way to another one.
+    const isFrom = (source: string) => (name: string) => added.getOptionValueSource(name) === source;
+    added.hook("preAction", () => {
+      const isFolder = argument?.name() === "directory" && added.args.length > 0;
+      const given = otherTargets.filter(isFrom("cli"));
+      const outdone = given.length > 0 || isFolder ? ["from", ...(given.includes("baseUrl") ? ["instance"] : [])] : [];
+      for (const name of outdone.filter(isFrom("env"))) added.setOptionValue(name, undefined);
+    });
     // Commander passes what the command declares.
     added.action(async (...given) => setExitCode(await (await load())(...(given as never))));
   };

@@ -6,6 +6,10 @@ import { choice, flag, number, text } from "./declare.ts";
 /** The formats of `--since` and `--until`. */
 export const timeHelp = `All times are UTC. Write a day such as 2026-11-21, today, yesterday or 7d (seven days ago), which is included as a whole, or a time such as 2026-11-21T09:30, 24h or 1d12h (ago).`;
 
+/** The defaults of people who always work on the same folder or WAF. */
+const fileVariable = "WAFSYNC_FILE";
+const instanceVariable = "WAFSYNC_INSTANCE";
+
 export const keyFile = text(
   "--key-file <file>",
   "file that holds the API key (default: the environment variable WAFSYNC_API_KEY)",
@@ -31,7 +35,9 @@ export const clusterOptions = {
 };
 
 const place = {
-  from: text("-f, --from <directory>", "folder with the YAML files; if unset, the command uses a cluster"),
+  from: text("-f, --from <directory>", "folder with the YAML files; if unset, the command uses a cluster").env(
+    fileVariable,
+  ),
   state: text(
     "--state <directory>",
     "with -f: folder for the inventory and status (default: .wafsync in the folder of -f)",
@@ -47,7 +53,7 @@ const allNamespaces = flag("-A, --all-namespaces", "the instances of all namespa
 const instances = text(
   "--instance <name>",
   "the WafInstance, as NAME or NAMESPACE/NAME (default: all instances, or the only one)",
-);
+).env(instanceVariable);
 
 /** What `withTarget` reads. */
 export const targetOptions = { ...placeOptions, allNamespaces, instance: instances };
@@ -65,7 +71,9 @@ export const readingOptions = {
 export const logSourceOptions = {
   ...placeOptions,
   allNamespaces,
-  instance: text("--instance <name>", "the WafInstance, as NAME or NAMESPACE/NAME (default: the only one)"),
+  instance: text("--instance <name>", "the WafInstance, as NAME or NAMESPACE/NAME (default: the only one)").env(
+    instanceVariable,
+  ),
   baseUrl: text("--base-url <url>", "base URL of the WAF's API, instead of an instance"),
   keyFile,
   plan: choice("--plan <plan>", "warn about days that this plan does not keep", logPlans),
@@ -74,7 +82,9 @@ export const logSourceOptions = {
 
 /** What `withStandalone` reads. */
 export const folderOptions = {
-  from: text("-f, --from <directory>", "folder with the YAML files (WafInstance, WafIpRule, …, Secret, ConfigMap)"),
+  from: text("-f, --from <directory>", "folder with the YAML files (WafInstance, WafIpRule, …, Secret, ConfigMap)").env(
+    fileVariable,
+  ),
   state: text("--state <directory>", "folder for the inventory and status (default: .wafsync in that folder)"),
   allowInsecureHttp,
   allowPrivateFeeds,

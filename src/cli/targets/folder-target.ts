@@ -8,6 +8,7 @@ import { realClock } from "../../async/clock.ts";
 import type { ApiKey } from "../../model/api-key.ts";
 import type { Gathered } from "../../model/gathered.ts";
 import { type FieldSetter, type ObjectName, nameKey } from "../../model/resource.ts";
+import { asSentence } from "../../model/sentence.ts";
 import { FileRecordStore } from "../../records/file-record-store.ts";
 import { DirectorySource } from "../../source/directory/directory-source.ts";
 import { placeOfSource } from "../../source/directory/snapshot.ts";
@@ -71,7 +72,7 @@ class FolderTarget extends Target {
         feed: snapshot.declared.WafFeed.find(({ meta }) => nameKey(meta) === nameKey(name)),
       }),
       unattached: unattachedRules(snapshot),
-      gaps: snapshot.faults.flatMap((fault) => (fault.severity === "Error" ? [`${faultText(fault)}.`] : [])),
+      gaps: snapshot.faults.flatMap((fault) => (fault.severity === "Error" ? [asSentence(faultText(fault))] : [])),
       placeOf: (meta, from) => (from === undefined ? meta.location : placeOfSource(snapshot, meta, from)),
       statusOf: statusFilesIn(state),
       setterOf: async (meta) => await lastCommitOf(resolve(directory), meta.location.replace(/:\d+$/, "")),

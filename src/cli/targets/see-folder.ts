@@ -66,7 +66,7 @@ export async function seeFolder(
     const status = problem === undefined ? statusOf(meta) : { conditions: [unattachedCondition(problem)] };
     return { kind, namespace, name, status, instance, description, baseUrl, suspend };
   });
-  const gaps = faults.flatMap((fault) => (fault.severity === "Error" ? [`${faultText(fault)}.`] : []));
+  const gaps = faults.flatMap((fault) => (fault.severity === "Error" ? [asSentence(faultText(fault))] : []));
   return { atMs, where, objects, refused: undefined, gaps };
 }
 
