@@ -86,7 +86,7 @@ export async function runUnblock(texts: readonly string[], options: UnblockOptio
       ...one,
       allow: allows.find(({ addresses: [of] }) => of === one.address) ?? one.allow,
     }));
-    print(session, options, { goal, releases, decided: result, outcome, known: examined });
+    print(session, options, goal, releases, result, outcome, examined.examined);
     for (const line of await holdHint(session, options, outcome)) session.notes.line(line);
     const code = exitCodeOf(outcome);
     return code === 0 && result.some(({ left, allow }) => left.length > 0 && allow === undefined) ? 1 : code;
@@ -199,18 +199,16 @@ async function holdHint(
   return ["Removals on hold:", ...holdLines(groups), `To approve them: ${approve}`];
 }
 
-interface Result {
-  readonly goal: Goal;
-  readonly releases: readonly Release[];
-  readonly decided: readonly Unblocked[];
-  readonly outcome: ChangeOutcome;
-  readonly known: ExaminedSight;
-}
-
-function print({ out, notes }: RuleSession, options: UnblockOptions, result: Result): void {
-  const { goal, releases, decided, outcome, known } = result;
-  const { instance } = known.examined.gathered;
-  const name = nameKey(instance.meta);
+function print(
+  { instance: { namespace, name }, out, notes }: RuleSession,
+  options: UnblockOptions,
+  goal: Goal,
+  releases: readonly Release[],
+  decided: readonly Unblocked[],
+  outcome: ChangeOutcome,
+  { gathered }: ExaminedSight["examined"],
+): void {
+  const instance = `${namespace}/${name}`;
   const releasesOf = (address: Entry): Release[] =>
     releases.filter(({ before }) => entriesOf(before).some((entry) => isIn(address, entry) || isIn(entry, address)));
   if (options.output === "json") {
@@ -223,25 +221,24 @@ function print({ out, notes }: RuleSession, options: UnblockOptions, result: Res
       ...(leftMore === 0 ? {} : { moreInside: leftMore }),
     }));
     const { state, message } = outcome;
-    out.line(JSON.stringify({ instance: name, state, message, addresses }, undefined, 2));
-    return;
+    return out.line(JSON.stringify({ instance, state, message, addresses }, undefined, 2));
   }
   const done = doneWords(outcome);
   for (const change of releases) {
     const to = change.kind === "Remove" ? "removed" : `narrowed to ${change.rule.addresses.join(", ")}`;
     out.line(`WafIpRule ${nameKey(change.before.meta)} is ${to}${done}.`);
   }
-  const words = `${targetWords(options)}--instance ${name}`;
+  const words = `${targetWords(options)}--instance ${instance}`;
   for (const one of decided) {
     const again = `wafsync unblock ${one.address} ${words}`;
     const isChanged = releasesOf(one.address).length > 0;
-    for (const line of linesOf(one, goal, outcome, { isChanged, instance: name, again })) out.line(line);
+    for (const line of linesOf(one, goal, outcome, { isChanged, instance, again })) out.line(line);
   }
   if (outcome.message !== "") notes.line(outcome.message);
   const until = decided.flatMap(({ allow }) =>
     allow?.expiresAtMs === undefined ? [] : formatTime(allow.expiresAtMs),
   )[0];
-  for (const line of folderAdvice(options, outcome, instance, { what: "exception", until })) notes.line(line);
+  for (const line of folderAdvice(options, outcome, gathered.instance, { what: "exception", until })) notes.line(line);
 }
 
 function doneWords({ state }: ChangeOutcome): string {

@@ -3,6 +3,7 @@
 // tab before its description, and a last line with a colon and a number.
 import { parseArgs } from "node:util";
 import type { Argument, Command, Option } from "commander";
+import type { ClusterOptions } from "../read-kube-config.ts";
 
 /** Bits of cobra's directives: complete paths as usual, complete no paths, and complete folders only. */
 const directives: Readonly<Record<Completion["paths"], number>> = { Files: 0, None: 4, Folders: 16 };
@@ -36,30 +37,20 @@ async function instanceNames(words: readonly string[], refuse: () => void): Prom
     strict: false,
     allowPositionals: true,
   });
-  const text = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined);
-  const directory = text(values["from"]);
-  if (directory !== undefined) {
+  const texts = Object.entries(values).filter(([, value]) => typeof value === "string");
+  const { from, ...cluster } = Object.fromEntries(texts) as ClusterOptions & { readonly from?: string };
+  if (from !== undefined) {
     const { namesInFolder } = await import("./names-in-folder.ts");
-    return (await namesInFolder(directory)).slice(0, namesMax);
+    return (await namesInFolder(from)).slice(0, namesMax);
   }
-  const [kubeconfig, context] = [text(values["kubeconfig"]), text(values["context"])];
-  const cluster = {
-    ...(kubeconfig === undefined ? {} : { kubeconfig }),
-    ...(context === undefined ? {} : { context }),
-  };
   refuse();
   // Loads the Kubernetes client.
   const { instancesInCluster } = await import("../read-kube-config.ts");
   return await instancesInCluster(cluster, namesMax);
 }
 
-export interface Candidate {
-  readonly value: string;
-  readonly description: string;
-}
-
 export interface Completion {
-  readonly candidates: readonly Candidate[];
+  readonly candidates: readonly { readonly value: string; readonly description: string }[];
   /** What the shell completes itself in addition to the candidates: files, folders, or nothing. */
   readonly paths: "Files" | "Folders" | "None";
   /** Names from a folder or a cluster, which the preceding words select. */
@@ -80,25 +71,20 @@ export function completeWords(program: Command, words: readonly string[]): Compl
   const current = words.at(-1) ?? "";
   const at = before.findIndex((word) => !word.startsWith("-"));
   const name = before[at];
-  if (name === undefined) return starting(completeProgram(program, current), current);
+  if (name === undefined) {
+    const help = { value: "help", description: "print the help of a command" };
+    const candidates = current.startsWith("-") ? optionsOf(program) : [...commandsOf(program), help];
+    return starting({ ...nothing, candidates }, current);
+  }
   if (name === "help") return starting({ ...nothing, candidates: commandsOf(program) }, current);
   const command = program.commands.find((one) => one.name() === name);
   if (command === undefined) return nothing;
-  return completeCommandWord(command, before.slice(at + 1), current);
-}
-
-function completeProgram(program: Command, current: string): Completion {
-  if (current.startsWith("-")) return { ...nothing, candidates: optionsOf(program) };
-  const help = { value: "help", description: "print the help of a command" };
-  return { ...nothing, candidates: [...commandsOf(program), help] };
-}
-
-function completeCommandWord(command: Command, before: readonly string[], current: string): Completion {
-  const { awaiting, positionals, isEnded } = readWords(command, before);
-  if (awaiting !== undefined) return starting(valuesOf(awaiting), current);
-  if (!isEnded && current.startsWith("-")) return starting({ ...nothing, candidates: optionsOf(command) }, current);
-  const argument = command.registeredArguments[positionals];
-  return argument === undefined ? nothing : starting(valuesOf(argument), current);
+  const { awaiting, positionals, isEnded } = readWords(command, before.slice(at + 1));
+  if (awaiting === undefined && !isEnded && current.startsWith("-")) {
+    return starting({ ...nothing, candidates: optionsOf(command) }, current);
+  }
+  const one = awaiting ?? command.registeredArguments[positionals];
+  return one === undefined ? nothing : starting(valuesOf(one), current);
 }
 
 /** The state after the words before the current one. */
@@ -110,20 +96,10 @@ function readWords(command: Command, before: readonly string[]) {
     else if (word === "--") {
       return { awaiting, positionals: positionals + before.length - place - 1, isEnded: true };
     } else if (!word.startsWith("-")) positionals += 1;
-    else {
-      const option = optionNamed(command, word);
-      if (option !== undefined && takesValue(option)) awaiting = option;
-    }
+    else
+      awaiting = command.options.find((one) => [one.short, one.long].includes(word) && (one.required || one.optional));
   }
   return { awaiting, positionals, isEnded: false };
-}
-
-function optionNamed(command: Command, word: string): Option | undefined {
-  return command.options.find(({ short, long }) => word === short || word === long);
-}
-
-function takesValue({ required, optional }: Option): boolean {
-  return required || optional;
 }
 
 function valuesOf(one: Option | Argument): Completion {
@@ -136,14 +112,14 @@ function valuesOf(one: Option | Argument): Completion {
   return isOption && one.long === "--instance" ? { ...nothing, paths, names: "Instances" } : { ...nothing, paths };
 }
 
-function commandsOf(program: Command): Candidate[] {
+function commandsOf(program: Command): Completion["candidates"] {
   const visible = program.createHelp().visibleCommands(program);
   return visible
     .filter((command) => command.name() !== "help")
     .map((command) => ({ value: command.name(), description: firstSentence(command.description()) }));
 }
 
-function optionsOf(command: Command): Candidate[] {
+function optionsOf(command: Command): Completion["candidates"] {
   const options = command.createHelp().visibleOptions(command);
   return options.map(({ long, short, description }) => ({ value: long ?? short ?? "", description }));
 }
