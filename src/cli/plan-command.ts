@@ -26,7 +26,8 @@ export async function runPlan(options: PlanOptions): Promise<number> {
       const { planMarkdown } = await import("./plan-markdown.ts");
       const texts = faults.map(({ kind, text }) => `${kind}: ${visibleText(text)}`);
       out.line(planMarkdown(views, views.length === 0 ? [...texts, noInstance(isFaulty, "plan")] : texts));
-    } else for (const view of views) for (const line of planLines(view, out.paint, isFaulty)) out.line(line);
+    } else
+      for (const line of views.flatMap((view) => planLines(view, out.paint, isFaulty, options.full))) out.line(line);
     printTroubles(standalone, notes, views);
     if (views.length === 0) notes.line(remark(notes.paint, "error", noInstance(isFaulty, "plan")));
     if (isFaulty || views.length === 0 || views.some((view) => view.trouble !== undefined || isPartial(view))) return 2;

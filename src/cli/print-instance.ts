@@ -144,7 +144,7 @@ function countsLine(view: InstanceView, paint: Paint): string {
   return `${paint("bold", nameKey(view))}: ${done}; ${list("blocklist", lists.blocklist)}, ${list("allowlist", lists.allowlist)}`;
 }
 
-/** Further lines of differences are only counted; `-o json` prints all of them. */
+/** Further lines of differences are only counted; `--full` prints all of them. */
 const linesShownMax = 40;
 /** How many differences with the same reason are shown. */
 const linesPerReasonMax = 5;
@@ -153,12 +153,12 @@ const linesPerReasonMax = 5;
  * The planned changes: one line each, with its reason. Nothing for an instance that cannot be reconciled.
  * @param isFaulty Whether some files, or parts of them, are not in the plan.
  */
-export function planLines(view: InstanceView, paint: Paint, isFaulty: boolean): string[] {
+export function planLines(view: InstanceView, paint: Paint, isFaulty: boolean, isFull = false): string[] {
   if (view.trouble !== undefined) return [];
   const { text, isClean } = planVerdict(view, isFaulty);
   return [
     headline(view, paint),
-    ...differencesOf(view).flatMap((part) => differenceLines(part, paint)),
+    ...differencesOf(view).flatMap((part) => differenceLines(part, paint, isFull)),
     ...feedLines(view, paint),
     ...problemLines(view, paint),
     paint(isClean ? "green" : "bold", `  ${text}`),
@@ -229,15 +229,15 @@ export function differencesOf(view: InstanceView): readonly (readonly Difference
 }
 
 /** One line each, in columns; long series with the same reason and long plans are shortened. */
-function differenceLines(items: readonly Difference[], paint: Paint): string[] {
+function differenceLines(items: readonly Difference[], paint: Paint, isFull: boolean): string[] {
   // Entries are shown as the WAF's list spells them, which may include line breaks.
   const groups = groupByReason(items).map((all) => ({
     count: all.length,
-    shown: visibleTexts(all.slice(0, linesPerReasonMax)),
+    shown: visibleTexts(isFull ? all : all.slice(0, linesPerReasonMax)),
   }));
   const shown = groups.flatMap((group) => group.shown);
-  const targetWidth = Math.max(...shown.map(({ target }) => target.length));
-  const valueWidth = Math.max(...shown.map(({ value }) => value.length));
+  const widthOf = (field: "target" | "value") => shown.reduce((most, one) => Math.max(most, one[field].length), 0);
+  const [targetWidth, valueWidth] = [widthOf("target"), widthOf("value")];
   const lines = groups.flatMap((group) => {
     const texts = group.shown.map(({ kind: { mark, style }, target, value, reason }) => {
       const text = `  ${mark} ${target.padEnd(targetWidth)}  ${value.padEnd(valueWidth)}`;
@@ -247,9 +247,9 @@ function differenceLines(items: readonly Difference[], paint: Paint): string[] {
     const more = `    ${" ".repeat(targetWidth)}  … and ${inThousands(summedUp)} more like ${group.shown.length === 1 ? "this" : "these"}`;
     return summedUp > 0 ? [...texts, paint("dim", more)] : texts;
   });
-  if (lines.length <= linesShownMax) return lines;
+  if (isFull || lines.length <= linesShownMax) return lines;
   const left = inThousands(lines.length - linesShownMax);
-  return [...lines.slice(0, linesShownMax), paint("dim", `  … and ${left} more lines (-o json shows all)`)];
+  return [...lines.slice(0, linesShownMax), paint("dim", `  … and ${left} more lines (--full shows all)`)];
 }
 
 /** Consecutive differences that differ only in their value. */

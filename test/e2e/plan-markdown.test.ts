@@ -65,6 +65,10 @@ describe("The comment", () => {
     expect(stdout).toContain("\n- 192.0.2.1\n");
     expect(stdout.match(/^\+ 198\./gm)).toHaveLength(1_413);
     expect(stdout).toContain("blocklist: declared by WafIpRule shop/feed (1,413 to add)");
+    const short = await run(folder, "plan");
+    expect(short.stdout).toContain("… and 1,408 more like these");
+    const full = await run(folder, "plan", "--full");
+    expect(full.stdout.match(/^ {2}\+ blocklist {2}198\./gm)).toHaveLength(1_413);
   });
 
   test("has at most 60,000 characters, and says how many lines are omitted", async () => {

@@ -1,10 +1,14 @@
 // The commands that check and reconcile a folder: `validate`, `plan`, `apply` and `run`.
 import { Argument } from "commander";
-import { type OptionsOf, command, format } from "./declare.ts";
+import { type OptionsOf, command, flag, format } from "./declare.ts";
 import { folderOptions, onFolder } from "./option-groups.ts";
 
 const argument = new Argument("[directory]", "the folder, as an alternative to -f");
-const planOptions = { ...folderOptions, output: format("table", "json", "markdown") };
+const planOptions = {
+  ...folderOptions,
+  output: format("table", "json", "markdown"),
+  full: flag("--full", "print every change in the table, not only the first with the same reason"),
+};
 const applyOptions = { ...folderOptions, output: format("table", "json") };
 
 const validateOptions = { from: folderOptions.from, state: folderOptions.state };
