@@ -4,10 +4,10 @@
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import type { Browser } from "puppeteer-core";
 import { attacks, hostileRows } from "../support/builders/hostile-rows.ts";
-import { describeWithBrowser } from "../support/processes/describe-with-browser.ts";
+import { describeWithBrowser } from "./describe-with-browser.ts";
 import { runWafsync } from "../support/processes/wafsync-process.ts";
-import { barriersOf, keepScreenshot, openInBrowser, provokeAttacks } from "../support/worlds/browser-page.ts";
-import type { BrowserPage, BrowserView } from "../support/worlds/browser-page.ts";
+import { barriersOf, keepScreenshot, openInBrowser, provokeAttacks } from "./browser-page.ts";
+import type { BrowserPage, BrowserView } from "./browser-page.ts";
 import { servePage } from "../support/worlds/open-page.ts";
 import type { ServedPage } from "../support/worlds/open-page.ts";
 import { ruleDocument, testKey, wafFolder } from "../support/worlds/waf-folder.ts";

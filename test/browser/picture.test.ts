@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { expect, test } from "@jest/globals";
 import { startSimulator } from "../../src/simulator/start-simulator.ts";
 import { waitFor } from "../support/builders/cluster-objects.ts";
-import { describeWithBrowser } from "../support/processes/describe-with-browser.ts";
+import { describeWithBrowser } from "./describe-with-browser.ts";
 import { runWafsync, startWafsync } from "../support/processes/wafsync-process.ts";
 import { servePage } from "../support/worlds/open-page.ts";
 import { scratchDirectory } from "../support/worlds/scratch-directory.ts";

@@ -74,9 +74,8 @@ describe("A WafCacheClear", () => {
       }
     });
     await world.pass();
-    expect(seen).toStrictEqual([
-      // The first status is written while the first list is read.
-      ["ReadList", undefined, undefined],
+    // The first status is written while the first list is read.
+    expect(seen.slice(1)).toStrictEqual([
       ["ReadList", "False Pending", undefined],
       ["ClearCache", "False Pending", 1],
     ]);

@@ -5,7 +5,7 @@ import { decideRollouts, rolloutFaultAfter, withRolloutsCleared } from "../../sr
 import { aCacheClear, anInstance } from "../support/builders/declare.ts";
 import { gathered } from "../support/builders/gathered.ts";
 import { ConvergeWorld, converged } from "../support/worlds/converge-world.ts";
-import { aSight } from "../support/builders/a-workload.ts";
+import { aSight } from "./a-workload.ts";
 
 const instance = anInstance({
   cacheClear: { afterRolloutOf: [{ kind: "Deployment", namespace: "edge", name: "web" }], minIntervalMs: 60_000 },

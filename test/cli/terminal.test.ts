@@ -5,7 +5,7 @@ import { expect, test } from "@jest/globals";
 import { terminalOn } from "../../src/cli/terminal.ts";
 import { addresses } from "../support/builders/declare.ts";
 import { builtProgram } from "../support/processes/built-program.ts";
-import { describeWithProgram } from "../support/processes/describe-with-program.ts";
+import { describeWithProgram } from "./describe-with-program.ts";
 import { runFaster, runWafsync } from "../support/processes/wafsync-process.ts";
 import { ruleDocument, testKey, wafFolder } from "../support/worlds/waf-folder.ts";
 import type { WafFolder } from "../support/worlds/waf-folder.ts";

@@ -6,7 +6,7 @@ import { lineLengthMax, readPlain } from "../../src/feeds/plain-list.ts";
 import { readFeed } from "../../src/feeds/read-feed.ts";
 import { manyAddresses } from "../support/builders/feed-texts.ts";
 import { finished } from "../../src/model/finished.ts";
-import { readSharedList } from "../support/builders/shared-lists.ts";
+import { readSharedList } from "./shared-lists.ts";
 import { slow } from "../support/processes/slowness.ts";
 
 async function read(text: string | Buffer): Promise<FeedReading> {

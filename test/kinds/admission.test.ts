@@ -10,8 +10,8 @@ import type { StructuralSchema } from "../../src/kinds/structural-schema.ts";
 import { parseDeclaredEntry } from "../../src/address/entry.ts";
 import { resourceKinds } from "../../src/model/resource.ts";
 import type { ApiAnswer } from "../support/control-plane/api-request.ts";
-import { faultyCases, validDocuments } from "../support/builders/document-cases.ts";
-import { documentOf, type TestDocument } from "../support/builders/documents.ts";
+import { faultyCases, validDocuments } from "./document-cases.ts";
+import { documentOf, type TestDocument } from "./documents.ts";
 import { createNamespace, definitionsDirectory, installDefinitions } from "../support/builders/cluster-objects.ts";
 import { describeWithControlPlane } from "../support/control-plane/suite.ts";
 

@@ -7,7 +7,7 @@ import { parseResource } from "../../src/kinds/parse-resource.ts";
 import { type StructuralSchema, schemaAt } from "../../src/kinds/structural-schema.ts";
 import { toDeclared } from "../../src/kinds/to-declared.ts";
 import { resourceKinds } from "../../src/model/resource.ts";
-import { validDocuments } from "../support/builders/document-cases.ts";
+import { validDocuments } from "./document-cases.ts";
 
 /** Fields that wafsync itself never reads. */
 const onlyForPeople: readonly string[] = ["WafIpRule description"];

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import { isOurs, parseResource } from "../../src/kinds/parse-resource.ts";
-import { faultyCases, validDocuments } from "../support/builders/document-cases.ts";
-import { documentOf } from "../support/builders/documents.ts";
+import { faultyCases, validDocuments } from "./document-cases.ts";
+import { documentOf } from "./documents.ts";
 
 const context = { defaultNamespace: "default" };
 

@@ -3,7 +3,7 @@ import type { CustomResource } from "../../src/kinds/custom-resource.ts";
 import { parseResource } from "../../src/kinds/parse-resource.ts";
 import { toDeclared, toResourceMeta } from "../../src/kinds/to-declared.ts";
 import type { ResourceKind } from "../../src/model/resource.ts";
-import { documentOf } from "../support/builders/documents.ts";
+import { documentOf } from "./documents.ts";
 
 function resourceOf<Kind extends ResourceKind>(document: unknown, kind: Kind): Extract<CustomResource, { kind: Kind }> {
   const parsed = parseResource(document, { defaultNamespace: "shop" });

@@ -6,7 +6,7 @@ import { LeaseElector } from "../../src/kube/lease.ts";
 import type { LeaseStanding } from "../../src/kube/lease.ts";
 import { seededRandom } from "../support/builders/seeded-random.ts";
 import { SkewedClock, VirtualTime } from "../support/fakes/virtual-time.ts";
-import { done, failed, fakeApi, silence } from "../support/fakes/fake-api-server.ts";
+import { done, failed, fakeApi, silence } from "./fake-api-server.ts";
 
 export interface Write {
   readonly identity: string;

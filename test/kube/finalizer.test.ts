@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import { addFinalizer, removeFinalizer } from "../../src/kube/finalizer.ts";
-import { FakeObject } from "../support/fakes/fake-api-server.ts";
+import { FakeObject } from "./fake-api-server.ts";
 
 const type = { group: "test.dev", version: "v1", plural: "widgets", namespaced: true };
 const mine = "test.dev/mine";

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import { sameJson, StatusWriter } from "../../src/kube/status-writer.ts";
 import type { StatusObject } from "../../src/kube/status-writer.ts";
-import { FakeObject } from "../support/fakes/fake-api-server.ts";
+import { FakeObject } from "./fake-api-server.ts";
 
 const type = { group: "test.dev", version: "v1", plural: "widgets", namespaced: true };
 

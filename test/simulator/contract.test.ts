@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import { apiKey, domain, startSimulated } from "../support/processes/call-simulator.ts";
+import { apiKey, domain, startSimulated } from "./call-simulator.ts";
 
 const wrongKey = { success: false, message: "Bad API Key Value" };
 const missingKey = { success: false, message: "Missing parameter api_key" };

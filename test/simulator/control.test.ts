@@ -4,7 +4,7 @@ import type { IncomingMessage } from "node:http";
 import { describe, expect, test } from "@jest/globals";
 import type { LogPage } from "../../src/simulator/simulated-logs.ts";
 import { describeSimulator, startSimulator } from "../../src/simulator/start-simulator.ts";
-import { apiKey, domain, startSimulated } from "../support/processes/call-simulator.ts";
+import { apiKey, domain, startSimulated } from "./call-simulator.ts";
 
 const ok = { ok: true };
 const twoKeys = [

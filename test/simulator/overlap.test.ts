@@ -1,5 +1,5 @@
 import { expect, test } from "@jest/globals";
-import { apiKey, startSimulated } from "../support/processes/call-simulator.ts";
+import { apiKey, startSimulated } from "./call-simulator.ts";
 
 const manyCalls = 150;
 

@@ -5,7 +5,7 @@ import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { builtProgram } from "../../support/processes/built-program.ts";
-import { describeWithProgram } from "../../support/processes/describe-with-program.ts";
+import { describeWithProgram } from "../describe-with-program.ts";
 import { runWafsync } from "../../support/processes/wafsync-process.ts";
 import { scratchDirectory } from "../../support/worlds/scratch-directory.ts";
 import type { ScratchDirectory } from "../../support/worlds/scratch-directory.ts";

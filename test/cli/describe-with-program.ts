@@ -2,7 +2,7 @@
 import { accessSync, constants } from "node:fs";
 import { delimiter, join } from "node:path";
 import { describe } from "@jest/globals";
-import { skipSuite } from "./describe-missing.ts";
+import { skipSuite } from "../support/processes/describe-missing.ts";
 
 /** The path of a program on `PATH`. */
 function findProgram(name: string): string | undefined {

@@ -1,5 +1,5 @@
 // Observed workloads, for tests.
-import type { WorkloadSight } from "../../../src/model/workload.ts";
+import type { WorkloadSight } from "../../src/model/workload.ts";
 
 /** The Deployment `edge/web` at a revision, by default complete. */
 export function aSight(

@@ -7,8 +7,8 @@ import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, describe } from "@jest/globals";
 import type { Browser } from "puppeteer-core";
-import { cacheDirectory } from "../control-plane/cache-directory.ts";
-import { describeMissing } from "./describe-missing.ts";
+import { cacheDirectory } from "../support/control-plane/cache-directory.ts";
+import { describeMissing } from "../support/processes/describe-missing.ts";
 
 const execute = promisify(execFile);
 const require = createRequire(import.meta.url);

@@ -3,7 +3,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parse } from "yaml";
-import type { ResourceKind } from "../../../src/model/resource.ts";
+import type { ResourceKind } from "../../src/model/resource.ts";
 import { documentOf, type Spec, type TestDocument } from "./documents.ts";
 
 export interface FaultyCase {

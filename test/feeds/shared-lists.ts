@@ -2,7 +2,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 
-const root = join(import.meta.dirname, "../../..");
+const root = join(import.meta.dirname, "../..");
 /** Next to the repository, or next to the folder of its worktrees. */
 const folders = ["../shared/data", "../../shared/data"].map((folder) => join(root, folder));
 

@@ -1,11 +1,11 @@
 // API servers in memory, for what wafsync writes, and an object with a status and finalizers.
-import { localFault } from "../../../src/kube/api-result.ts";
-import type { ApiFault, ApiFaultCode, ApiResult } from "../../../src/kube/api-result.ts";
-import type { ApiRequest, ApiServer } from "../../../src/kube/api-server.ts";
-import type { KubeObjectMeta } from "../../../src/kube/kube-object.ts";
-import { isRecord } from "../../../src/kube/kube-object.ts";
-import type { StatusObject } from "../../../src/kube/status-writer.ts";
-import type { JsonPatch } from "../../../src/kube/verbs.ts";
+import { localFault } from "../../src/kube/api-result.ts";
+import type { ApiFault, ApiFaultCode, ApiResult } from "../../src/kube/api-result.ts";
+import type { ApiRequest, ApiServer } from "../../src/kube/api-server.ts";
+import type { KubeObjectMeta } from "../../src/kube/kube-object.ts";
+import { isRecord } from "../../src/kube/kube-object.ts";
+import type { StatusObject } from "../../src/kube/status-writer.ts";
+import type { JsonPatch } from "../../src/kube/verbs.ts";
 
 /** An API server without streams. */
 export function fakeApi(answer: (request: ApiRequest) => Promise<ApiResult<unknown>>): ApiServer {

@@ -1,8 +1,8 @@
 // A simple client of the WAF API for tests. It is only an HTTP client, so it can also send invalid requests.
 import { Agent, request } from "undici";
-import { startSimulator } from "../../../src/simulator/start-simulator.ts";
-import type { Simulator, SimulatorOptions } from "../../../src/simulator/start-simulator.ts";
-import { atTestEnd } from "../builders/at-test-end.ts";
+import { startSimulator } from "../../src/simulator/start-simulator.ts";
+import type { Simulator, SimulatorOptions } from "../../src/simulator/start-simulator.ts";
+import { atTestEnd } from "../support/builders/at-test-end.ts";
 
 export const apiKey = "simulated+key/with=odd %signs";
 export const domain = "shop.example";

@@ -1,5 +1,5 @@
 // Documents of all kinds that users declare, valid unless a test changes them.
-import type { ResourceKind } from "../../../src/model/resource.ts";
+import type { ResourceKind } from "../../src/model/resource.ts";
 
 export type Spec = Readonly<Record<string, unknown>>;
 
