@@ -3,7 +3,7 @@
 // Node's own parsers decide what an address is; a string with a zone, a leading zero or whitespace has a bad format. An
 // IPv4-mapped IPv6 address is a separate IPv6 network.
 import { isIP } from "node:net";
-import { hashText } from "./seeded-hash.ts";
+import { hashNumbers } from "./seeded-hash.ts";
 
 export interface Network {
   readonly family: 4 | 6;
@@ -95,7 +95,11 @@ export type SpellingMode = (typeof spellingModes)[number];
 
 /** The entry as the list shows it in this mode. */
 export function spellEntry(given: string, network: Network, mode: SpellingMode): string {
-  const drawn = (): PlainMode => plainModes[hashText(networkIdentity(network)) % plainModes.length] ?? "AsGiven";
+  const { maskedValue, prefixLength } = network;
+  const drawn = (): PlainMode => {
+    const number = hashNumbers(Number(maskedValue % 0xff_ff_ff_fbn), prefixLength);
+    return plainModes[number % plainModes.length] ?? "AsGiven";
+  };
   return spellers[mode === "Mixed" ? drawn() : mode](given, network);
 }
 

@@ -4,15 +4,6 @@
 /** Looked up once: if the globals are not the engine's own, a lookup for each character costs more than the arithmetic. */
 const { imul } = Math;
 
-/** @returns a whole number from 0 to 2^32 - 1 */
-export function hashText(text: string): number {
-  let hash = 0x81_1c_9d_c5;
-  for (let index = 0; index < text.length; index += 1) {
-    hash = imul(hash ^ text.charCodeAt(index), 0x01_00_01_93);
-  }
-  return mix(hash);
-}
-
 /** @returns a whole number from 0 to 2^32 - 1 that depends on every one of the numbers and on their order */
 export function hashNumbers(...numbers: readonly number[]): number {
   let hash = 0x9e_37_79_b9;

@@ -22,7 +22,7 @@ interface ListUndo {
 
 export class SimulatedList {
   readonly #entries = new Map<string, ListEntry>();
-  #changes: ListUndo[] = [];
+  readonly #changes: ListUndo[] = [];
 
   get size(): number {
     return this.#entries.size;
@@ -77,11 +77,6 @@ export class SimulatedList {
     this.#remember(identity, atMs);
     this.#entries.delete(identity);
     return "Done";
-  }
-
-  clear(): void {
-    this.#entries.clear();
-    this.#changes = [];
   }
 
   #remember(identity: string, atMs: number | undefined): void {

@@ -54,18 +54,14 @@ interface AddedEntry {
 }
 
 export class SimulatedLogs {
-  readonly #firstPlan: Plan;
-  readonly #firstSettings: LogSettings;
   #plan: Plan;
   #settings: LogSettings;
   readonly #scrolls = new Map<string, Scroll>();
   /** The rows of the last two pages of a query. */
   #lastRows: readonly (readonly LogEntry[])[] = [];
-  #added: AddedEntry[] = [];
+  readonly #added: AddedEntry[] = [];
 
   constructor(plan: Plan, settings: LogSettings) {
-    this.#firstPlan = plan;
-    this.#firstSettings = settings;
     this.#plan = plan;
     this.#settings = settings;
   }
@@ -110,13 +106,6 @@ export class SimulatedLogs {
     if (this.#added.length >= addedEntriesMax) return false;
     this.#added.push({ entry, timestampMs: Date.parse(entry.timestamp), visibleAtMs });
     return true;
-  }
-
-  reset(): void {
-    this.#added = [];
-    this.#plan = this.#firstPlan;
-    this.#settings = this.#firstSettings;
-    this.forgetScrolls();
   }
 
   #segmentOf(day: number, nowMs: number): Segment {

@@ -78,8 +78,17 @@ export class SimulatedWaf {
   readonly #surroundings: Surroundings;
   /** The domain in the responses. */
   domain: string;
-  counts = emptyCounters();
-  flights = new InFlight();
+  readonly counts: WafCounters = {
+    requests: 0,
+    byEndpoint: {},
+    changes: 0,
+    cacheClears: 0,
+    refusals: 0,
+    faults: 0,
+    deletionsInOtherSpelling: 0,
+    unknownParameters: 0,
+  };
+  readonly flights = new InFlight();
 
   constructor(options: SimulatedKey, domain: string, surroundings: Surroundings, logSettings: LogSettings) {
     this.firstDomain = domain;
@@ -155,29 +164,6 @@ export class SimulatedWaf {
   addLogEntry(entry: LogEntry, visibleAtMs: number): boolean {
     return this.logs.add(entry, visibleAtMs);
   }
-
-  /** Restores the initial state, with empty lists. */
-  reset(): void {
-    this.domain = this.firstDomain;
-    this.originHosts.reset();
-    for (const name of listNames) this.lists[name].clear();
-    this.logs.reset();
-    this.counts = emptyCounters();
-    this.flights = new InFlight();
-  }
-}
-
-function emptyCounters(): WafCounters {
-  return {
-    requests: 0,
-    byEndpoint: {},
-    changes: 0,
-    cacheClears: 0,
-    refusals: 0,
-    faults: 0,
-    deletionsInOtherSpelling: 0,
-    unknownParameters: 0,
-  };
 }
 
 /** The turns of the event loop in which a client's disconnection is noticed. */
@@ -245,11 +231,9 @@ const hostNamePattern =
 /** The API returns only the primary; other origins can only be written. */
 class SimulatedOrigins {
   readonly #others = new Map<string, OriginType>();
-  readonly #firstPrimary: string;
   #primary: string;
 
   constructor(primary: string) {
-    this.#firstPrimary = primary;
     this.#primary = primary;
   }
 
@@ -287,11 +271,6 @@ class SimulatedOrigins {
     this.#others.set(this.#primary, "alternate");
     this.#primary = name;
     return "Done";
-  }
-
-  reset(): void {
-    this.#others.clear();
-    this.#primary = this.#firstPrimary;
   }
 }
 

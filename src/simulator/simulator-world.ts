@@ -48,7 +48,7 @@ export class SimulatorWorld {
   readonly settings: SimulatorSettings;
   readonly faults = new FaultQueue();
   readonly #firstSettings: SimulatorSettings;
-  readonly #firstKeys: readonly (readonly [string, SimulatedWaf])[];
+  readonly #makeWafs: () => Map<string, SimulatedWaf>;
   #wafs: Map<string, SimulatedWaf>;
   #records: RequestRecord[] = [];
   #sequence = 0;
@@ -68,8 +68,8 @@ export class SimulatorWorld {
     this.clock = clock;
     this.settings = { ...settings };
     this.#firstSettings = { ...settings };
-    this.#firstKeys = makeWafs(keys, this, logSettings);
-    this.#wafs = new Map(this.#firstKeys);
+    this.#makeWafs = () => new Map(makeWafs(keys, this, logSettings));
+    this.#wafs = this.#makeWafs();
   }
 
   wafs(): SimulatedWaf[] {
@@ -135,8 +135,7 @@ export class SimulatorWorld {
 
   /** Restores the initial lists, keys, domains, settings and counters, without faults and requests. */
   reset(): void {
-    this.#wafs = new Map(this.#firstKeys);
-    for (const waf of this.wafs()) waf.reset();
+    this.#wafs = this.#makeWafs();
     Object.assign(this.settings, this.#firstSettings);
     this.faults.clear();
     this.#records = [];
