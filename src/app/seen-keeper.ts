@@ -1,16 +1,14 @@
-// Carries the declared entries that were on the lists from one command over a folder to the next, so that a command detects entries that
-// another writer removed between two runs. The record is deleted before the first write, so that a killed process leaves nothing that
-// could be mistaken for drift. Nothing else depends on it: without a valid record, no drift is detected.
+// Carries what the lists showed from one command over a folder to the next, so that a command detects entries that another writer removed
+// between two runs. The record is deleted before the first write, so that a killed process leaves nothing that could be mistaken for
+// drift. Nothing else depends on it: without a valid record, no drift is detected.
 import * as z from "zod";
 import type { Entry } from "../address/entry.ts";
-import { type ListName, listNames } from "../model/declared.ts";
+import { listNames } from "../model/declared.ts";
 import type { SeenLists } from "../model/observed.ts";
 import { parseJson } from "../model/record.ts";
 import { nameKey, type ObjectName } from "../model/resource.ts";
 import type { RecordKey, RecordStore } from "../records/record-store.ts";
-import type { ReconcileOutcome } from "../run/finish.ts";
 import { type InstanceMemory, newInstanceMemory } from "../run/instance-memory.ts";
-import type { RunFacts } from "../run/facts.ts";
 
 /** Checks only the form of entries. Those that are not declared as well are ignored. */
 const entries = z.array(z.string().regex(/^[\d.:a-f]+(?:\/\d+)?$/u)).transform((texts) => new Set(texts as Entry[]));
@@ -19,7 +17,7 @@ const format = z.strictObject({ domain: z.string(), blocklist: entries, allowlis
 export class SeenKeeper {
   readonly #store: RecordStore;
   readonly #onProblem: (problem: string) => void;
-  readonly #seen = new Map<string, { readonly instance: ObjectName; readonly lists: SeenLists }>();
+  readonly #memories = new Map<string, { readonly instance: ObjectName; readonly memory: InstanceMemory }>();
 
   /** @param onProblem called if the records can't be written: then only drift is not detected */
   constructor(store: RecordStore, onProblem: (problem: string) => void) {
@@ -32,7 +30,7 @@ export class SeenKeeper {
     for (const instance of instances) {
       const stored = await this.#store.load(keyOf(instance));
       const lists = stored.state === "Loaded" ? parse(stored.text) : undefined;
-      if (lists !== undefined) this.#seen.set(nameKey(instance), { instance, lists });
+      if (lists !== undefined) this.#remember(instance, lists);
       const problem = stored.state === "Absent" ? undefined : await this.#store.remove(keyOf(instance));
       if (problem !== undefined) this.#onProblem(problem);
     }
@@ -40,31 +38,25 @@ export class SeenKeeper {
 
   /** The initial memory for the first run of the instance. */
   memoryOf(instance: ObjectName): InstanceMemory {
-    const memory = newInstanceMemory();
-    const seen = this.#seen.get(nameKey(instance))?.lists;
-    if (seen !== undefined) memory.lastSeen = { ...seen, removed: memory.removed };
-    return memory;
-  }
-
-  /** Called after a run. After an unsuccessful run with writes, the state of the lists is unknown. */
-  note(instance: ObjectName, { result, facts }: Pick<ReconcileOutcome, "result" | "facts">): void {
-    const key = nameKey(instance);
-    if (result.kind === "Done" && facts !== undefined) {
-      const lists = seenBy(facts);
-      if (lists !== undefined) this.#seen.set(key, { instance, lists });
-    } else if (facts !== undefined && facts.done.added + facts.done.removed > 0) {
-      this.#seen.delete(key);
-    }
+    return this.#remember(instance, this.#memories.get(nameKey(instance))?.memory.lastSeen);
   }
 
   /** Called after the last run. */
   async putBack(): Promise<void> {
-    for (const { instance, lists } of this.#seen.values()) {
+    for (const { instance, memory } of this.#memories.values()) {
+      if (memory.lastSeen === undefined) continue;
       const stored = await this.#store.load(keyOf(instance));
-      const text = textOf(lists);
+      const text = textOf(memory.lastSeen);
       const saved = "revision" in stored ? await this.#store.save(keyOf(instance), text, stored.revision) : stored;
       if ("problem" in saved) this.#onProblem(saved.problem);
     }
+  }
+
+  #remember(instance: ObjectName, lists: SeenLists | undefined): InstanceMemory {
+    const memory = newInstanceMemory();
+    if (lists !== undefined) memory.lastSeen = { ...lists, removed: memory.removed };
+    this.#memories.set(nameKey(instance), { instance, memory });
+    return memory;
   }
 }
 
@@ -79,16 +71,6 @@ function parse(text: string): SeenLists | undefined {
 function textOf({ domain, lists }: SeenLists): string {
   const [blocklist, allowlist] = listNames.map((list) => [...lists[list].keys()].toSorted());
   return `${JSON.stringify({ domain, blocklist, allowlist }, undefined, 1)}\n`;
-}
-
-/** Only declared entries can be reported as missing. */
-function seenBy({ observed, desired }: RunFacts): SeenLists | undefined {
-  if (observed === undefined) return undefined;
-  const lists: Record<ListName, Set<Entry>> = { blocklist: new Set(), allowlist: new Set() };
-  for (const list of listNames) {
-    for (const entry of desired.lists[list].keys()) if (observed.lists[list].has(entry)) lists[list].add(entry);
-  }
-  return { domain: observed.domain, lists };
 }
 
 function keyOf({ namespace, name }: ObjectName): RecordKey {

@@ -226,10 +226,7 @@ export class Standalone {
         status,
         observer,
         logObserver: {},
-        onOutcome: (outcome) => {
-          seen.note(instance, outcome);
-          this.#onOutcome({ instance, outcome });
-        },
+        onOutcome: (outcome) => this.#onOutcome({ instance, outcome }),
       }),
       memoryOf: (instance) => seen.memoryOf(instance),
       mayCall: () => this.#mayCall(),
@@ -304,7 +301,6 @@ export class Standalone {
     const memory = seen.memoryOf(instance);
     for (let failures = 0, clearRuns = 0; ;) {
       const outcome = await reconcileInstance(instance, this.#ports(), memory);
-      seen.note(instance, outcome);
       const { result, wakeAtMs, pendingClears } = outcome;
       const isForClears = result.kind === "Done" && pendingClears > 0;
       failures = hasFailedTransiently(outcome) ? failures + 1 : 0;

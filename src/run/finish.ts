@@ -80,11 +80,11 @@ function noteResult(world: World, result: RunResult): number | undefined {
 
 function rememberLists({ memory, ledger, ports }: World, { observed, result }: RunFacts): void {
   memory.lastObserved = observed;
-  // A list whose last writes are not confirmed says nothing about drift.
-  memory.lastSeen =
-    observed !== undefined && ledger.unread.size === 0
-      ? { domain: observed.domain, lists: observed.lists, removed: memory.removed }
-      : undefined;
+  // A list whose last writes are not confirmed says nothing about drift. Without a read, nothing was written.
+  if (ledger.unread.size > 0) memory.lastSeen = undefined;
+  else if (observed !== undefined) {
+    memory.lastSeen = { domain: observed.domain, lists: observed.lists, removed: memory.removed };
+  }
   if (result?.kind === "Done") memory.lastSyncMs = ports.clock.nowMs();
 }
 

@@ -11,7 +11,6 @@ import { createInventoryRecords } from "../../src/records/inventory-records.ts";
 import { LogRecords, logTextLengthMax } from "../../src/logs/log-records.ts";
 import type { RecordStore } from "../../src/records/record-store.ts";
 import { SeenKeeper } from "../../src/app/seen-keeper.ts";
-import type { RunFacts } from "../../src/run/facts.ts";
 import { aFeed, aReading, someAddresses, textFacts } from "../support/builders/declare-feed.ts";
 import { MemoryRecords } from "./memory-records.ts";
 
@@ -227,11 +226,6 @@ describe("The lists of the last run", () => {
     domain: "shop.example",
     lists: { blocklist: new Set(["192.0.2.1", "192.0.2.2"] as Entry[]), allowlist: new Set() },
   };
-  const declared = { blocklist: new Map([...seen.lists.blocklist.keys(), "192.0.2.3"].map((entry) => [entry, 0])) };
-  const facts = {
-    desired: { lists: { ...declared, allowlist: new Map() } },
-    observed: seen,
-  } as unknown as RunFacts;
   const unexpected = (problem: string): never => {
     throw new Error(problem);
   };
@@ -246,7 +240,8 @@ describe("The lists of the last run", () => {
     const store = openStore();
     expect(await takenFrom(store)).toBeUndefined();
     const keeper = new SeenKeeper(store, unexpected);
-    keeper.note(main, { result: { kind: "Done" }, facts });
+    const memory = keeper.memoryOf(main);
+    memory.lastSeen = { ...seen, removed: memory.removed };
     for (let run = 0; run < 2; run += 1) await keeper.putBack();
     expect(await takenFrom(store)).toMatchObject(seen);
     expect(await takenFrom(store)).toBeUndefined();
