@@ -1,17 +1,16 @@
 // The secret of one WAF. Only `reveal` returns it, so nothing prints it by accident.
-// `redact` removes it from an external string, in every spelling that redactor.ts knows. A key of four to seven characters is
-// redacted only where it is a separate word: inside longer words it can't be recognized, and replacing it would reveal it. Keys of
-// fewer than four characters are refused by `validateApiKey`.
-import { createHash, createHmac } from "node:crypto";
+// In strings of others, redactor.ts finds it. A key of four to seven characters is redacted only where it is a separate word: inside longer
+// words it can't be recognized, and replacing it would reveal it. Keys of fewer than four characters are refused by `validateApiKey`.
+import { createHmac } from "node:crypto";
 import { inspect } from "node:util";
-import { SecretSearch, redactedKey } from "./redactor.ts";
+import { hexDigest } from "./hex-digest.ts";
+import { redactedKey } from "./redactor.ts";
 
 export const apiKeyLengthMin = 4;
 export const apiKeyLengthMax = 1024;
 
 export class ApiKey {
   readonly #text: string;
-  #search: SecretSearch | undefined;
   #fingerprint: string | undefined;
 
   constructor(text: string) {
@@ -23,23 +22,12 @@ export class ApiKey {
     return this.#text;
   }
 
-  /** The string with every occurrence of the key, plain or encoded, replaced by `[api key]`. */
-  redact(text: string): string {
-    this.#search ??= new SecretSearch([this.#text]);
-    return this.#search.redact(text);
-  }
-
   /**
    * Equal for equal keys, for comparisons and indexes. Never print it: a weak key could be guessed from it.
    * 32 hexadecimal digits of SHA-256.
    */
   fingerprint(): string {
-    this.#fingerprint ??= createHash("sha256")
-      .update("wafsync api key\0")
-      .update(this.#text)
-      .digest("hex")
-      .slice(0, 32);
-    return this.#fingerprint;
+    return (this.#fingerprint ??= hexDigest(`wafsync api key\0${this.#text}`, 32));
   }
 
   /**

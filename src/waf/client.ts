@@ -226,9 +226,8 @@ class Caller {
   }
 
   readonly #redact = (text: string): string => {
-    const { key, redact } = this.#options;
-    const withoutKey = key.redact(text);
-    return redact === undefined ? withoutKey : redact(withoutKey);
+    const withoutKey = this.#keys.redact(text);
+    return this.#options.redact?.(withoutKey) ?? withoutKey;
   };
 }
 
