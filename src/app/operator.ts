@@ -41,7 +41,10 @@ export async function runOperator(options: OperatorOptions): Promise<OperatorOut
   // Calling begin() again would abort the call in flight.
   if (!stopping.stop.aborted) stopping.begin("ended");
   const workEnded = async (): Promise<void> => await work.ended();
-  if (outcome.state === "Stopped") log.info("lease released", { result: await leadership.release(workEnded) });
+  if (outcome.state === "Stopped") {
+    const result = await leadership.release(workEnded);
+    if (options.lease !== undefined) log.info("lease released", { result });
+  }
   // Another process may start to write, so the call in flight is aborted immediately.
   if (outcome.state === "LeaseLost") stopping.begin("lease lost");
   await watching;

@@ -1,6 +1,7 @@
 // The options that select the target of a command and its instances, and the words that select them again in suggested commands.
 import { type BaseUrlPolicy, readAllowedBaseUrls } from "../../app/base-url-policy.ts";
 import { type ObjectName, isNameOfNamespace, isNameOfObject, nameKey } from "../../model/resource.ts";
+import { listed } from "../../model/sentence.ts";
 import { CommandError } from "../describe-error.ts";
 
 export interface TargetOptions {
@@ -29,6 +30,8 @@ export const busy = {
   ok: false,
   problem: "wafsync is already writing to this WAF, which accepts one call at a time.",
 } as const;
+
+const namesShownMax = 10;
 
 interface KnownInstances {
   /** `in folder waf/`, or `in namespace shop`. */
@@ -72,20 +75,14 @@ export async function onlyInstance(target: KnownInstances, wanted: string | unde
   const names = [first, ...others].flatMap((one) => (one === undefined ? [] : [nameKey(one)]));
   throw new CommandError(
     `there are ${names.length} WafInstances ${target.where}`,
-    `Select one with --instance: ${excerpt(names)}.`,
+    `Select one with --instance: ${listed(names, namesShownMax)}.`,
   );
 }
 
 function hintOf(all: readonly ObjectName[], where: string): string {
-  if (all.length > 0) return `Available instances: ${excerpt(all.map(nameKey))}.`;
+  if (all.length > 0) return `Available instances: ${listed(all.map(nameKey), namesShownMax)}.`;
   if (where.startsWith("in folder")) return "Declare one in it, or set -f to another folder.";
   return "Set -n NAMESPACE or --instance NAMESPACE/NAME; `kubectl get wafinstances -A` lists all of them.";
-}
-
-function excerpt(names: readonly string[]): string {
-  const shownMax = 10;
-  const more = names.length > shownMax ? ` and ${names.length - shownMax} more` : "";
-  return `${names.slice(0, shownMax).join(", ")}${more}`;
 }
 
 /**
