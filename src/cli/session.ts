@@ -1,5 +1,4 @@
-// What every command has that works on a WAF: terminals that show no keys, signals, and errors without keys. What it works on is
-// opened first, and closed at the end, whatever happens.
+// What every command has that works on a WAF: terminals that show no keys, signals, errors without keys, and what to close at the end.
 import { createStopping, type StoppingControl } from "../app/stopping.ts";
 import { realClock } from "../async/clock.ts";
 import { Redactor } from "../model/redactor.ts";
@@ -18,34 +17,28 @@ export interface Session {
    * signal gives up the call in flight.
    */
   readonly stopping: () => StoppingControl;
+  /** Closes something when the command ends, whatever happens; what was opened last is closed first. */
+  readonly atEnd: (close: () => Promise<void>) => void;
 }
 
-export interface Closable {
-  close(): Promise<void>;
-}
-
-/** @returns the exit code of `work`. @throws what `open` and `work` throw, without keys */
-export async function withSession<T extends Closable>(
-  open: (session: Session) => Promise<T>,
-  work: (opened: T, session: Session) => Promise<number>,
-): Promise<number> {
+/** @returns the exit code of `work`. @throws what `work` throws, without keys */
+export async function withSession(work: (session: Session) => Promise<number>): Promise<number> {
   const redactor = new Redactor();
   const redact = (text: string): string => redactor.redact(text);
   const signals = new Signals();
-  const session: Session = {
-    out: editedTerminal(terminalOn(process.stdout), redact),
-    notes: editedTerminal(terminalOn(process.stderr), redact),
-    redactor,
-    stopping: () => signals.stopping(),
-  };
-  let opened: T | undefined;
+  const closing: (() => Promise<void>)[] = [];
   try {
-    opened = await open(session);
-    return await work(opened, session);
+    return await work({
+      out: editedTerminal(terminalOn(process.stdout), redact),
+      notes: editedTerminal(terminalOn(process.stderr), redact),
+      redactor,
+      stopping: () => signals.stopping(),
+      atEnd: (close) => void closing.unshift(close),
+    });
   } catch (error) {
     throw redactError(error, redact);
   } finally {
-    await opened?.close();
+    for (const close of closing) await close();
     signals.end();
   }
 }

@@ -54,6 +54,7 @@ export function openCluster(options: TargetOptions, session: Session): ClusterTa
   const named = options.allNamespaces === true ? undefined : options.namespace;
   const credentials = kubeConfigCredentials(kubeConfig);
   const api = createApiServer({ credentials, clock: realClock, userAgent: `wafsync/${packageJson.version}` });
+  session.atEnd(async () => api.close());
   return new ClusterTarget({
     api,
     redactor: session.redactor,
@@ -61,7 +62,6 @@ export function openCluster(options: TargetOptions, session: Session): ClusterTa
     ruleNamespace: options.namespace,
     callWaf: commandCalls(options, session),
     keyOf: keyOfUser,
-    close: () => api.close(),
     see: async (namespace = named) =>
       await seeCluster(api, { namespace, fallback: contextNamespace }, realClock.nowMs()),
   });
@@ -87,8 +87,6 @@ export function openOperator(sight: OperatorSight): Target {
         gaps: missing === undefined ? [] : [missing],
       };
     },
-    // The operator continues to use the API client.
-    close: () => undefined,
   });
 }
 
@@ -102,7 +100,6 @@ interface ClusterParts {
   readonly callWaf: CallWaf;
   readonly keyOf: (gathered: Gathered) => CalledWaf<ApiKey>;
   readonly see: Target["see"];
-  readonly close: () => void;
 }
 
 export class ClusterTarget extends Target {
@@ -216,10 +213,6 @@ export class ClusterTarget extends Target {
       `you are not allowed to list wafrecords in namespace ${instance.namespace}, which contain the history of ${nameKey(instance)}`,
       "Ask for this permission. For the last hour, see the events of the instance and its rules: kubectl describe wafinstance.",
     );
-  }
-
-  async close(): Promise<void> {
-    this.#parts.close();
   }
 }
 

@@ -56,34 +56,29 @@ export async function withStandalone(
   },
   work: (standalone: Standalone, session: Session) => Promise<number>,
 ): Promise<number> {
-  return await withSession(
-    async (session) => {
-      const { isDryRun, command } = how;
-      const place = await folderPlace(options, session.redactor);
-      const opened = await openRuns(place, {
-        isDryRun,
-        command,
-        stopping: session.stopping(),
-        observer: how.observer?.(session) ?? {},
-        ...(how.onEvent === undefined ? {} : { onEvent: how.onEvent(session) }),
-      });
-      if (!opened.ok) throw new CommandError(opened.problem);
-      const { standalone } = opened;
-      const close = async (): Promise<void> => {
-        await standalone.close();
-        for (const problem of standalone.problems()) {
-          session.notes.line(remark(session.notes.paint, "warning", problem));
-        }
-      };
-      return { standalone, close };
-    },
-    async ({ standalone }, session) => {
-      const code = await work(standalone, session);
-      const lost = standalone.lost();
-      if (lost !== undefined) throw new CommandError(lost);
-      return code;
-    },
-  );
+  return await withSession(async (session) => {
+    const { isDryRun, command } = how;
+    const place = await folderPlace(options, session.redactor);
+    const opened = await openRuns(place, {
+      isDryRun,
+      command,
+      stopping: session.stopping(),
+      observer: how.observer?.(session) ?? {},
+      ...(how.onEvent === undefined ? {} : { onEvent: how.onEvent(session) }),
+    });
+    if (!opened.ok) throw new CommandError(opened.problem);
+    const { standalone } = opened;
+    session.atEnd(async () => {
+      await standalone.close();
+      for (const problem of standalone.problems()) {
+        session.notes.line(remark(session.notes.paint, "warning", problem));
+      }
+    });
+    const code = await work(standalone, session);
+    const lost = standalone.lost();
+    if (lost !== undefined) throw new CommandError(lost);
+    return code;
+  });
 }
 
 async function openRuns(

@@ -30,6 +30,7 @@ export async function openFolder(options: FolderOptions, session: Session): Prom
   const place = await folderPlace(options, session.redactor);
   const environmentKey = environmentKeyOf(readEnvironment(), policyOf(options).allowedBaseUrls);
   const source = new DirectorySource({ ...place, environmentKey, clock: realClock });
+  session.atEnd(async () => await source.close());
   await source.load();
   return new FolderTarget(place, source, session);
 }
@@ -141,10 +142,6 @@ class FolderTarget extends Target {
 
   protected historyForbidden(): undefined {
     return undefined;
-  }
-
-  async close(): Promise<void> {
-    await this.#source.close();
   }
 
   async #fileOf(rule: ObjectName): Promise<string> {

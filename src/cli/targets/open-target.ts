@@ -4,7 +4,7 @@ import { baseUrlObjection } from "../../app/base-url-policy.ts";
 import type { ApiKey } from "../../model/api-key.ts";
 import type { WafClient } from "../../waf/client.ts";
 import { CommandError } from "../describe-error.ts";
-import { type Closable, type Session, withSession } from "../session.ts";
+import { type Session, withSession } from "../session.ts";
 import type { ClusterTarget } from "./cluster-target.ts";
 import { type DeclaredKey, type WafWork, openClient, readApiKey } from "./open-waf.ts";
 import { type TargetOptions, busy, onlyInstance, policyOf } from "./target-options.ts";
@@ -40,7 +40,7 @@ export async function withTarget(
   options: TargetOptions,
   work: (target: Target, session: Session) => Promise<number>,
 ): Promise<number> {
-  return await withSession(async (session) => await openTarget(options, session), work);
+  return await withSession(async (session) => await work(await openTarget(options, session), session));
 }
 
 /** For commands that only work in a cluster. @throws CommandError if there is none */
@@ -50,8 +50,8 @@ export async function withCluster(
 ): Promise<number> {
   return await withSession(async (session) => {
     const { openCluster } = await import("./cluster-target.ts");
-    return openCluster(options, session);
-  }, work);
+    return await work(openCluster(options, session), session);
+  });
 }
 
 /** @throws CommandError that names what is missing */
@@ -76,7 +76,7 @@ export async function withBaseUrl(
   how: WafWork,
   work: (opened: OpenedWaf, session: Session) => Promise<number>,
 ): Promise<number> {
-  return await withSession<OpenedWaf & Closable>(async (session) => await openBaseUrl(options, how, session), work);
+  return await withSession(async (session) => await work(await openBaseUrl(options, how, session), session));
 }
 
 /** For commands that work on one WAF: that of --base-url, or of the only or selected instance. @throws CommandError */
@@ -94,39 +94,29 @@ export async function withWaf(
     return await withBaseUrl({ ...options, baseUrl }, how, work);
   }
   if (options.keyFile !== undefined) throw new CommandError("--key-file needs --base-url");
-  return await withSession<OpenedWaf & Closable>(async (session) => await openInstance(options, how, session), work);
+  return await withSession(async (session) => await work(await openInstance(options, how, session), session));
 }
 
-async function openBaseUrl(options: BaseUrlOptions, how: WafWork, session: Session): Promise<OpenedWaf & Closable> {
+async function openBaseUrl(options: BaseUrlOptions, how: WafWork, session: Session): Promise<OpenedWaf> {
   const objection = baseUrlObjection(policyOf(options), options.baseUrl);
   if (objection !== undefined) throw new CommandError(objection.replace("spec.baseUrl", "--base-url"));
   const key = await readApiKey(options.keyFile);
-  return { ...openClient({ ...options, key, minRequestIntervalMs: 0 }, how, session), inUse: undefined };
+  const opened = openClient({ ...options, key, minRequestIntervalMs: 0 }, how, session);
+  session.atEnd(opened.close);
+  return { ...opened, inUse: undefined };
 }
 
-async function openInstance(options: WafOptions, how: WafWork, session: Session): Promise<OpenedWaf & Closable> {
+async function openInstance(options: WafOptions, how: WafWork, session: Session): Promise<OpenedWaf> {
   const target = await openTarget(options, session);
-  try {
-    const sight = await target.look(await onlyInstance(target, options.instance), { live: false });
-    const { instance } = sight.gathered;
-    const usable = target.keyOf(sight.gathered);
-    if (!usable.ok) throw new CommandError(usable.problem);
-    // In a folder, the calls of both processes take turns.
-    if (options.from === undefined && (await target.isWrittenByOthers(sight))) throw new CommandError(busy.problem);
-    const objection = baseUrlObjection(policyOf(options), instance.baseUrl);
-    if (objection !== undefined) throw new CommandError(objection);
-    const opened = openClient({ ...instance, key: usable.value }, how, session);
-    const declared = { instance, isInFolder: options.from !== undefined };
-    return {
-      ...opened,
-      inUse: { target, sight, declared },
-      close: async () => {
-        await opened.close();
-        await target.close();
-      },
-    };
-  } catch (error) {
-    await target.close();
-    throw error;
-  }
+  const sight = await target.look(await onlyInstance(target, options.instance), { live: false });
+  const { instance } = sight.gathered;
+  const usable = target.keyOf(sight.gathered);
+  if (!usable.ok) throw new CommandError(usable.problem);
+  // In a folder, the calls of both processes take turns.
+  if (options.from === undefined && (await target.isWrittenByOthers(sight))) throw new CommandError(busy.problem);
+  const objection = baseUrlObjection(policyOf(options), instance.baseUrl);
+  if (objection !== undefined) throw new CommandError(objection);
+  const opened = openClient({ ...instance, key: usable.value }, how, session);
+  session.atEnd(opened.close);
+  return { ...opened, inUse: { target, sight, declared: { instance, isInFolder: options.from !== undefined } } };
 }

@@ -154,7 +154,6 @@ export abstract class Target {
   abstract approve(instance: ObjectName, hash: string): Promise<string>;
   /** What to say to a user who may not read the history; undefined if it can always be read. */
   protected abstract historyForbidden(instance: ObjectName): CommandError | undefined;
-  abstract close(): Promise<void>;
 
   /** @throws CommandError if there is no such instance */
   async look(instance: ObjectName, { live, blocked }: LookOptions): Promise<InstanceSight> {
