@@ -73,8 +73,6 @@ export class Standalone {
   readonly #source: DirectorySource;
   readonly #store: OpenedStore;
   readonly #work: Work;
-  /** Resolves when the first call of a WAF has ended. */
-  readonly #called = Promise.withResolvers<void>();
   #onOutcome: (result: InstanceResult) => void = () => undefined;
   #forgetting: Promise<void> = Promise.resolve();
 
@@ -148,13 +146,10 @@ export class Standalone {
     const applied = new AbortController();
     let notified = Promise.resolve();
     const stop = AbortSignal.any([applied.signal, this.#options.stopping.stop]);
-    // The modules for watching are loaded while the second call is in flight, because they would delay the first call.
-    const called = this.#called.promise.then(async () => await this.#options.clock.sleep(1, stop));
-    const onChange = (): void => {
+    const watching = this.#source.watch(() => {
       this.#pace();
       notified = notified.then(onFiles);
-    };
-    const watching = called.then(async () => await this.#source.watch(onChange, stop));
+    }, stop);
     try {
       await this.#fetchFeeds();
       await this.#store.seen.take(only);
@@ -164,7 +159,6 @@ export class Standalone {
       return results;
     } finally {
       applied.abort();
-      this.#called.resolve();
       await watching;
       await notified;
     }
@@ -234,7 +228,6 @@ export class Standalone {
         if (isDryRun) return { permitted: false, reason: "A dry run writes nothing." };
         return stopping.stop.aborted ? { permitted: false, reason: "wafsync is stopping." } : { permitted: true };
       },
-      onCall: () => this.#called.resolve(),
       hidesCause: false,
       readsLogs: (instance) =>
         source.snapshot().declared.WafAutoBlock.some((block) => nameKey(block.instance) === nameKey(instance)),

@@ -51,7 +51,7 @@ export interface WafClientsOptions {
   readonly permit: (operation: WriteName, instance: ObjectName) => Permission;
   /** Called immediately before every read; undefined if all are permitted. */
   readonly permitRead?: ((instance: ObjectName) => Permission) | undefined;
-  readonly onCall?: (instance: string, call: CallRecord) => void;
+  readonly onCall?: ((instance: string, call: CallRecord) => void) | undefined;
 }
 
 export class WafClients {

@@ -73,7 +73,7 @@ export interface Place extends Pick<ReconcilePorts, "inventory" | "history" | "l
   readonly mayCall: (instance: ObjectName) => Permission;
   /** Whether the process may write to WAFs, and forward logs. */
   readonly mayWrite: () => Permission;
-  readonly onCall: NonNullable<WafClientsOptions["onCall"]>;
+  readonly onCall?: WafClientsOptions["onCall"];
   readonly hidesCause?: boolean;
   /** Whether the logs of the instance are forwarded or judged. Must be cheap, because it is called at every change. */
   readonly readsLogs: (instance: ObjectName) => boolean;
