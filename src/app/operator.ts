@@ -5,6 +5,7 @@
 // immediately, because another process may start to write.
 import { createApiServer } from "../kube/api-server.ts";
 import { kubeConfigCredentials } from "../kube/credentials.ts";
+import type { LeaseStanding } from "../kube/lease.ts";
 import { createMetrics, type Metrics } from "../telemetry/metrics.ts";
 import { baseUrlObjection } from "./base-url-policy.ts";
 import { type HealthServer, startHealthServer } from "./health-server.ts";
@@ -27,9 +28,12 @@ export async function runOperator(options: OperatorOptions): Promise<OperatorOut
   const api = createApiServer({ credentials, clock, userAgent });
   // A separate client, so that no other traffic delays a renewal.
   const leaseClient = createApiServer({ credentials, clock, userAgent, connectionsMax: 1 });
-  const leaseName = options.lease?.name ?? "none";
+  const { lease } = options;
+  const leaseName = lease?.name ?? "none";
   metrics.leading(leaseName, false);
-  const leadership = leadershipOf(options, leaseClient, (isLeading) => metrics.leading(leaseName, isLeading));
+  const onStanding = (standing: LeaseStanding): void => metrics.leading(leaseName, standing === "Leading");
+  const leadership =
+    lease === undefined ? soleLeadership() : electedLeadership({ ...options, lease, api: leaseClient, onStanding });
   const work = new OperatorWork(options, { api, metrics, leadership });
   const health = await listen(options, work, metrics);
   if ("problem" in health) return { state: "NotStarted", ...health };
@@ -43,7 +47,7 @@ export async function runOperator(options: OperatorOptions): Promise<OperatorOut
   const workEnded = async (): Promise<void> => await work.ended();
   if (outcome.state === "Stopped") {
     const result = await leadership.release(workEnded);
-    if (options.lease !== undefined) log.info("lease released", { result });
+    if (lease !== undefined) log.info("lease released", { result });
   }
   // Another process may start to write, so the call in flight is aborted immediately.
   if (outcome.state === "LeaseLost") stopping.begin("lease lost");
@@ -81,24 +85,6 @@ async function lead(options: OperatorOptions, leadership: Leadership, work: Oper
     return await stopped;
   })();
   return await Promise.race([stopped, lost, working]);
-}
-
-function leadershipOf(
-  options: OperatorOptions,
-  api: ReturnType<typeof createApiServer>,
-  onLeading: (isLeading: boolean) => void,
-): Leadership {
-  const { lease, clock, random, podName, log } = options;
-  if (lease === undefined) return soleLeadership();
-  return electedLeadership({
-    api,
-    clock,
-    random,
-    podName,
-    lease,
-    log,
-    onStanding: (standing) => onLeading(standing === "Leading"),
-  });
 }
 
 async function listen(

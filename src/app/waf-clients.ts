@@ -8,8 +8,7 @@ import { nameKey, type ObjectName } from "../model/resource.ts";
 import { type AnswerLimits, type CallRecord, type Permission, type WafClient, createWafClient } from "../waf/client.ts";
 import type { OpenConnection } from "../net/http-connection.ts";
 import type { KeyLocks } from "../waf/lane.ts";
-import { type HeldLane, type LaneRequest, LaneRegistry } from "../waf/lane-registry.ts";
-import type { WriteName } from "../waf/operations.ts";
+import { type HeldLane, LaneRegistry } from "../waf/lane-registry.ts";
 
 /** The maximum number of former keys that are searched for in data. */
 const formerKeysMax = 4;
@@ -48,7 +47,7 @@ export interface WafClientsOptions {
   /** Whether all failed connections result in the same fault. */
   readonly hidesCause: boolean;
   /** Called immediately before every write of any instance. */
-  readonly permit: (operation: WriteName, instance: ObjectName) => Permission;
+  readonly permit: (instance: ObjectName) => Permission;
   /** Called immediately before every read; undefined if all are permitted. */
   readonly permitRead?: ((instance: ObjectName) => Permission) | undefined;
   readonly onCall?: ((instance: string, call: CallRecord) => void) | undefined;
@@ -68,19 +67,36 @@ export class WafClients {
 
   /** The client of the instance: the same one until its base URL, key or timeout changes. */
   open(instance: DeclaredInstance, key: ApiKey): WafClient {
-    const name = nameKey(instance.meta);
-    const identity = [instance.baseUrl, key.fingerprint(), instance.requestTimeoutMs].join(" ");
+    const { baseUrl, requestTimeoutMs } = instance;
+    const own: ObjectName = { namespace: instance.meta.namespace, name: instance.meta.name };
+    const name = nameKey(own);
+    const identity = [baseUrl, key.fingerprint(), requestTimeoutMs].join(" ");
     const before = this.#opened.get(name);
     if (before?.identity === identity) return before.client;
-    const isRotated = before !== undefined && before.key.fingerprint() !== key.fingerprint();
+    const { permit, permitRead, onCall, redactor, ...options } = this.#options;
+    const formerKeys = formerKeysOf(before, key);
     const released = before?.lane.release();
-    const opened = this.#connect(instance, key, {
-      identity,
-      formerKeys: formerKeysOf(before, key),
-      after: isRotated ? released : undefined,
+    const lane = this.#registry.acquire({
+      baseUrl,
+      key,
+      minRequestIntervalMs: this.#intervals.get(name) ?? instance.minRequestIntervalMs,
+      // After a rotation, calls with both keys must not overlap.
+      after: before?.key.fingerprint() === key.fingerprint() ? undefined : released,
     });
-    this.#opened.set(name, opened);
-    return opened.client;
+    const client = createWafClient({
+      ...options,
+      baseUrl,
+      key,
+      formerKeys,
+      redact: (text) => redactor.redact(text),
+      requestTimeoutMs,
+      lane,
+      permit: () => permit(own),
+      permitRead: permitRead && (() => permitRead(own)),
+      onCall: onCall && ((call) => onCall(name, call)),
+    });
+    this.#opened.set(name, { identity, key, formerKeys, lane, client });
+    return client;
   }
 
   /** Call this when the instance has changed: all calls then use this interval, even a waiting one. */
@@ -102,36 +118,6 @@ export class WafClients {
   async close(): Promise<void> {
     this.#opened.clear();
     await this.#registry.close();
-  }
-
-  #connect(
-    instance: DeclaredInstance,
-    key: ApiKey,
-    { identity, formerKeys, after }: Pick<Opened, "identity" | "formerKeys"> & Pick<LaneRequest, "after">,
-  ): Opened {
-    const { baseUrl, requestTimeoutMs } = instance;
-    const name = nameKey(instance.meta);
-    const minRequestIntervalMs = this.#intervals.get(name) ?? instance.minRequestIntervalMs;
-    const { clock, permit, permitRead, onCall, hidesCause, redactor, limits } = this.#options;
-    const { namespace, name: plainName } = instance.meta;
-    const own: ObjectName = { namespace, name: plainName };
-    const lane = this.#registry.acquire({ baseUrl, key, minRequestIntervalMs, after });
-    const report = onCall === undefined ? undefined : (call: CallRecord) => onCall(name, call);
-    const client = createWafClient({
-      baseUrl,
-      key,
-      formerKeys,
-      redact: (text) => redactor.redact(text),
-      requestTimeoutMs,
-      lane,
-      permit: (operation) => permit(operation, own),
-      permitRead: permitRead === undefined ? undefined : () => permitRead(own),
-      limits,
-      clock,
-      hidesCause,
-      onCall: report,
-    });
-    return { identity, key, formerKeys, lane, client };
   }
 }
 

@@ -197,7 +197,7 @@ export class Work {
       ...this.options,
       ...connections,
       hidesCause: hidesCause ?? connections.hidesCause,
-      permit: (_operation, instance) => {
+      permit: (instance) => {
         const permission = mayCall(instance);
         return permission.permitted ? mayWrite() : permission;
       },
