@@ -4,7 +4,7 @@
 // the API accepts one call at a time.
 import type { Clock } from "../async/clock.ts";
 import type { LabelSelector } from "../model/declared.ts";
-import { matchesSelector } from "../model/label-selector.ts";
+import { matchesSelector } from "../model/attachment.ts";
 import { nameKey, type ObjectName } from "../model/resource.ts";
 
 /** Longer than a call and the delay of a watch take together. */
@@ -67,4 +67,40 @@ export class SelectedInstances {
     this.#matched.delete(nameKey(instance));
     this.#joinedAtMs.delete(nameKey(instance));
   }
+}
+
+/** A name or a value of a label, with an optional prefix for names. */
+const word = "[A-Za-z0-9](?:[-A-Za-z0-9_./]*[A-Za-z0-9])?";
+const requirements: readonly [RegExp, (match: RegExpExecArray) => LabelSelector["matchExpressions"][number]][] = [
+  [new RegExp(`^(${word})$`), ([, key = ""]) => ({ key, operator: "Exists", values: [] })],
+  [new RegExp(`^! *(${word})$`), ([, key = ""]) => ({ key, operator: "DoesNotExist", values: [] })],
+  [
+    new RegExp(`^(${word}) *(!=|==?) *(${word})?$`),
+    ([, key = "", operator, value = ""]) => ({ key, operator: operator === "!=" ? "NotIn" : "In", values: [value] }),
+  ],
+  [
+    new RegExp(`^(${word}) +(in|notin) *\\(([^()]*)\\)$`),
+    ([, key = "", operator, values = ""]) => ({
+      key,
+      operator: operator === "in" ? "In" : "NotIn",
+      values: values.split(",").map((value) => value.trim()),
+    }),
+  ],
+];
+
+/**
+ * Reads a selector in the notation of `kubectl get -l`, such as `tier=edge,!legacy,team in (a,b)`.
+ * @returns the selector, or a requirement that can't be read
+ */
+export function parseSelector(text: string): LabelSelector | { readonly unreadable: string } {
+  const matchExpressions: LabelSelector["matchExpressions"][number][] = [];
+  for (const part of text.split(/,(?![^(]*\))/).map((one) => one.trim())) {
+    const read = requirements.flatMap(([pattern, termOf]) => {
+      const match = pattern.exec(part);
+      return match === null ? [] : [termOf(match)];
+    })[0];
+    if (read === undefined) return { unreadable: part };
+    matchExpressions.push(read);
+  }
+  return { matchLabels: {}, matchExpressions };
 }

@@ -9,7 +9,7 @@ import { createStopping } from "../app/stopping.ts";
 import { realClock } from "../async/clock.ts";
 import type { LabelSelector } from "../model/declared.ts";
 import { hexDigest } from "../model/hex-digest.ts";
-import { parseSelector } from "../model/label-selector.ts";
+import { parseSelector } from "../app/selected-instances.ts";
 import { Redactor } from "../model/redactor.ts";
 import { visibleText } from "../model/visible-text.ts";
 import { type Logger, createLogger } from "../telemetry/log.ts";

@@ -7,38 +7,37 @@
 //
 // The plan contains the inventory that must be recorded before its first operation. A plan of a synced instance is empty.
 import type { Entry } from "../address/entry.ts";
-import { approvalAnnotation } from "../model/approval-annotation.ts";
+import { approvalAnnotation, nameKey } from "../model/resource.ts";
 import { feedSourceName } from "../model/declared-feed.ts";
-import type { ListName } from "../model/declared.ts";
-import { listNames } from "../model/declared.ts";
+import { type ListName, listNames } from "../model/declared.ts";
 import { type EntryOwner, type EntryOwners, readOwners, unknownOwners } from "../model/entry-owners.ts";
 import { finished } from "../model/finished.ts";
 import type { Inventory, OwnedEntry, Refusal } from "../model/inventory.ts";
 import type { Observed } from "../model/observed.ts";
-import type { Adoption, Operation } from "../model/operation.ts";
-import { partOf } from "../model/operation.ts";
-import { nameKey } from "../model/resource.ts";
+import { type Adoption, type Operation, partOf } from "../model/operation.ts";
 import { ruleIdOfOwner } from "../model/rule-id.ts";
 import { fullList } from "./decisions.ts";
 import type { Broken } from "./compiled-rule.ts";
-import type { Contested } from "./disputes.ts";
-import { contestedNow } from "./disputes.ts";
-import type { AddEntry } from "./order.ts";
-import { orderAdds } from "./order.ts";
+import { type Contested, contestedNow } from "./disputes.ts";
+import { type AddEntry, orderAdds } from "./order.ts";
 import { asksToAdopt } from "./ownership.ts";
 import { refusalsByOperation, withoutEnded } from "./refusals.ts";
-import type { HeldRemoval, HeldRemovals, RemovalDecision } from "./removal-guard.ts";
-import { decideRemovals, hasEnded, isSameApproval, mayRemoveDespite, restoredInventory } from "./removal-guard.ts";
+import {
+  type HeldRemoval,
+  type HeldRemovals,
+  type RemovalDecision,
+  decideRemovals,
+  hasEnded,
+  isSameApproval,
+  mayRemoveDespite,
+  restoredInventory,
+} from "./removal-guard.ts";
 import { orderForRoom } from "./room.ts";
-import type { RemoveEntry } from "./urgent-removals.ts";
-import { orderWrites, urgencyAmong } from "./urgent-removals.ts";
-import type { OriginPlan } from "./origin-plan.ts";
-import { decideOrigins, planOrigins } from "./origin-plan.ts";
-import type { DesiredState } from "./desired.ts";
-import { existingRulesOf } from "./desired.ts";
+import { type RemoveEntry, orderWrites, urgencyAmong } from "./urgent-removals.ts";
+import { type OriginPlan, decideOrigins, planOrigins } from "./origin-plan.ts";
+import { type DesiredState, existingRulesOf } from "./desired.ts";
 import { type Decided, draftList, type ListDraft } from "./list-draft.ts";
-import type { ListSummary } from "./progress.ts";
-import { summarizeLists } from "./progress.ts";
+import { type ListSummary, summarizeLists } from "./progress.ts";
 
 export interface Plan {
   /** What was decided about each row whose columns disagree. */

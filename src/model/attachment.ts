@@ -1,8 +1,7 @@
 // Decides whether an object may attach to an instance, and with which permissions. The instance's namespace is the owner and
 // has all permissions. Every other namespace is a guest, with the permissions of the first matching grant in `spec.access`.
-import type { DeclaredInstance, Grant } from "./declared.ts";
+import type { DeclaredInstance, Grant, LabelSelector } from "./declared.ts";
 import { nameKey, type ResourceMeta } from "./resource.ts";
-import { matchesSelector } from "./label-selector.ts";
 
 export type Attachment =
   /** `grant` is undefined for the owner. */
@@ -59,5 +58,28 @@ function isFor(
       return namespaces.names.includes(namespace);
     case "Selector":
       return labels === undefined ? undefined : matchesSelector(namespaces.selector, labels);
+  }
+}
+
+/** As in Kubernetes: all terms must match; a selector without terms matches everything. */
+export function matchesSelector(selector: LabelSelector, labels: Readonly<Record<string, string>>): boolean {
+  const labelsHold = Object.entries(selector.matchLabels).every(([key, value]) => labels[key] === value);
+  return labelsHold && selector.matchExpressions.every((term) => matchesTerm(term, labels));
+}
+
+function matchesTerm(
+  term: LabelSelector["matchExpressions"][number],
+  labels: Readonly<Record<string, string>>,
+): boolean {
+  const value = labels[term.key];
+  switch (term.operator) {
+    case "Exists":
+      return value !== undefined;
+    case "DoesNotExist":
+      return value === undefined;
+    case "In":
+      return value !== undefined && term.values.includes(value);
+    case "NotIn":
+      return value === undefined || !term.values.includes(value);
   }
 }

@@ -1,6 +1,6 @@
 // The declaration of a feed in neutral terms: an external list of addresses.
 import type { LabelSelector } from "./declared.ts";
-import { matchesSelector } from "./label-selector.ts";
+import { matchesSelector } from "./attachment.ts";
 import { describeSource } from "./address-source.ts";
 import type { ObjectName, ResourceMeta } from "./resource.ts";
 

@@ -34,6 +34,9 @@ export function isNameOfNamespace(text: string): boolean {
   return text.length <= namespaceLengthMax && labelExpression.test(text);
 }
 
+/** On an instance: approves the removals with the given hash. */
+export const approvalAnnotation = "wafsync.dev/approve-removals";
+
 export interface ResourceRef extends ObjectName {
   readonly kind: ResourceKind;
 }

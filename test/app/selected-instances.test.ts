@@ -1,7 +1,6 @@
 // Which instances an operator with a selector may work on, and when an instance changes hands.
 import { describe, expect, test } from "@jest/globals";
-import { handOverMs, SelectedInstances } from "../../src/app/selected-instances.ts";
-import { parseSelector } from "../../src/model/label-selector.ts";
+import { handOverMs, SelectedInstances, parseSelector } from "../../src/app/selected-instances.ts";
 import { createVirtualClock } from "../support/fakes/virtual-clock.ts";
 
 const shop = { namespace: "edge", name: "shop" };

@@ -1,11 +1,8 @@
 // The messages about removals on hold, and how to approve them, and about what stays because something can't be read.
 import type { HeldGroup } from "../../kinds/waf-instance.ts";
-import { approvalAnnotation } from "../../model/approval-annotation.ts";
-import type { ListName } from "../../model/declared.ts";
-import { listNames } from "../../model/declared.ts";
-import type { EntryOwners } from "../../model/entry-owners.ts";
-import { readOwners } from "../../model/entry-owners.ts";
-import { nameKey } from "../../model/resource.ts";
+import { approvalAnnotation, nameKey } from "../../model/resource.ts";
+import { type ListName, listNames } from "../../model/declared.ts";
+import { type EntryOwners, readOwners } from "../../model/entry-owners.ts";
 import { asSentence, counted, inThousands, listed, shortened } from "../../model/sentence.ts";
 import type { HeldRemoval, HeldRemovals, Obstacle, OriginRemoval } from "../../decide/removal-guard.ts";
 import type { RunFacts } from "../facts.ts";

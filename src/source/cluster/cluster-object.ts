@@ -11,9 +11,8 @@ import { isRecord, type KubeObject, type KubeObjectMeta } from "../../kube/kube-
 import type { ObjectChange } from "../../kube/store.ts";
 import type { ResourceType } from "../../kube/resource-path.ts";
 import { sameJson } from "../../kube/status-writer.ts";
-import { approvalAnnotation } from "../../model/approval-annotation.ts";
-import type { DeclaredInstance } from "../../model/declared.ts";
 import {
+  approvalAnnotation,
   type FieldSetter,
   nameKey,
   type ObjectName,
@@ -22,6 +21,7 @@ import {
   type ResourceMeta,
   type GuestKind,
 } from "../../model/resource.ts";
+import type { DeclaredInstance } from "../../model/declared.ts";
 import type { Parsed } from "../gather.ts";
 
 export interface ClusterObject extends KubeObject {

@@ -1,7 +1,7 @@
 // Some changes of an installation that are small enough to kill the process at every step.
 import type { DeclaredInstance } from "../../../src/model/declared.ts";
 import type { GatheredRule } from "../../../src/model/gathered.ts";
-import { approvalAnnotation } from "../../../src/model/approval-annotation.ts";
+import { approvalAnnotation } from "../../../src/model/resource.ts";
 import { aCacheClear, allowing, anInstance, anOrigin, blocking } from "../builders/declare.ts";
 import type { SimWorld } from "./sim-world.ts";
 

@@ -1,13 +1,9 @@
 // The users of a simulation: they declare, change and delete objects, approve removals on hold, and sometimes change the WAF manually.
-import type { DeclaredInstance, DeclaredRule, ListPolicy } from "../../../src/model/declared.ts";
-import { listNames } from "../../../src/model/declared.ts";
+import { type DeclaredInstance, type DeclaredRule, type ListPolicy, listNames } from "../../../src/model/declared.ts";
 import { readObservedEntry } from "../../../src/address/entry.ts";
 import type { AddressText, GatheredRule } from "../../../src/model/gathered.ts";
-import type { ResourceKind } from "../../../src/model/resource.ts";
-import { nameKey } from "../../../src/model/resource.ts";
-import { approvalAnnotation } from "../../../src/model/approval-annotation.ts";
-import { aCacheClear, aGrant, aMeta, anInstance, anOrigin, aRule } from "../builders/declare.ts";
-import type { MetaOverrides } from "../builders/declare.ts";
+import { type ResourceKind, nameKey, approvalAnnotation } from "../../../src/model/resource.ts";
+import { aCacheClear, aGrant, aMeta, anInstance, anOrigin, aRule, type MetaOverrides } from "../builders/declare.ts";
 import type { SimWorld } from "./sim-world.ts";
 import { spellings } from "./sim-waf.ts";
 

@@ -1,6 +1,7 @@
 // Selectors in the notation of kubectl, evaluated as Kubernetes does.
 import { describe, expect, test } from "@jest/globals";
-import { matchesSelector, parseSelector } from "../../src/model/label-selector.ts";
+import { parseSelector } from "../../src/app/selected-instances.ts";
+import { matchesSelector } from "../../src/model/attachment.ts";
 
 function matches(text: string, labels: Readonly<Record<string, string>>): boolean {
   const selector = parseSelector(text);
