@@ -75,13 +75,13 @@ export class WafClients {
     if (before?.identity === identity) return before.client;
     const { permit, permitRead, onCall, redactor, ...options } = this.#options;
     const formerKeys = formerKeysOf(before, key);
+    const isRotated = before !== undefined && before.key.fingerprint() !== key.fingerprint();
     const released = before?.lane.release();
     const lane = this.#registry.acquire({
       baseUrl,
       key,
       minRequestIntervalMs: this.#intervals.get(name) ?? instance.minRequestIntervalMs,
-      // After a rotation, calls with both keys must not overlap.
-      after: before?.key.fingerprint() === key.fingerprint() ? undefined : released,
+      after: isRotated ? released : undefined,
     });
     const client = createWafClient({
       ...options,
