@@ -17,24 +17,22 @@ import { remark } from "./terminal.ts";
 /** @returns 0 if everything is valid, 1 if not. */
 export async function runValidate(options: ValidateOptions): Promise<number> {
   const policy = { allowInsecureHttp: true };
-  return await withSession(
-    async ({ redactor }) => ({ ...(await folderPlace({ ...options, ...policy }, redactor)), close: async () => {} }),
-    async (place, { out, notes }) => {
-      const source = new DirectorySource({ ...place, environmentKey: undefined, clock: realClock });
-      const snapshot = await source.load();
-      const gathered = await Promise.all(source.instances().map(async (name) => await source.gather(name)));
-      const problems = [
-        ...snapshot.faults.flatMap((fault) => (fault.severity === "Error" ? [faultText(fault)] : [])),
-        ...unattachedOf(snapshot).map((one) => `${one.place}: spec.instanceRef: ${one.problem}`),
-        ...gathered.flatMap((one) => (one === undefined ? [] : problemsOf(one, snapshot))),
-      ];
-      for (const problem of problems) notes.line(remark(notes.paint, "error", problem));
-      const count = Object.values(snapshot.declared).reduce((sum, objects) => sum + objects.length, 0);
-      const found = counted(problems.length, "problem", "problems");
-      out.line(problems.length === 0 ? `${counted(count, "object is", "objects are")} valid.` : `${found}.`);
-      return problems.length === 0 ? 0 : 1;
-    },
-  );
+  return await withSession(async ({ out, notes, redactor }) => {
+    const place = await folderPlace({ ...options, ...policy }, redactor);
+    const source = new DirectorySource({ ...place, environmentKey: undefined, clock: realClock });
+    const snapshot = await source.load();
+    const gathered = await Promise.all(source.instances().map(async (name) => await source.gather(name)));
+    const problems = [
+      ...snapshot.faults.flatMap((fault) => (fault.severity === "Error" ? [faultText(fault)] : [])),
+      ...unattachedOf(snapshot).map((one) => `${one.place}: spec.instanceRef: ${one.problem}`),
+      ...gathered.flatMap((one) => (one === undefined ? [] : problemsOf(one, snapshot))),
+    ];
+    for (const problem of problems) notes.line(remark(notes.paint, "error", problem));
+    const count = Object.values(snapshot.declared).reduce((sum, objects) => sum + objects.length, 0);
+    const found = counted(problems.length, "problem", "problems");
+    out.line(problems.length === 0 ? `${counted(count, "object is", "objects are")} valid.` : `${found}.`);
+    return problems.length === 0 ? 0 : 1;
+  });
 }
 
 /** What a run would report on the instance and its rules without reading the WAF. */
