@@ -15,7 +15,7 @@ import { CommandError } from "./describe-error.ts";
 import type { Session } from "./session.ts";
 import { withTarget } from "./targets/open-target.ts";
 import type { ChangeOutcome, WaitOptions } from "./targets/rule-changes.ts";
-import { onlyInstance, type TargetOptions, targetWords } from "./targets/target-options.ts";
+import { chosenInstances, onlyInstance, type TargetOptions, targetWords } from "./targets/target-options.ts";
 import type { Target } from "./targets/target.ts";
 import type { CoveringView, WhyView } from "./why-view.ts";
 
@@ -51,8 +51,23 @@ export async function withRuleSession(
       printed.add(message);
     };
     const wait = options.wait ? { timeoutMs: options.timeout * 1000, stop, onMessage } : undefined;
-    return await work({ target, instance: await onlyInstance(target, options.instance), addresses, out, notes, wait });
+    let code = 0;
+    for (const instance of await instancesOf(target, options)) {
+      code = Math.max(code, await work({ target, instance, addresses, out, notes, wait }));
+      if (stop.aborted) break;
+    }
+    return code;
   });
+}
+
+/** @throws CommandError if one of them is not clear, before anything is written */
+async function instancesOf(
+  target: Target,
+  { instance: wanted, allInstances }: RuleCommandOptions,
+): Promise<readonly ObjectName[]> {
+  if (allInstances) return await chosenInstances(target, undefined);
+  const names = wanted?.split(",") ?? [undefined];
+  return await Promise.all(names.map(async (name) => await onlyInstance(target, name)));
 }
 
 /** @throws CommandError unless the text is a duration such as `2h` */

@@ -65,6 +65,36 @@ describe("The options of all commands", () => {
     expect((await from("logs", ...direct)).stderr).toContain("no API key given");
   });
 
+  test("name several instances for a block and its end", async () => {
+    const several = await scratchDirectory({
+      "secret.yaml": secretDocument(logKey),
+      "one.yaml": instanceDocument(world.simulator.baseUrl, { name: "one" }),
+      "two.yaml": instanceDocument(world.simulator.baseUrl, { name: "two" }),
+    });
+    const on = async (command: string, ...parameters: string[]) =>
+      await runWafsync([
+        command,
+        "198.51.100.7",
+        ...parameters,
+        "-f",
+        several.path,
+        "--allow-insecure-http",
+        "--no-wait",
+      ]);
+    expect((await on("block")).stderr).toContain("there are 2 WafInstances");
+    expect((await on("block", "--instance", "one,missing")).code).toBe(2);
+    const blocked = await on("block", "--instance", "one,shop/two");
+    expect([blocked.code, blocked.stdout.match(/is declared as blocked on shop\/\w+/g)]).toStrictEqual([
+      0,
+      ["is declared as blocked on shop/one", "is declared as blocked on shop/two"],
+    ]);
+    expect((await on("unblock", "--all-instances")).stdout.match(/on shop\/\w+/g)).toStrictEqual([
+      "on shop/one",
+      "on shop/two",
+    ]);
+    await several[Symbol.asyncDispose]();
+  });
+
   test("select exactly the rows between two times", async () => {
     const whole = rows((await run("logs", ...folder, ...days)).stdout);
     expect(whole).toHaveLength(200);

@@ -15,6 +15,11 @@ const statusOptions = {
 
 const ruleOptions = {
   ...targetOptions,
+  instance: text(
+    "--instance <names>",
+    "the WafInstances, as NAME or NAMESPACE/NAME, separated by commas (default: the only one)",
+  ),
+  allInstances: flag("--all-instances", "every WafInstance of the folder or namespace"),
   output,
   wait: flag("--no-wait", "write the rule without waiting until the WAF lists the address"),
   timeout: number("--timeout <seconds>", "give up waiting after this time", [1, 3600], 120),
