@@ -134,10 +134,10 @@ describe("A control sequence for terminals is shown as text", () => {
 
   test.each(["table", "json", "markdown"])("in a history that a repository contains, as %s", async (format) => {
     [list, message, domain] = [[], "done", "shop.example"];
-    const word = (text: string) => encodeURIComponent(text);
     const markup = "<img src=x> [click](http://evil.example) a\\|b @team";
     const time = new Date().toISOString().replace(/\.\d+Z$/, "Z");
-    const event = `${time} Added blocklist ${word(hostile)},${word(markup)} WafIpRule:shop/office ${word(`${hostile} ${markup}`)}\n`;
+    const words = [time, "Added", "blocklist", [hostile, markup], "WafIpRule:shop/office", `${hostile} ${markup}`];
+    const event = `${JSON.stringify(words)}\n`;
     await using folder = await scratchDirectory({
       "main.yaml": instanceDocument(waf.baseUrl),
       ".wafsync/history/shop/main.txt": `# history shop/main: wafsync writes this file, do not edit it.\n${event}`,
