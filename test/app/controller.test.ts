@@ -196,28 +196,6 @@ describe("metrics", () => {
     expect(await metric(runsOf("blocked"))).toBe(1);
     expect(await metric('workqueue_retries_total{name="instances"}')).toBe(0);
   });
-
-  test("count a run that threw as an error and as a retry", async () => {
-    const { clock, waf, controller, errors, metric } = stage();
-    waf.onCall = () => {
-      throw new Error("a bug");
-    };
-    controller.wake(instanceName, "start");
-    await clock.advance(60_000);
-    expect(errors.length).toBeGreaterThan(1);
-    expect(await metric(runsOf("error"))).toBe(errors.length);
-    expect(await metric('workqueue_retries_total{name="instances"}')).toBe(errors.length);
-  });
-
-  test("count the run after a failed status write as a retry", async () => {
-    const world = stage();
-    const { clock, controller, metric } = world;
-    world.hooks.onRun = () => controller.requeue(instanceName, "status unwritten");
-    controller.wake(instanceName, "start");
-    await clock.advance(1_000);
-    expect(await metric(runsOf("success"))).toBe(1);
-    expect(await metric('workqueue_retries_total{name="instances"}')).toBe(1);
-  });
 });
 
 test("each run gets the reasons for which it was woken, and a retry says that it is one", async () => {
@@ -280,14 +258,5 @@ describe("several instances", () => {
       "owner/waf Done",
     ]);
     expect(long.lists.blocklist.length).toBeLessThan(turnWritesMax);
-  });
-
-  test("a run makes all its writes without a break if no instances are waiting", async () => {
-    const { clock, declare, wake, runs } = stage({ workers: 1 });
-    const { waf } = declare("owner/waf", 1_000, 5);
-    wake("owner/waf");
-    await clock.advance(30_000);
-    expect(runs.map(({ kind }) => kind)).toStrictEqual(["Done"]);
-    expect(waf.lists.blocklist).toHaveLength(1_000);
   });
 });

@@ -60,17 +60,6 @@ describe("Processes with the same key", () => {
     first.leave();
   });
 
-  test("stop waiting at a signal", async () => {
-    await using scratch = await scratchDirectory();
-    const first = lockIn(scratch.path);
-    await first.enter();
-    const stop = new AbortController();
-    const waiting = lockIn(scratch.path).enter(stop.signal);
-    stop.abort();
-    expect(await waiting).toStrictEqual({ state: "Aborted" });
-    first.leave();
-  });
-
   test("take the key again if somebody deleted the lock", async () => {
     await using scratch = await scratchDirectory();
     const lock = lockIn(scratch.path);

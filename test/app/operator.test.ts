@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from "@jest/globals";
 import { startSimulator } from "../../src/simulator/start-simulator.ts";
 import type { Simulator } from "../../src/simulator/start-simulator.ts";
 import { everythingPrinted, runWafsync } from "../support/processes/wafsync-process.ts";
-import { createAll, deleteManifest, patchObject } from "../support/fakes/api-clients.ts";
+import { createAll, deleteManifest } from "../support/fakes/api-clients.ts";
 import { createNamespace, installDefinitions, waitFor } from "../support/builders/cluster-objects.ts";
 import { describeWithOwnControlPlane } from "../support/control-plane/suite.ts";
 import { addresses, collectionOf, instance, keySecret, rule } from "../support/builders/manifests.ts";
@@ -143,60 +143,6 @@ await describeWithOwnControlPlane("wafsync operator", (cluster) => {
     await deleteManifest(cluster, declared);
     await waitFor("its end", waitMs, async () => ((await read(declared)) === undefined ? true : undefined));
     expect(view?.blocklist).toStrictEqual([]);
-  });
-
-  test("a forbidden base URL is not called, and a requested reconcile run is acknowledged", async () => {
-    const namespace = await createNamespace(cluster, "urls");
-    const requests = simulator.wafs()[0]?.counters.requests;
-    const declared = instance(namespace, simulator.baseUrl);
-    await start({ parameters: ["--allowed-base-urls", "https://waf.example"] });
-    await createAll(
-      cluster,
-      keySecret(namespace, key),
-      declared,
-      rule(namespace, "lost", [], { instanceRef: { name: "wav" } }),
-    );
-    await waitFor("an objection", waitMs, async () =>
-      JSON.stringify(await read(declared)).includes("--allowed-base-urls") ? true : undefined,
-    );
-    const asked = { metadata: { annotations: { "wafsync.dev/requested-at": "just now" } } };
-    for (const manifest of [declared, rule(namespace, "lost", [])]) {
-      await patchObject(cluster, manifest, asked);
-      await waitFor("the request to be acknowledged", waitMs, async () =>
-        (await read(manifest))?.status?.lastHandledRequest === "just now" ? true : undefined,
-      );
-    }
-    expect(simulator.wafs()[0]?.counters.requests).toBe(requests);
-    // Of two instances with one key, the older one has precedence, and the next test creates another instance.
-    await deleteManifest(cluster, declared);
-  });
-
-  test("an instance that only a newer wafsync understands is reported, and can still be deleted", async () => {
-    const namespace = await createNamespace(cluster, "newer");
-    const path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/wafinstances.wafsync.dev";
-    const field = "/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/quantum";
-    const body = [{ op: "add", path: field, value: { type: "integer" } }];
-    await cluster.request({ method: "PATCH", path, body, contentType: "application/json-patch+json" });
-    const declared = instance(namespace, simulator.baseUrl);
-    await start();
-    await createAll(cluster, keySecret(namespace, key), declared, rule(namespace, "rule", ["198.51.100.3"]));
-    await hasReason(declared, "Ready", "Synced");
-    await waitFor("the new field", waitMs, async () => {
-      await patchObject(cluster, declared, { spec: { quantum: 1 } });
-      return (await read(declared))?.spec["quantum"] === 1 ? true : undefined;
-    });
-    await hasReason(declared, "Ready", "InvalidSpec");
-    await hasReason(rule(namespace, "rule", []), "Accepted", "InstanceNotFound");
-    expect(simulator.wafs()[0]?.blocklist).toStrictEqual(["198.51.100.3"]);
-    await deleteManifest(cluster, declared);
-    await waitFor("the end of the instance", waitMs, async () =>
-      (await read(declared)) === undefined ? true : undefined,
-    );
-    expect(simulator.wafs()[0]?.blocklist).toStrictEqual(["198.51.100.3"]);
-    await waitFor("a warning", waitMs, async () => {
-      const listed = await cluster.expectKubectl(["get", "events", "-n", namespace]);
-      return listed.includes("EntriesLeftBehind") ? true : undefined;
-    });
   });
 
   test("the key is in no output", () => {

@@ -100,18 +100,3 @@ test("Only the beginning of a message is searched for the keys of all instances"
   expect(Math.max(...lengths)).toBeGreaterThan(100);
   expect(Math.max(...lengths)).toBeLessThanOrEqual(excerptLengthMax + 1);
 });
-
-test("A run that gathered its instance before the interval was shortened does not undo that", async () => {
-  const { baseUrl } = await aWaf([]);
-  const clients = clientsOf({ ...strict, allowPrivateNetworks: true });
-  const slow = anInstance({ baseUrl, minRequestIntervalMs: 30_000 });
-  const fast = { ...slow, minRequestIntervalMs: 0 };
-  for (const other of [slow, { ...slow, requestTimeoutMs: slow.requestTimeoutMs + 1 }]) {
-    clients.pace(fast);
-    // The clock of this test stands still, so a call with the longer interval would never start.
-    const client = clients.open(other, key);
-    for (let call = 0; call < 3; call += 1) {
-      expect(await client.readList("blocklist")).toStrictEqual({ ok: true, value: [] });
-    }
-  }
-});

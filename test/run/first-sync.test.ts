@@ -1,5 +1,4 @@
 import { describe, expect, test } from "@jest/globals";
-import { unblockedAtMs } from "../../src/model/declared.ts";
 import { readOwners } from "../../src/model/entry-owners.ts";
 import { addresses, allowing, anInstance, anOrigin, blocking } from "../support/builders/declare.ts";
 import { anInventory, entry } from "../support/builders/gathered.ts";
@@ -99,29 +98,6 @@ describe("A first sync", () => {
     await world.lookAgain();
     expect(world.owned().entries.blocklist.size).toBe(0);
   });
-
-  test("adds origins and reports only what is known about them", async () => {
-    const world = new ConvergeWorld({
-      declared: {
-        origins: [anOrigin("a.example"), anOrigin("origin.shop.example"), anOrigin("b.example", { type: "Backup" })],
-      },
-    });
-    world.waf.refusedTexts.add("b.example");
-    const { result } = await world.pass();
-    expect(result).toStrictEqual({ kind: "Done" });
-    const [added, primary, refused] = world.declared().origins.map(({ meta }) => meta);
-    expect(world.status.read(added!)).toMatchObject({ state: "Added", addedTime: "2026-01-01T00:00:00Z" });
-    expect(world.status.read(primary!)).toMatchObject({ state: "Primary" });
-    expect(world.status.read(refused!)).toMatchObject({
-      state: "Rejected",
-      message: "b.example is not accepted.",
-    });
-    expect(world.status.condition(refused!, "Ready")).toBe("False Rejected");
-    // The domain is read before each save, because the refusal counts only if it comes from this WAF.
-    expect(world.waf.count("ReadOrigins")).toBe(3);
-    await world.pass();
-    expect(world.waf.count("AddOrigin")).toBe(2);
-  });
 });
 
 describe("A change", () => {
@@ -146,20 +122,6 @@ describe("A change", () => {
     await world.pass();
     expect(world.journal).toStrictEqual(["ReadOrigins", "ReadList blocklist", "ReadList allowlist", ...calls]);
   });
-
-  test("is previewed with all the calls of its run, and without any of them", async () => {
-    const instance = anInstance({ lists: { blocklist: { maxEntries: 3 }, allowlist: { maxEntries: undefined } } });
-    const world = await converged({ instance, rules: [blocking("feed", three)], origins: [anOrigin("192.0.2.80")] });
-    world.declare({ rules: [blocking("feed", ["192.0.2.4", "192.0.2.5", "192.0.2.1"])], origins: [] });
-    world.journal.length = 0;
-    const operations = (await world.preview())?.plan?.operations ?? [];
-    expect(world.journal).toStrictEqual(["ReadOrigins", "ReadList blocklist", "ReadList allowlist"]);
-    await world.pass();
-    const written = world.journal.filter((line) => /^(?:Add|Remove)/u.test(line));
-    const previewed = operations.map((one) => `${one.kind} ${"list" in one ? `${one.list} ${one.entry}` : one.host}`);
-    expect(previewed).toStrictEqual(written);
-    expect((await world.preview())?.plan?.operations).toStrictEqual([]);
-  });
 });
 
 describe("A later run", () => {
@@ -174,25 +136,6 @@ describe("A later run", () => {
     const [rule] = world.declared().rules;
     expect(world.status.condition(rule!.rule.meta, "Synced")).toBe("True Expired");
     expect(world.status.eventReasons().filter((reason) => reason === "Expired")).toHaveLength(1);
-  });
-
-  test("reports that unblock ended a rule, and not that its time has passed", async () => {
-    const world = await converged({ rules: [blocking("now", ["192.0.2.1"])] });
-    world.declare({ rules: [blocking("now", ["192.0.2.1"], { expiresAtMs: unblockedAtMs })] });
-    await world.pass();
-    expect(world.waf.lists.blocklist).toStrictEqual([]);
-    expect(world.status.eventReasons()).toContain("Ended");
-    expect(world.status.eventReasons()).not.toContain("Expired");
-  });
-
-  test("does not run again immediately for an expired rule that is not attached", async () => {
-    const world = new ConvergeWorld({
-      declared: { instance: anInstance({ access: [] }) },
-    });
-    world.declare({ rules: [blocking("other/old", ["192.0.2.1"], { expiresAtMs: world.clock.nowMs() - 1 })] });
-    const { wakeAtMs } = await world.pass();
-    expect(wakeAtMs).toBe(world.clock.nowMs() + 300_000);
-    expect(world.source.gatherCount).toBe(1);
   });
 
   test.each(["suspend", "Observe", "a guard that can't be read"])("writes nothing under %s", async (how) => {

@@ -50,13 +50,6 @@ describe("While declared objects are being replaced", () => {
     expect(world.status.events.map(({ reason }) => reason)).not.toContain("RemovalsHeld");
   });
 
-  test("a rule that is missing for a moment loses nothing", async () => {
-    const world = await worldAfter(3);
-    world.source.unsettle(() => world.declare({ rules: [blocking("feed", addresses(3))] }));
-    expect((await world.pass()).result).toStrictEqual({ kind: "Done" });
-    expect(world.waf.lists.blocklist).toStrictEqual(addresses(3));
-  });
-
   test("a rule that retains its entries does not count as deleted: the entries stay managed", async () => {
     const world = new ConvergeWorld();
     const retaining = { ...blocking("feed", addresses(3)), deletionPolicy: "Retain" as const };
@@ -66,18 +59,6 @@ describe("While declared objects are being replaced", () => {
     world.source.unsettle(() => world.declare({ rules: [retaining] }));
     await world.pass();
     expect(world.owned().entries.blocklist.size).toBe(3);
-  });
-
-  test("guards report removals on hold once the files are settled", async () => {
-    const world = await worldAfter(60);
-    world.source.unsettle(() => world.declare({ rules: [blocking("feed", addresses(60))] }));
-    await world.pass();
-    expect(world.status.events.map(({ reason }) => reason)).not.toContain("RemovalsHeld");
-    world.declare({ rules: [] });
-    world.source.unsettle(() => undefined);
-    await world.pass();
-    expect(world.status.events.map(({ reason }) => reason)).toContain("RemovalsHeld");
-    expect(world.waf.lists.blocklist).toHaveLength(60);
   });
 });
 
@@ -424,15 +405,6 @@ describe("The inventory", () => {
     expect(world.waf.count("AddEntry")).toBe(2);
   });
 
-  test("that can't be written makes the instance back off, with increasing delays between reads of the WAF", async () => {
-    const world = new ConvergeWorld({ declared: { rules: [blocking("feed", addresses(2))] } });
-    world.inventory.failNext(...Array.from({ length: 20 }, () => "Failed" as const));
-    const pausesMs = await pausesBetweenRuns(world, "InventoryUnwritable");
-    expect(pausesMs[0]).toBeLessThanOrEqual(2_000);
-    expect(pausesMs[7]).toBeGreaterThan(60_000);
-    expect(world.waf.writes()).toStrictEqual([]);
-  });
-
   test("that can't be read stops everything, and the status reports this", async () => {
     const world = new ConvergeWorld({ declared: { rules: [blocking("feed", addresses(2))] } });
     world.inventory.makeUnreadable("ConfigMap shop-wafsync-inventory-0 is damaged.");
@@ -503,14 +475,6 @@ describe("During a run", () => {
     expect(world.owned().entries.blocklist.size).toBe(0);
   });
 
-  test("no further entries of an expired rule are added", async () => {
-    const world = new ConvergeWorld({ latencyMs: 1_000 });
-    world.declare({ rules: [blocking("feed", addresses(20), { expiresAtMs: world.clock.nowMs() + 8_000 })] });
-    await world.pass();
-    expect(world.waf.count("AddEntry")).toBe(4);
-    expect(world.waf.lists.blocklist).toStrictEqual([]);
-  });
-
   test.each(["stop", "abandon"] as const)(
     "the end of the process (%s) interrupts the run, and the next one continues",
     async (how) => {
@@ -565,16 +529,6 @@ describe("During a run", () => {
     expect(second?.result).toStrictEqual({ kind: "Done" });
     expect(world.waf.lists.blocklist).toHaveLength(9);
     expect(world.status.eventReasons()).not.toContain("Contested");
-  });
-
-  test("a deleted instance ends the run", async () => {
-    const world = new ConvergeWorld({ declared: { rules: [blocking("feed", addresses(9))] } });
-    const { instance } = world;
-    world.onCall((call) => {
-      if (call.name === "AddEntry" && world.waf.count("AddEntry") === 3) world.source.remove(instance);
-    });
-    expect((await world.pass()).result).toStrictEqual({ kind: "Gone" });
-    expect(world.waf.count("AddEntry")).toBe(3);
   });
 
   test("an origin whose type changes is removed and added again, even after a crash in between", async () => {
@@ -885,12 +839,5 @@ describe("An inventory that is older than the status", () => {
       expect(world.status.condition(world.instance, "RemovalsHeld")).toBeUndefined();
       expect(world.status.condition(world.instance, "Ready")).toBe("True Synced");
     }
-  });
-
-  test("does not prevent the deletion of the instance", async () => {
-    const world = await restored();
-    world.declare({ instance: anInstance({ deletionPolicy: "Delete", meta: { deleting: true } }) });
-    await world.passesUntilGone();
-    expect(world.waf.lists.blocklist).toStrictEqual(all.slice(4));
   });
 });

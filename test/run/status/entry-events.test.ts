@@ -45,44 +45,12 @@ describe("An event about entries", () => {
     expect(changes.all()).toStrictEqual([added]);
   });
 
-  test("names the former owner of removed entries, but is not emitted for a rule that no longer exists", async () => {
-    const rules = [blocking("gone", ["192.0.2.1"]), blocking("stays", ["192.0.2.2", "192.0.2.3"])];
-    const world = await converged({ instance: open, rules });
-    world.status.events.splice(0);
-    world.declare({ rules: [blocking("stays", ["192.0.2.2"])] });
-    await world.pass();
-    const gone = "Removed 1 entry of WafIpRule edge/gone: 192.0.2.1.";
-    const stays = "Removed 1 entry of WafIpRule edge/stays: 192.0.2.3.";
-    expect(eventsOf(world, "WafInstance edge/shop")).toStrictEqual([gone, stays]);
-    expect(eventsOf(world, "WafIpRule edge/stays")).toStrictEqual([stays]);
-    expect(eventsOf(world, "WafIpRule edge/gone")).toStrictEqual([]);
-  });
-
   test("names the rule that still exists if several rules last declared the entry", async () => {
     const rules = [blocking("gone", ["192.0.2.1"]), blocking("stays", ["192.0.2.1", "192.0.2.2"])];
     const world = await converged({ instance: open, rules });
     world.declare({ rules: [blocking("stays", ["192.0.2.2"])] });
     await world.pass();
     expect(eventsOf(world, "WafIpRule edge/stays").at(-1)).toBe("Removed 1 entry of WafIpRule edge/stays: 192.0.2.1.");
-  });
-
-  test("says so if no rule is recorded for an entry", async () => {
-    const instance = anInstance({ policies: { blocklist: "Exclusive" }, guards: { maxRemovalPercent: 100 } });
-    const world = new ConvergeWorld({ declared: { instance } });
-    world.waf.lists.blocklist.push("203.0.113.7");
-    await world.pass();
-    expect(eventsOf(world, "WafInstance edge/shop")).toStrictEqual([
-      "Removed 1 entry without a recorded rule: 203.0.113.7.",
-    ]);
-  });
-
-  test("reports the entries that were removed with a deleted instance", async () => {
-    const world = await converged({ rules: [blocking("feed", addresses(3))] });
-    world.declare({ instance: anInstance({ meta: { deleting: true } }) });
-    await world.pass();
-    const message = "Removed 3 entries of WafIpRule edge/feed: 198.18.0.0, 198.18.0.1, 198.18.0.2.";
-    expect(eventsOf(world, "WafIpRule edge/feed").at(-1)).toBe(message);
-    expect(eventsOf(world, "WafInstance edge/shop").at(-1)).toBe(message);
   });
 
   test("reports the entries that were added before the process was stopped", async () => {
@@ -111,46 +79,5 @@ describe("An event about entries", () => {
       "Added 2 entries for WafIpRule edge/r0: 198.18.0.0, 198.18.0.1.",
     ]);
     expect(world.status.events.every(({ isRepeated }) => isRepeated === undefined)).toBe(true);
-  });
-
-  test("is emitted for at most 20 rules of one run", async () => {
-    const rules = Array.from({ length: 60 }, (_, index) => blocking(`r${index}`, addresses(1, index)));
-    const world = await converged({ rules });
-    expect(world.status.events).toHaveLength(21);
-  });
-});
-
-describe("Removals on hold", () => {
-  const held = anInstance({ guards: { maxRemovals: 1 } });
-
-  test("end with an event if the entries are declared again", async () => {
-    const world = await converged({ instance: held, rules: [blocking("feed", addresses(12))] });
-    world.declare({ rules: [blocking("feed", addresses(8))] });
-    await world.pass();
-    expect(world.status.eventReasons().at(-1)).toBe("RemovalsHeld");
-    world.declare({ rules: [blocking("feed", addresses(12))] });
-    await world.pass();
-    expect(world.status.events.at(-1)).toMatchObject({
-      type: "Normal",
-      reason: "RemovalsResumed",
-      message: "No removals are on hold any longer.",
-    });
-    await world.pass();
-    expect(world.status.eventReasons().filter((reason) => reason === "RemovalsResumed")).toHaveLength(1);
-  });
-
-  test("end with an event about the approval, which names who set the annotation", async () => {
-    const world = await converged({ instance: held, rules: [blocking("feed", addresses(12))] });
-    world.declare({ rules: [blocking("feed", addresses(8))] });
-    await world.pass();
-    const hash = (world.status.read(world.instance) as { heldPlan: string }).heldPlan;
-    const annotations = { "wafsync.dev/approve-removals": hash };
-    const approver = { manager: "kubectl-annotate", time: "2026-01-01T00:00:00Z" };
-    world.declare({ instance: anInstance({ guards: { maxRemovals: 1 }, meta: { annotations, approver } }) });
-    await world.pass();
-    expect(world.status.events.find(({ reason }) => reason === "RemovalsApproved")?.message).toBe(
-      `4 removals are approved by wafsync.dev/approve-removals: "${hash}", which kubectl-annotate set at 2026-01-01T00:00:00Z.`,
-    );
-    expect(world.status.eventReasons()).not.toContain("RemovalsResumed");
   });
 });

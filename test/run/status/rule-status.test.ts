@@ -2,7 +2,6 @@
 import { describe, expect, test } from "@jest/globals";
 import type { ResourceMeta } from "../../../src/model/resource.ts";
 import { addresses, allowing, anInstance, aRule, blocking, createdMs } from "../../support/builders/declare.ts";
-import { messageFaults } from "../../support/worlds/conformance.ts";
 import { ConvergeWorld, converged } from "../../support/worlds/converge-world.ts";
 
 const hour = 3_600_000;
@@ -28,22 +27,6 @@ describe("A rule without entries", () => {
     expect(messageOf(world)).toBe(
       "The rule declares no entries: write addresses or networks into spec.addresses, name ConfigMaps in spec.addressesFrom, or delete the rule.",
     );
-  });
-
-  test.each([
-    [["# none\n"], "because ConfigMap edge/list-0, key list is empty: write"],
-    [["", "\n", ""], "because ConfigMap edge/list-0, key list and 2 more of spec.addressesFrom are empty: write"],
-  ])("names its empty sources %j", async (texts, part) => {
-    const world = await converged({ rules: [aRule("empty", { texts })] });
-    expect(readyOf(world)).toBe("False InvalidEntries");
-    expect(messageOf(world)).toContain(part);
-  });
-
-  test("is Ready as soon as it has one", async () => {
-    const world = await converged({ rules: [blocking("empty", [])] });
-    world.declare({ rules: [blocking("empty", ["192.0.2.1"], { meta: { generation: 2 } })] });
-    await world.pass();
-    expect(readyOf(world)).toBe("True Synced");
   });
 });
 
@@ -85,29 +68,6 @@ describe("An expired rule", () => {
     expect(readyOf(world)).toBe("True Expired");
     expect(messageOf(world)).toBe("The rule expired at 2026-01-01T01:00:00Z; it no longer declares entries.");
     expect(world.status.read(metaOf(world))).toMatchObject({ progress: "expired", rejected: [] });
-  });
-
-  test("reports that the removal of its entries is on hold", async () => {
-    const instance = anInstance({ guards: { maxRemovals: 1 } });
-    const rules = [blocking("a", addresses(3), { expiresAtMs: inAnHour })];
-    const world = new ConvergeWorld({ declared: { instance, rules } });
-    await expired(world);
-    expect(readyOf(world)).toBe("False Held");
-    expect(messageOf(world)).toBe(
-      "The rule expired at 2026-01-01T01:00:00Z, and 3 of its entries are still on the blocklist: removals are on hold. See the condition RemovalsHeld of the instance.",
-    );
-  });
-
-  test("reports that its entries stay while the instance is suspended", async () => {
-    const rules = [blocking("a", ["192.0.2.1"], { expiresAtMs: inAnHour })];
-    const world = await converged({ rules });
-    world.declare({ instance: anInstance({ suspend: true, meta: { generation: 2 } }) });
-    await world.clock.advance(2 * hour);
-    await world.pass();
-    expect(readyOf(world)).toBe("Unknown Suspended");
-    expect(messageOf(world)).toBe(
-      "The rule expired at 2026-01-01T01:00:00Z, and 1 of its entries is still on the blocklist; the instance is suspended.",
-    );
   });
 
   test("reports that an entry of another writer stays", async () => {
@@ -172,23 +132,4 @@ describe("The sources of a rule", () => {
       { configMap: "c", key: "list" },
     ]);
   });
-
-  test("are listed as far as there is room", async () => {
-    const names = Array.from({ length: 64 }, (_, index) => `${"n".repeat(250)}${index}`);
-    const texts = names.map((_, index) => `192.0.2.${index}\n`);
-    const rule = aRule("feed", { addressesFrom: from(...names), texts });
-    const world = await converged({ rules: [rule] });
-    expect(world.status.read(metaOf(world))?.["sources"]).toHaveLength(5);
-  });
-});
-
-test("The message about what is kept consists of sentences, regardless of the reasons", async () => {
-  const world = await converged({ rules: [blocking("a", ["192.0.2.1"])] });
-  world.declare({ rules: [], brokenSources: ["b.yaml:3: spec: is missing", "c.yaml:1: is no YAML"] });
-  await world.pass();
-  const told = world.status.events.find(({ reason }) => reason === "SourceBroken");
-  expect(told?.message).toContain(
-    "wafsync keeps 1 entry on the blocklist (192.0.2.1), last declared by WafIpRule edge/a: b.yaml:3: spec: is missing. There is 1 more such problem.",
-  );
-  expect(messageFaults(told?.message ?? "")).toStrictEqual([]);
 });

@@ -11,7 +11,6 @@ import {
   createdMs,
 } from "../../support/builders/declare.ts";
 import { ConvergeWorld, converged } from "../../support/worlds/converge-world.ts";
-import { messageFaults, statusFaults } from "../../support/worlds/conformance.ts";
 
 function metaOf(world: ConvergeWorld, rule = 0): ResourceMeta {
   return world.declared().rules[rule]!.rule.meta;
@@ -62,28 +61,6 @@ describe("The status of a rule", () => {
     expect(world.status.message(metaOf(world), "Ready")).toBe("All 600 entries are on the blocklist.");
   });
 
-  test("changes its transition times only with the status", async () => {
-    const world = await converged({ rules: [blocking("feed", addresses(2))] });
-    await world.clock.advance(60_000);
-    world.declare({ rules: [blocking("feed", addresses(3), { meta: { generation: 2 } })] });
-    await world.pass();
-    const read = (type: string) => world.status.conditionOf(metaOf(world), type);
-    expect(read("Accepted")).toMatchObject({ lastTransitionTime: "2026-01-01T00:00:00Z", observedGeneration: 2 });
-    expect(read("Ready")).toMatchObject({ lastTransitionTime: "2026-01-01T00:01:00Z", observedGeneration: 2 });
-  });
-
-  test("lists the first 20 rejected entries and what to write instead, and stays small", async () => {
-    const texts = Array.from(
-      { length: 300 },
-      (_, index) => `2001:db8:1234:5678:9abc:def0:1234:${index.toString(16)}/64`,
-    );
-    const world = await converged({ rules: [aRule("feed", { texts: [texts.join("\n")] })] });
-    const status = world.status.read(metaOf(world)) as { rejected: unknown[] };
-    expect(status.rejected).toHaveLength(20);
-    expect(status).toMatchObject({ entries: { desired: 0, synced: 0, pending: 0, rejected: 300 } });
-    expect(world.status.condition(metaOf(world), "Ready")).toBe("False InvalidEntries");
-  });
-
   test("counts the entries that belong on the list, and those that the rule declares", async () => {
     const instance = anInstance({ guards: { neverBlock: ["192.0.2.5", "203.0.113.9"] } });
     const except = ["192.0.2.5", "192.0.2.6"];
@@ -108,16 +85,6 @@ describe("The status of a rule", () => {
     const status = world.status.read(metaOf(world));
     expect(status).toMatchObject({ entries: { desired: 1, synced: 1, pending: 0, rejected: 0 } });
     expect(status).not.toHaveProperty("entries.declared");
-  });
-
-  test("stays small with many rejected entries from the longest sources", async () => {
-    const source = `ConfigMap edge/${"m".repeat(253)}, key ${"k".repeat(253)}`;
-    const lines = Array.from({ length: 30 }, (_, index) => [`198.18.${index}.1`, `198.18.${index}.0/24`]).flat();
-    const neverBlock = Array.from({ length: 30 }, (_, index) => `198.18.${index}.1`);
-    const instance = anInstance({ guards: { neverBlock } });
-    const rule = aRule("feed", { texts: [{ state: "Read", source, text: lines.join("\n") }] });
-    const world = await converged({ instance, rules: [rule] });
-    expect(world.status.read(metaOf(world))).toMatchObject({ entries: { desired: 0, rejected: 60 } });
   });
 
   test("stays small with the longest messages of the API, the longest names and the longest lines", async () => {
@@ -154,22 +121,6 @@ describe("The status of a rule", () => {
     expect(world.status.eventReasons().slice(-2)).toStrictEqual(["ApiUnavailable", "Recovered"]);
   });
 
-  test("is not rewritten for a different request ID in the API's message, but for a different status code", async () => {
-    const world = await converged({ rules: [blocking("feed", addresses(2))] });
-    const fails = async (message: string): Promise<void> => {
-      world.waf.failOn({ on: "Read", effect: "Before", fault: { code: "Unavailable", message } });
-      await world.sleepUntil((await world.pass()).wakeAtMs);
-    };
-    const writes = (): number => world.status.writes.length;
-    await fails("The API answered 503: request 8f14e45f-ceea-467f-a95b-0123456789ab at 2026-01-01T00:00:00Z.");
-    const before = writes();
-    await fails("The API answered 503: request 45c48cce-2e2d-4fbd-8a1c-ba9876543210 at 2026-01-01T00:00:09Z.");
-    expect(writes()).toBe(before);
-    expect(world.status.message(metaOf(world), "Ready")).toContain("8f14e45f");
-    await fails("The API answered 502: request c9f0f895-fb98-4b91-99f5-1e8679531af5 at 2026-01-01T00:00:29Z.");
-    expect(world.status.message(metaOf(world), "Ready")).toContain("502");
-  });
-
   test("names the WAF that the instance has now, in the status of every object", async () => {
     const origins = [anOrigin("a.example")];
     const world = await converged({ rules: [blocking("feed", addresses(2))], origins });
@@ -193,30 +144,6 @@ describe("The status of a rule", () => {
     await world.pass();
     expect(world.status.condition(world.instance, "Ready")).toBe("False ApiUnavailable");
     expect(world.status.read(metaOf(world))).toStrictEqual(before);
-  });
-
-  test("repeats the value of the annotation that asks for a reconcile", async () => {
-    const annotations = { "wafsync.dev/requested-at": "now" };
-    const world = await converged({
-      instance: anInstance({ meta: { annotations } }),
-      rules: [blocking("a", addresses(1), { meta: { annotations } })],
-    });
-    expect(world.status.read(world.instance)).toMatchObject({ lastHandledRequest: "now" });
-    expect(world.status.read(metaOf(world))).toMatchObject({ lastHandledRequest: "now" });
-  });
-
-  test("starts from scratch with a recreated rule of the same name", async () => {
-    const world = await converged({ rules: [blocking("a", [addresses(1)[0]!, "nonsense"])] });
-    const meta = metaOf(world);
-    expect(world.status.read(meta)).toHaveProperty("lastChangeTime");
-    world.declare({ rules: [] });
-    await world.pass();
-    world.status.forget(meta);
-    world.waf.lists.blocklist.push(addresses(1)[0]!);
-    world.declare({ rules: [blocking("a", [addresses(1)[0]!, "nonsense"], { meta: { uid: "another" } })] });
-    await world.pass();
-    expect(world.status.read(meta)).not.toHaveProperty("lastChangeTime");
-    expect(world.status.eventReasons().filter((reason) => reason === "InvalidEntries")).toHaveLength(2);
   });
 });
 
@@ -269,89 +196,5 @@ describe("Events", () => {
     await world.sleepUntil((await world.pass()).wakeAtMs);
     await world.pass();
     expect(world.status.eventReasons().slice(told.length)).toStrictEqual(["ApiUnavailable", "Recovered"]);
-  });
-
-  test("about a dispute are emitted once, even if runs fail in between", async () => {
-    const world = await converged({ rules: [blocking("a", ["192.0.2.1"])] });
-    for (let count = 0; count < 4; count += 1) {
-      world.waf.lists.blocklist.splice(0);
-      await world.pass();
-    }
-    world.waf.failOn({
-      on: "Read",
-      effect: "Before",
-      fault: { code: "TimedOut", message: "No answer came within 10 s." },
-    });
-    await world.sleepUntil((await world.pass()).wakeAtMs);
-    await world.pass();
-    expect(world.status.eventReasons().filter((reason) => reason === "Contested")).toHaveLength(1);
-  });
-
-  test("consist of sentences", async () => {
-    const world = await converged({ rules: [blocking("a", ["192.0.2.1", "nonsense"]), allowing("b", ["192.0.2.1"])] });
-    world.waf.lists.blocklist.splice(0);
-    world.waf.domain = "other.example";
-    await world.pass();
-    world.waf.domain = "shop.example";
-    await world.pass();
-    expect(world.status.events.length).toBeGreaterThan(4);
-    for (const { message } of world.status.events) expect(messageFaults(message)).toStrictEqual([]);
-  });
-});
-
-describe("The status checker", () => {
-  const world = new ConvergeWorld();
-  const meta = world.instance;
-  const good = {
-    observedGeneration: 1,
-    conditions: [
-      condition("Accepted", "True", "Accepted"),
-      condition("Synced", "True", "Synced"),
-      condition("Ready", "True", "Synced"),
-    ],
-  };
-
-  function condition(type: string, status: string, reason: string, more: object = {}) {
-    return {
-      type,
-      status,
-      reason,
-      message: "All is well.",
-      lastTransitionTime: "2026-01-01T00:00:00Z",
-      observedGeneration: 1,
-      ...more,
-    };
-  }
-
-  test("accepts a valid status", () => {
-    expect(statusFaults(meta, undefined, good)).toStrictEqual([]);
-    expect(statusFaults(meta, good, good)).toStrictEqual([]);
-  });
-
-  test.each([
-    ["an unknown field", { ...good, nonsense: 1 }],
-    ["a generation ahead", { ...good, observedGeneration: 2 }],
-    [
-      "a reason that is not published",
-      { ...good, conditions: [...good.conditions.slice(0, 2), condition("Ready", "True", "Fine")] },
-    ],
-    ["two of one type", { ...good, conditions: [...good.conditions, condition("Ready", "True", "Synced")] }],
-    ["no Ready", { ...good, conditions: good.conditions.slice(0, 2) }],
-    ["Stalled while Ready", { ...good, conditions: [...good.conditions, condition("Stalled", "True", "Held")] }],
-    [
-      "Reconciling that is False",
-      { ...good, conditions: [...good.conditions, condition("Reconciling", "False", "Pending")] },
-    ],
-    [
-      "a moved transition time",
-      { ...good, conditions: good.conditions.map((one) => ({ ...one, lastTransitionTime: "2026-01-01T00:00:01Z" })) },
-    ],
-    [
-      "a message with a hole",
-      { ...good, conditions: [condition("Ready", "True", "Synced", { message: "undefined entries." })] },
-    ],
-    ["too much", { ...good, domain: "d".repeat(9_000) }],
-  ])("rejects %s", (_what, status) => {
-    expect(statusFaults(meta, good, status)).not.toStrictEqual([]);
   });
 });
