@@ -83,19 +83,3 @@ test("changed entries cause a run; more evidence alone does not, and is availabl
   expect([bench.book.version(instance) > version, bench.changes]).toStrictEqual([true, 1]);
   expect(bench.book.version({ ...instance, namespace: "other" })).toBe(0);
 });
-
-test("a report about the reading causes a run if it differs from the last one", async () => {
-  const bench = new Bench();
-  await bench.entries();
-  const report = { status: "True", reason: "Judged", message: "New blocked requests are judged." } as const;
-  for (let time = 0; time < 3; time += 1) bench.book.report(instance, report);
-  expect(bench.changes).toBe(1);
-  bench.book.report(instance, { status: "False", reason: "BadApiKey", message: "The API rejected the API key." });
-  expect(bench.changes).toBe(2);
-});
-
-test.each([null, undefined, unjudged])("a record without judges lists no clients: %j", async (record) => {
-  const bench = new Bench();
-  bench.answer = { state: "Loaded", record, revision: "" };
-  expect(await bench.entries()).toStrictEqual([]);
-});

@@ -129,20 +129,6 @@ describe("the declaration of a WafAutoBlock", () => {
     expect(plan.operations).toStrictEqual([]);
     expect(plan.kept.map(({ value }) => value)).toStrictEqual(["203.0.113.7"]);
   });
-
-  test("is independent of a rule with the same name", () => {
-    const rule = aRule("scanners", { addresses: ["198.51.100.1"] });
-    expect(blocked([judged("203.0.113.7")], { rules: [rule] }).toSorted()).toStrictEqual([
-      "198.51.100.1",
-      "203.0.113.7",
-    ]);
-    const plan = planOf({
-      gathered: declared([], { rules: [rule] }),
-      observed: { blocklist: ["203.0.113.7", "198.51.100.1"] },
-      inventory: held,
-    });
-    expect(plan.operations).toMatchObject([{ kind: "RemoveEntry", entry: "203.0.113.7" }]);
-  });
 });
 
 describe("exempt from automatic blocks is", () => {

@@ -77,13 +77,6 @@ function conditionText(condition: Condition | undefined): string | undefined {
 
 const read = { status: "True", reason: "Judged", message: "New blocked requests are judged." } as const;
 
-test("clients are shown with evidence that cannot control a terminal", () => {
-  const { status, of } = statusOf({}, { reading: read });
-  expect(status).toMatchObject({ listed: 1, synced: "1/1", clients: [{ entry: "203.0.113.7", requests: 60 }] });
-  expect(status.clients?.[0]?.reasons).toStrictEqual([String.raw`a\u202e\u001b[31m: 3`]);
-  expect([of("Ready"), of("LogsJudged"), of("Incomplete")]).toStrictEqual(["True Synced", "True Judged", undefined]);
-});
-
 test("a suggestion is Ready, and blocks no client", () => {
   const { status, of } = statusOf({ mode: "Suggest" }, { reading: read });
   expect([status.listed, status.synced, of("Ready")]).toStrictEqual([1, undefined, "True Synced"]);
@@ -98,13 +91,6 @@ test("a WafAutoBlock whose logs can't be read is not ready, and says why", () =>
   ]);
 });
 
-test("while the logs can't be read, no transition time changes", () => {
-  const reading = { status: "False", reason: "ApiUnavailable", message: "There is no WAF." } as const;
-  const { status: before } = statusOf({}, { reading });
-  const { status } = statusOf({}, { reading, before, atMs: nowMs + 10_000 });
-  expect(status.conditions).toStrictEqual(before.conditions);
-});
-
 test.each<[string, string | undefined, string, AutoBlockOverrides, Told]>([
   ["until the logs have been read", "Unknown Judged", "True Synced", {}, {}],
   ["while it is suspended", "Unknown Judged", "True Synced", { suspend: true }, { reading: read }],
@@ -112,8 +98,4 @@ test.each<[string, string | undefined, string, AutoBlockOverrides, Told]>([
 ])("the log is not judged %s", (_, judged, ready, overrides, told) => {
   const { of } = statusOf(overrides, told);
   expect([of("LogsJudged"), of("Ready")]).toStrictEqual([judged, ready]);
-});
-
-test("clients beyond spec.maxEntries are reported", () => {
-  expect(statusOf({ maxEntries: 1 }, { leftOut: 3 }).of("Incomplete")).toBe("True MaxEntriesReached");
 });

@@ -9,7 +9,6 @@ import { slow } from "../support/processes/slowness.ts";
 import { runWafsync } from "../support/processes/wafsync-process.ts";
 import type { FinishedProcess } from "../support/processes/wafsync-process.ts";
 import { describeOperator } from "../support/worlds/operator-suite.ts";
-import { conditionOf } from "../support/worlds/operator-world.ts";
 import type { TestWaf } from "../support/worlds/operator-world.ts";
 import { scratchDirectory } from "../support/worlds/scratch-directory.ts";
 
@@ -153,26 +152,6 @@ await describeOperator("jobs and pipelines", (world) => {
       expect((await sync({ "wafsync.dev/revision": "another" })).code).toBe(0);
       expect(clears()).toBe(2);
     });
-
-    test("clears at each sync as it stands, and fails if the cache was not cleared", async () => {
-      expect((await sync({})).code).toBe(0);
-      expect((await sync({})).code).toBe(0);
-      expect(clears()).toBe(2);
-      world().simulator.addFaults({
-        match: { path: "/clear", domain: waf.domain },
-        effect: { kind: "EchoKey" },
-      });
-      expect(await sync({})).toMatchObject({ code: 2, stderr: expect.stringContaining("rejected") });
-    });
-  });
-
-  test("the CronJob clears when its time has come", async () => {
-    const { cluster } = world();
-    await cluster.expectKubectl(["apply", "-k", join(manifests, "nightly")]);
-    const create = ["create", "job", "-n", namespace, "tonight", "--from=cronjob/clear-cache-nightly"];
-    await cluster.expectKubectl(create);
-    expect((await runContainer(await podOf("tonight"), kubeconfig)).code).toBe(0);
-    expect(clears()).toBe(1);
   });
 
   test("the rights of the manifests are to create and get cache clears and to get instances, and nothing else", async () => {
@@ -221,27 +200,6 @@ await describeOperator("jobs and pipelines", (world) => {
       expect(clears()).toBe(1);
     });
 
-    test("only asks for it without --wait", async () => {
-      const asked = await run("--instance", "shop/shop", "-o", "json");
-      expect(asked.code).toBe(0);
-      expect(JSON.parse(asked.stdout)).toMatchObject({ state: "Created" });
-      await world().eventually("the clear", () => clears() === 1);
-    });
-
-    test("tries a trigger again that failed before, with another object", async () => {
-      const parameters = ["--instance", "shop/shop", "--trigger", "v2", "--wait", "--retries", "0"];
-      const match = { path: "/clear", domain: waf.domain };
-      world().simulator.addFaults({ match, effect: { kind: "ServerError" } });
-      const failed = await run(...parameters);
-      expect(failed).toMatchObject({ code: 2, stderr: expect.stringContaining("The attempt failed") });
-      expect(failed.stderr).toContain("The WAF answered 502");
-      expect(await run(...parameters)).toMatchObject({ code: 0, stdout: expect.stringMatching(/-2\)/) });
-      const tries = (await objects()).filter(({ spec }) => spec["trigger"] === "v2");
-      const statuses = tries.map((object) => conditionOf(object, "Complete")?.status ?? "").toSorted();
-      expect(statuses).toStrictEqual(["False", "True"]);
-      expect(clears()).toBe(1);
-    });
-
     test("says what is missing: rights, an instance, an answer in time, a cluster", async () => {
       const forbidden = await run("--instance", "default/shop");
       expect(forbidden).toMatchObject({ code: 2, stdout: "" });
@@ -267,21 +225,5 @@ await describeOperator("jobs and pipelines", (world) => {
       expect(both).toMatchObject({ code: 2, stderr: expect.stringContaining("cannot be used with") });
       expect(clears()).toBe(0);
     });
-  });
-
-  test("kubectl alone is enough: a new trigger, and a wait that takes no notice of the one before", async () => {
-    const { cluster } = world();
-    for (const [place, trigger] of ["one", "two", "three"].entries()) {
-      const input = JSON.stringify({
-        apiVersion: "wafsync.dev/v1alpha1",
-        kind: "WafCacheClear",
-        metadata: { name: "after-deploy", namespace },
-        spec: { instanceRef: { name: "shop" }, trigger },
-      });
-      await cluster.expectKubectl(["apply", "-f", "-"], { input });
-      const wait = ["wait", "-n", namespace, "--for=condition=Complete", "wafcacheclear/after-deploy"];
-      await cluster.expectKubectl([...wait, `--timeout=${slow(60)}s`]);
-      expect(clears()).toBe(place + 1);
-    }
   });
 });

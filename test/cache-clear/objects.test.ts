@@ -87,40 +87,6 @@ await describeOperator("cache clears", (world) => {
     expect(first).toMatch(/^clear-0 +waf +4f2a91c +True +[\dm]+s +\d* +True +[\dm]+s$/);
   });
 
-  test("one that is deleted and created again with the same trigger calls nothing, and with another one calls", async () => {
-    const { namespace, waf } = await world().newInstance("again");
-    const clear = cacheClear(namespace, "deploy", { trigger: "one" });
-    await world().apply(clear);
-    expect(await ended(clear)).toMatchObject({ over: "Complete Cleared" });
-    await world().remove(clear);
-    await world().operator.end();
-    await world().startOperator();
-    await world().apply(clear);
-    expect(await ended(clear)).toMatchObject({ over: "Complete Cleared", status: { attempts: 0 } });
-    expect(clearsOf(waf)).toBe(1);
-    await world().apply(cacheClear(namespace, "deploy", { trigger: "two" }));
-    const wait = [
-      "wait",
-      "-n",
-      namespace,
-      "--for=condition=Complete",
-      `--timeout=${slow(30)}s`,
-      "wafcacheclear/deploy",
-    ];
-    await world().cluster.expectKubectl(wait);
-    expect(clearsOf(waf)).toBe(2);
-  });
-
-  test("one that outlives its time is deleted, and the server refuses to change what is fixed", async () => {
-    const { namespace } = await world().newInstance("short-lived");
-    const clear = cacheClear(namespace, "deploy", { ttlSecondsAfterFinished: 1 });
-    await world().apply(clear);
-    await world().eventually("it is gone", async () => (await read(clear)) === undefined);
-    const fixed = cacheClear(namespace, "fixed", { backoffLimit: 1 });
-    await world().apply(fixed);
-    await expect(world().patch(fixed, { spec: { backoffLimit: 2 } })).rejects.toThrow("only trigger and suspend");
-  });
-
   describe("a process that is killed between the record and the result", () => {
     test.each([
       { moment: "before the call took effect", afterEffect: false, clears: 1 },

@@ -208,54 +208,6 @@ await describeOperator("clears after rollouts", (world) => {
     expect(shop.clears).toBe(1);
   });
 
-  test("a rollout that fails clears nothing until it is rolled back", async () => {
-    const shop = await newShopWith("failing", "Deployment", { progressDeadlineSeconds: slow(2), minReadySeconds: 0 });
-    await shop.kubectl("set", "image", "deployment/web", `main=${brokenImage}`);
-    await world().eventually("the deadline is exceeded", async () => {
-      return (await shop.status("web"))?.message.includes("deadline") === true;
-    });
-    await shop.considered();
-    expect(shop.clears).toBe(0);
-    await shop.kubectl("rollout", "undo", "deployment/web");
-    await shop.rolledOut("deployment/web");
-    await shop.hasCleared(1);
-  });
-
-  test("what is changed in a pause and taken back clears nothing, and what stays is cleared for after it", async () => {
-    const shop = await newShopWith("paused", "Deployment");
-    await shop.kubectl("rollout", "pause", "deployment/web");
-    await shop.kubectl("set", "image", "deployment/web", "main=two");
-    await shop.considered();
-    await shop.kubectl("set", "image", "deployment/web", "main=one");
-    await shop.kubectl("rollout", "resume", "deployment/web");
-    await shop.rolledOut("deployment/web");
-    await shop.considered();
-    await shop.isIn("web", "Handled");
-    expect(shop.clears).toBe(0);
-
-    await shop.kubectl("rollout", "pause", "deployment/web");
-    await shop.kubectl("set", "image", "deployment/web", "main=three");
-    await shop.considered();
-    expect(shop.clears).toBe(0);
-    await shop.kubectl("rollout", "resume", "deployment/web");
-    await shop.rolledOut("deployment/web");
-    await shop.hasCleared(1);
-  });
-
-  test.each(["StatefulSet", "DaemonSet"] as const)("a %s clears once for each revision", async (kind) => {
-    const shop = await newShopWith(kind.toLowerCase(), kind);
-    const what = `${kind.toLowerCase()}/web`;
-    await shop.kubectl("set", "image", what, "main=two");
-    await shop.rolledOut(what);
-    await shop.hasCleared(1);
-    if (kind === "StatefulSet") await shop.kubectl("scale", what, "--replicas=3");
-    else await shop.kubectl("patch", what, "-p", JSON.stringify({ spec: { minReadySeconds: 1 } }));
-    await shop.rolledOut(what);
-    await shop.considered();
-    await shop.isIn("web", "Handled");
-    expect(shop.clears).toBe(1);
-  });
-
   describe("a workload of another namespace", () => {
     test("is followed only if it agrees, and nobody can tell one that does not from none", async () => {
       const elsewhere = await world().newNamespace("elsewhere");

@@ -81,17 +81,6 @@ describe("A WafCacheClear", () => {
     ]);
     expect(statusOf(world, clear)).not.toHaveProperty("lastTrigger");
   });
-
-  test("that is replaced by one with the same name between two runs is a new object", async () => {
-    const world = aWorld(aCacheClear("deploy", { trigger: "a", meta: { uid: "first" } }));
-    await world.pass();
-    const second = aCacheClear("deploy", { trigger: "b", meta: { uid: "second" } });
-    world.status.forget(second.meta);
-    world.declare({ cacheClears: [second] });
-    await passesUntilCleared(world);
-    expect(world.waf.cacheClears).toBe(2);
-    expect(statusOf(world, second)).toMatchObject({ attempts: 1, lastTrigger: "b" });
-  });
 });
 
 describe("Objects that wait together", () => {
@@ -106,22 +95,6 @@ describe("Objects that wait together", () => {
     for (const state of states.slice(1)) expect(state).toStrictEqual(["True Cleared", "edge/deploy-0"]);
     expect(world.owned().handledTriggers).toHaveLength(10);
     expect(world.status.eventReasons()).toStrictEqual(ten.map(() => "CacheCleared"));
-  });
-
-  test("and that arrive one after another during runs cause two calls", async () => {
-    const world = aWorld();
-    for (let declared = 1; declared <= ten.length; declared += 1) {
-      world.declare({ cacheClears: ten.slice(0, declared) });
-      await world.pass();
-      await world.clock.advance(150);
-    }
-    await passesUntilCleared(world);
-    expect(world.waf.count("ClearCache")).toBe(2);
-    expect(ten.map((clear) => complete(world, clear))).toStrictEqual([
-      "True Cleared",
-      "True Cleared",
-      ...ten.slice(2).map(() => "True Cleared"),
-    ]);
   });
 
   test("are not completed by a call that began before they existed", async () => {
@@ -187,25 +160,6 @@ describe("A cache clear during a long plan", () => {
 });
 
 describe("A call that fails", () => {
-  test("with 403 immediately fails all waiting clears with the reason BadApiKey, and stops the instance", async () => {
-    const clears = [aCacheClear("a"), aCacheClear("b")];
-    const world = aWorld(...clears);
-    const fault = { code: "BadApiKey", message: "The WAF refuses the API key (403).", status: 403 } as const;
-    world.waf.failOn({ on: "ClearCache", effect: "Before", fault });
-    const { result, pendingClears } = await world.pass();
-    expect(result).toStrictEqual({ kind: "Failed", fault });
-    expect(pendingClears).toBe(0);
-    expect(world.waf.count("ClearCache")).toBe(1);
-    for (const clear of clears) {
-      expect(failed(world, clear)).toBe("True Failed");
-      expect(complete(world, clear)).toBe("False Failed");
-      expect(world.status.condition(clear.meta, "Ready")).toBe("False Failed");
-      expect(world.status.condition(clear.meta, "Stalled")).toBe("True Failed");
-      expect(statusOf(world, clear)).toMatchObject({ attempts: 1 });
-    }
-    expect(world.status.eventReasons().filter((reason) => reason === "CacheClearFailed")).toHaveLength(2);
-  });
-
   test("is retried later, counts its attempts, and stops nothing else", async () => {
     const clear = aCacheClear("deploy");
     const world = new ConvergeWorld({
@@ -223,17 +177,6 @@ describe("A call that fails", () => {
     expect(statusOf(world, clear)).toMatchObject({ attempts: 3 });
     expect(complete(world, clear)).toBe("True Cleared");
     expect(world.clock.nowMs() - Date.UTC(2026, 0, 1)).toBe(6_000);
-  });
-
-  test("with another domain in its response stops the instance, and does not count as a clear", async () => {
-    const clear = aCacheClear("deploy");
-    const world = aWorld(clear);
-    world.onCall(({ name }) => {
-      if (name === "ClearCache") world.waf.domain = "other.example";
-    });
-    const { result } = await world.pass();
-    expect(result).toMatchObject({ kind: "Blocked", blocker: "DomainChanged" });
-    expect(failed(world, clear)).toBe("True Failed");
   });
 });
 
@@ -273,20 +216,6 @@ describe("The inventory", () => {
 });
 
 describe("While the instance can't be reconciled", () => {
-  test("the message of an expired deadline promises no further attempt", async () => {
-    const clear = aCacheClear("deploy", { activeDeadlineMs: 60_000 });
-    const world = aWorld(clear);
-    const fault = { code: "Unavailable", message: "The WAF answered 503.", status: 503 } as const;
-    world.waf.failOn({ on: "ReadOrigins", effect: "Before", fault, times: 10 });
-    await world.pass();
-    await world.clock.advance(60_000);
-    await world.pass();
-    expect(failed(world, clear)).toBe("True Failed");
-    expect(statusOf(world, clear)).toMatchObject({
-      message: "The cache clear took longer than 60 s. The WAF answered 503.",
-    });
-  });
-
   test("clears for an unreachable WAF continue when it is reachable again, and their deadlines keep running", async () => {
     const patient = aCacheClear("patient", { activeDeadlineMs: 3_600_000 });
     const hasty = aCacheClear("hasty", { activeDeadlineMs: 20_000 });
@@ -323,14 +252,5 @@ describe("The time to live after the finish", () => {
     await world.pass();
     expect(removed).toStrictEqual([clear.meta]);
     expect(world.waf.cacheClears).toBe(1);
-  });
-
-  test("has no effect in a directory", async () => {
-    const clear = aCacheClear("deploy", { ttlAfterFinishedMs: 0 });
-    const world = aWorld(clear);
-    await world.pass();
-    const { wakeAtMs } = await world.pass();
-    expect(wakeAtMs).toBe(world.clock.nowMs() + 300_000);
-    expect(complete(world, clear)).toBe("True Cleared");
   });
 });

@@ -66,25 +66,6 @@ describe("A finished rollout", () => {
     expect(clearStatus(world)).toMatchObject({ workloads: [{ revision: "4", state: "Handled" }] });
   });
 
-  test("is retried after failures, with one event for all of them", async () => {
-    const world = await aWorld();
-    rollOut(world, 2);
-    world.waf.failOn({ on: "ClearCache", effect: "Before", fault: serverError, times: 2 });
-    for (const delayMs of [2000, 4000]) {
-      const { wakeAtMs } = await world.pass();
-      expect(wakeAtMs).toBe(world.clock.nowMs() + delayMs);
-      await world.sleepUntil(wakeAtMs);
-    }
-    expect(clearStatus(world)).toMatchObject({ failedAttempts: 2, message: serverError.message });
-    await world.pass();
-    expect(world.waf.cacheClears).toBe(1);
-    expect(clearStatus(world)).not.toHaveProperty("failedAttempts");
-    expect(world.status.eventReasons().filter((reason) => reason.startsWith("CacheClear"))).toStrictEqual([
-      "CacheClearFailed",
-      "CacheCleared",
-    ]);
-  });
-
   test("is not cleared for again if it could not be recorded", async () => {
     const world = await aWorld();
     rollOut(world, 2, false);
@@ -109,19 +90,6 @@ describe("A finished rollout", () => {
     expect(world.status.condition(clear.meta, "Complete")).toBe("True Cleared");
     expect(clearStatus(world)).toMatchObject({ workloads: [{ revision: "2", state: "Handled" }] });
     await world.clock.advance(61_000);
-    await world.pass();
-    expect(world.waf.cacheClears).toBe(1);
-  });
-
-  test("waits while the instance is suspended, and clears the cache afterwards", async () => {
-    const world = await aWorld();
-    world.declare({ instance: { ...instance, suspend: true } });
-    rollOut(world, 2);
-    await world.pass();
-    expect(world.waf.cacheClears).toBe(0);
-    expect(clearStatus(world)).toMatchObject({ workloads: [{ state: "Pending" }] });
-    world.restart();
-    world.declare({ instance });
     await world.pass();
     expect(world.waf.cacheClears).toBe(1);
   });
@@ -200,25 +168,7 @@ test.each([
   expect(looker.clears).toHaveLength(clears);
 });
 
-test("A workload that is no longer listed is forgotten", () => {
-  const looker = new Looker();
-  looker.look([aSight(1)]);
-  looker.look([]);
-  expect(looker.records).toStrictEqual([]);
-});
-
 describe("Rollouts within the interval", () => {
-  const at = (web: number, api: number) => [aSight(web), aSight(api, { name: "api" })];
-
-  test("are combined into one clear after the last", () => {
-    const looker = new Looker();
-    for (const sights of [at(1, 1), at(2, 1), at(3, 1), at(3, 2), at(4, 2)]) looker.look(sights, 10_000);
-    expect(looker.decide(at(4, 2)).pending).toStrictEqual(at(4, 2));
-    looker.look(at(4, 2), 30_000);
-    looker.look(at(4, 2), 3_600_000);
-    expect(looker.clears).toStrictEqual([20_000, 80_000]);
-  });
-
   test("clear at most once per interval, and always at the end, whatever happens when", () => {
     const step = fc.record({
       afterMs: fc.integer({ min: 0, max: 90_000 }),

@@ -43,17 +43,6 @@ function planAfter(built: Import, { domain, primaryOrigin, lists }: WafContent):
 }
 
 describe("An import", () => {
-  test("declares both lists, each entry once and in its canonical spelling, for adoption", () => {
-    const made = content(["192.0.2.1/32", "192.0.2.1", "2001:DB8::/32", "198.51.100.7/24"], ["203.0.113.8"]);
-    const built = buildImport(names, made);
-    expect(built).toMatchObject({ counts: { blocklist: 3, allowlist: 1 }, skipped: [], relaxed: [] });
-    const plan = planAfter(built, made);
-    expect(plan.adoptions.map(({ entry }) => entry).toSorted()).toStrictEqual(
-      ["192.0.2.1", "198.51.100.0/24", "2001:db8::/32", "203.0.113.8"].toSorted(),
-    );
-    expect(plan.operations).toStrictEqual([]);
-  });
-
   test("splits a list that is too long for one rule", () => {
     const made = content(addresses(20_001));
     const built = buildImport(names, made);

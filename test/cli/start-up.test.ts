@@ -41,7 +41,6 @@ interface Loaded {
 
 const base = ["commander"];
 const kubeClient = "src/kube/credentials.ts";
-const waf = [...base, "zod"];
 const directory = [...base, "ipaddr.js", "yaml", "zod"];
 
 describe("the bundle", () => {
@@ -111,27 +110,11 @@ describe("the bundle", () => {
     expect(builtins.filter((name) => name === "node:http2" || name === "node:tls")).toStrictEqual([]);
   });
 
-  test("loads only the WAF client for a cache clear and for logs", async () => {
-    const clear = await loadedBy(["clear-cache", ...access()]);
-    expect(clear.code).toBe(0);
-    expect(clear.packages).toStrictEqual(waf);
-    const logs = await loadedBy(["logs", ...access(), "--since", "yesterday", "-o", "ndjson"]);
-    expect(logs.code).toBe(0);
-    expect(logs.sources).not.toContain(kubeClient);
-  });
-
   test("loads the Kubernetes client only for commands on a cluster", async () => {
     const report = await loadedBy(["report", ...access(), "--out", join(scratch.path, "report.html")]);
     expect(report.code).toBe(0);
     expect(report.sources).not.toContain(kubeClient);
     const cluster = await loadedBy(["clear-cache", "--instance", "shop/main", "--kubeconfig", "missing.yaml"]);
     expect(cluster).toMatchObject({ code: 2, sources: expect.arrayContaining([kubeClient]) });
-  });
-
-  test("loads only the server of the page for an operator whose page nobody opens", async () => {
-    const operator = await loadedBy(["operator", "--kubeconfig", "missing.yaml"]);
-    expect(operator.sources.filter((path) => /^src\/(?:pages|cli\/targets)\//u.test(path))).toStrictEqual([
-      "src/pages/server.ts",
-    ]);
   });
 });

@@ -66,17 +66,6 @@ test("A wait is shown until the next call is done", async () => {
   expect(current()).not.toContain("waiting");
 });
 
-test("A wait before the first call leaves nothing on the terminal", async () => {
-  const clock = createVirtualClock();
-  const { terminal, current, written } = screen(true);
-  const line = new StatusLine(terminal, clock, { label: "shop/main" });
-  line.wait("waiting 2 s: no connection");
-  expect(current()).toBe("shop/main  waiting 2 s: no connection");
-  line.end();
-  expect(current()).toBe("");
-  expect(written()).not.toContain("\n");
-});
-
 test("Without a terminal, a plain line is printed every five seconds, without cursor movements", async () => {
   const clock = createVirtualClock();
   const { terminal, written } = screen(false);
@@ -87,37 +76,6 @@ test("Without a terminal, a plain line is printed every five seconds, without cu
   }
   line.end();
   expect(written()).toBe("shop/main 50/120 41 %  10/s  7 s left\nshop/main 100/120 83 %  10/s  2 s left\n");
-});
-
-test("A known total is shown from the start, and additional items never exceed 100 %", async () => {
-  const clock = createVirtualClock();
-  const { terminal, current } = screen(true);
-  const line = new StatusLine(terminal, clock, { unit: "rows" });
-  line.expect(250_000);
-  await clock.advance(2_000);
-  line.advance(50_000, { label: "2026-06-10" });
-  expect(current()).toBe("2026-06-10 █████░░░░░░░░░░░░░░░░░░░ 50,000/250,000 rows 20 %  25,000/s  8 s left");
-  await clock.advance(8_000);
-  line.advance(200_001, { label: "2026-06-11" });
-  expect(current()).toBe(`2026-06-11 ${"█".repeat(24)} 250,001/250,001 rows 100 %  25,000/s`);
-  line.clear();
-  expect(current()).toBe("");
-});
-
-test("Without a total, the line shows how much is done", async () => {
-  const clock = createVirtualClock();
-  const { terminal, current } = screen(true);
-  const line = new StatusLine(terminal, clock, { label: "2026-06-10", unit: "rows" });
-  line.advance(1_234);
-  expect(current()).toBe("2026-06-10 1,234 rows");
-});
-
-test("Without a terminal, a wait is a separate plain line with its label", () => {
-  const { terminal, written } = screen(false);
-  const line = new StatusLine(terminal, createVirtualClock(), { label: "shop/main" });
-  line.wait("waiting 2 s: no connection");
-  new StatusLine(terminal, createVirtualClock()).wait("Trying again in 2 s.");
-  expect(written()).toBe("shop/main: waiting 2 s: no connection\nTrying again in 2 s.\n");
 });
 
 test("On a narrow terminal, the bar shrinks first and then the label; the rate and the remaining time stay", async () => {

@@ -36,16 +36,6 @@ describe("The summary", () => {
     expect(textOf(overviewPage(summary, find))).toMatch(/shop\/drop\s+Not ready: TooFewEntries[^]*3 h ago/);
   });
 
-  test("names the annotation that accepts content on hold in a folder", () => {
-    const { feeds } = summarize(held, { ...words, isCluster: false });
-    expect(feeds[0]?.heldContent?.accept).toBe('wafsync.dev/accept-feed: "c0ffee"');
-  });
-
-  test("shows which objects were never reported on", () => {
-    const text = textOf(overviewPage(summarize(feedWith(undefined), words), find));
-    expect(text).toMatch(/Not reported yet\s+No reconcile run has reported on it yet\.\s+–\s+–\s+never/);
-  });
-
   test("says that no WAF is declared, and without permissions shows only the reason", () => {
     expect(textOf(overviewPage(summarize(nothing, words), find))).toContain("To add a WAF, declare a WafInstance");
     const refused = summarize({ ...nothing, refused: "You are not allowed to list wafinstances." }, words);

@@ -86,25 +86,6 @@ describe("The decisions of CrowdSec", () => {
     expect(shown(await pull())).toBe("Updated ");
   });
 
-  test("include addresses and ranges of the declared types, but no simulated ones", async () => {
-    crowdsec.add(
-      { value: "192.0.2.1", seconds: 60, scope: "IP" },
-      { value: "DE", seconds: 60, scope: "Country" },
-      { value: "64500", seconds: 60, scope: "AS" },
-      { value: "192.0.2.2", seconds: 60, type: "captcha" },
-      { value: "not-an-address", seconds: 60 },
-    );
-    expect(await pull()).toMatchObject({
-      reading: { content: { entries: ["192.0.2.1"] }, counts: { total: 2, valid: 1, invalid: 1, duplicates: 0 } },
-    });
-    expect(
-      shown(await pull({ isCurrent: false, source: { types: ["Ban", "captcha"], origins: ["cscli", "b"] } })),
-    ).toBe("Read 192.0.2.1 192.0.2.2");
-    expect(crowdsec.calls.at(-1)).toBe("/v1/decisions?origins=cscli%2Cb");
-    expect(shown(await pull({ isCurrent: false, source: { types: ["Ban"] } }))).toBe("Read 192.0.2.1");
-    expect(crowdsec.calls.at(-1)).toBe("/v1/decisions?type=ban");
-  });
-
   test("of a filter are complete, whatever other decisions for the same value the server knows", async () => {
     const source = { origins: ["crowdsec"] };
     crowdsec.add({ value: "192.0.2.1", seconds: 900, origin: "crowdsec" });
@@ -117,10 +98,6 @@ describe("The decisions of CrowdSec", () => {
     expect(shown(await pull({ source }))).toBe("Updated 192.0.2.1 192.0.2.2");
     crowdsec.remove("192.0.2.2", 600);
     expect(shown(await pull({ source }))).toBe("Updated 192.0.2.1");
-  });
-
-  test("may be empty: this is a valid response, and a guard judges it", async () => {
-    expect(shown(await pull())).toBe("Read ");
   });
 
   test("stay when the server's table is missing, which its stream does not report", async () => {

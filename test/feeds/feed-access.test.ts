@@ -40,26 +40,6 @@ describe("A rule gets the entries of a feed", () => {
     expect(textFor({ namespace: "blog", labels: undefined }, selecting("web"))).toStrictEqual(refused);
     expect(feedTextFor(name, undefined, user)).toStrictEqual(refused);
   });
-
-  test("not before the feed has content, and not if there is none", () => {
-    const user = { namespace: "shop", labels: undefined };
-    expect(feedTextFor(name, { feed: aFeed(), content: undefined }, user)).toMatchObject({
-      problem: "WafFeed shop/threats has no content yet: check its status.",
-    });
-    expect(feedTextFor(name, undefined, user)).toMatchObject({
-      problem: "WafFeed shop/threats does not exist: create it, or correct spec.addressesFrom.",
-    });
-  });
-});
-
-test("A rule whose feed is currently empty is accepted", () => {
-  const empty = feedTextFor(
-    name,
-    { feed: aFeed(), content: feedContent([]) },
-    { namespace: "shop", labels: undefined },
-  );
-  const { rules } = desiredOf({ rules: [aRule("feed", { feeds: [name], texts: [empty] })] });
-  expect(rules[0]).toMatchObject({ verdict: "Accepted" });
 });
 
 test("A rule declares the entries of its feeds and its own, and names the feed as their source", () => {

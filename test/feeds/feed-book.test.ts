@@ -3,7 +3,7 @@ import type { FetchOutcome } from "../../src/feeds/content.ts";
 import { FeedBook } from "../../src/feeds/feed-book.ts";
 import type { FeedState } from "../../src/feeds/feed-state.ts";
 import type { DeclaredFeed } from "../../src/model/declared-feed.ts";
-import { aFeed, aReading, crowdsecFeed, someAddresses, textFacts } from "../support/builders/declare-feed.ts";
+import { aFeed, aReading, someAddresses, textFacts } from "../support/builders/declare-feed.ts";
 import { RecordedStatus } from "../support/fakes/recorded-status.ts";
 import { createVirtualClock, type VirtualClock } from "../support/fakes/virtual-clock.ts";
 
@@ -144,21 +144,6 @@ describe("The feed book", () => {
     expect(conditionsOf()).toStrictEqual(["Accepted True Accepted", "Fetched True Fetched", "Ready True Fetched"]);
   });
 
-  test("reports content on hold, and that only a person can resolve this", async () => {
-    outcomes = [read(20), read(2)];
-    await round();
-    await clock.advance(hourMs);
-    await round();
-    expect(used()).toHaveLength(20);
-    expect(conditionsOf()).toStrictEqual([
-      "Accepted True Accepted",
-      "Fetched False ContentOnHold",
-      "Ready False ContentOnHold",
-      "Stalled True ContentOnHold",
-    ]);
-    expect(status.read(aFeed().meta)).toMatchObject({ held: { reason: "Shrunk", entries: 2 } });
-  });
-
   test("fetches nothing while the store cannot be read, because the guards have nothing to compare with", async () => {
     storeProblem = "The disk is gone.";
     await round();
@@ -204,55 +189,5 @@ describe("The feed book", () => {
     await round();
     expect(fetches).toBe(2);
     expect(book.nextMs()).toBeGreaterThan(clock.nowMs());
-  });
-
-  test("notifies an observer of every fetch and every figure", async () => {
-    outcomes = [read(20), failed, read(2)];
-    await round();
-    await clock.advance(25 * hourMs);
-    await round();
-    await clock.advance(hourMs);
-    await round();
-    await round(aFeed({ suspend: true }));
-    await book.declare([]);
-    expect(observed).toStrictEqual([
-      "threats Fetched",
-      "threats 20",
-      "threats Unavailable",
-      "threats 20 stale",
-      "threats ContentOnHold",
-      "threats 20 stale",
-      // A suspended feed is not expected to change.
-      "threats 20",
-      "threats forgotten",
-    ]);
-  });
-
-  test("reports once that decisions are on hold, although they differ at each fetch", async () => {
-    const decisions = (count: number): FetchOutcome => ({
-      kind: "Read",
-      reading: aReading(someAddresses(count)),
-      facts: undefined,
-    });
-    outcomes = [decisions(20), decisions(2), decisions(3), decisions(4)];
-    for (let hour = 0; hour < 4; hour += 1) {
-      await round(crowdsecFeed());
-      await clock.advance(hourMs);
-    }
-    expect(status.eventReasons()).toStrictEqual(["FeedChanged", "FeedContentOnHold"]);
-  });
-
-  test("emits each event once", async () => {
-    outcomes = [read(20), failed, failed, read(20), read(2), read(2)];
-    for (let hour = 0; hour < 6; hour += 1) {
-      await round();
-      await clock.advance(hourMs);
-    }
-    expect(status.eventReasons()).toStrictEqual([
-      "FeedChanged",
-      "FeedFetchFailed",
-      "FeedRecovered",
-      "FeedContentOnHold",
-    ]);
   });
 });

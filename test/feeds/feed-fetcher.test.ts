@@ -71,27 +71,6 @@ test("A server that responds after a minute times out after 30 seconds, and the 
   expect(used()).toStrictEqual(list.slice(1));
 });
 
-test("A server that is down for an hour is queried with backoff, and its content stays in use", async () => {
-  server.answers((_, { socket }) => socket?.destroy());
-  const start = clock.nowMs();
-  await toNextFetch();
-  const goneMs = clock.nowMs();
-  const delays: number[] = [];
-  while (clock.nowMs() - goneMs < 60 * minuteMs) {
-    await book.refresh(never);
-    expect(book.problems().join(" ")).toContain("Rules continue to use the last good content: 100 entries.");
-    expect(used()).toStrictEqual(list);
-    delays.push(await toNextFetch());
-  }
-  expect(delays).toStrictEqual([1, 2, 4, 8, 16, 32]);
-  expect(goneMs - start).toBe(60 * minuteMs);
-  server.serves([...list, "192.0.9.9"].join("\n"));
-  await book.refresh(never);
-  expect(book.problems()).toStrictEqual([]);
-  expect(used()).toHaveLength(101);
-  expect(await toNextFetch()).toBe(60);
-});
-
 /** Fetches with this value of a header. */
 async function fetchWithHeader(value: string, redactor: Redactor) {
   const { fetch } = new FeedFetcher({

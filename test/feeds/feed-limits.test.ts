@@ -199,11 +199,4 @@ describe("A feed whose server does not respond", () => {
     expect([entries("one"), fetched]).toStrictEqual([20, ["shop/one"]]);
     expect(book.nextMs()).toBe(clock.nowMs());
   });
-
-  test("changes nothing if it is no longer used when its server responds", async () => {
-    const respond = await heldFetch();
-    await book.declare([], [feed("one")]);
-    await respond(content(some));
-    expect([entries("one"), stored.size]).toStrictEqual([undefined, 0]);
-  });
 });

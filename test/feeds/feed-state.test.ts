@@ -1,5 +1,4 @@
 import { describe, expect, test } from "@jest/globals";
-import type { Entry } from "../../src/address/entry.ts";
 import type { FetchOutcome } from "../../src/feeds/content.ts";
 import {
   acceptAnnotation,
@@ -10,7 +9,6 @@ import {
   fetchDueMs,
   initialFeedState,
   validatorsOf,
-  withoutEnded,
 } from "../../src/feeds/feed-state.ts";
 import type { DeclaredFeed } from "../../src/model/declared-feed.ts";
 import {
@@ -75,12 +73,6 @@ describe("The last good content of a feed", () => {
     expect(rounded.good?.content).toBe(prolonged.good?.content);
   });
 
-  test("is the same object while its entries are the same", () => {
-    const first = after([read(100)]);
-    const second = after([read(100)], aFeed(), first);
-    expect(second.good?.content).toBe(first.good?.content);
-  });
-
   test.each<[string, FetchOutcome]>([
     ["a failure", unreachable],
     ["a page", { kind: "Read", reading: aReading([]), facts: textFacts({ looksLikeMarkup: true }) }],
@@ -91,12 +83,6 @@ describe("The last good content of a feed", () => {
     expect(state).toMatchObject({ failures: 1, nextFetchMs: hourMs + 60_000, held: undefined });
     expect(state.fault?.message).toMatch(/\.$/);
     expect(after([read(100)], aFeed(), state)).toMatchObject({ failures: 0, fault: undefined });
-  });
-
-  test("is confirmed by a response that it has not changed", () => {
-    const state = after([read(100, '"v1"'), { kind: "NotModified" }]);
-    expect(validatorsOf(state)).toStrictEqual({ etag: '"v1"', lastModified: undefined });
-    expect(state.good).toMatchObject({ changedAtMs: 0, confirmedAtMs: hourMs });
   });
 
   test("is kept when the feed's source changes, which is fetched immediately and without the old validators", () => {
@@ -206,15 +192,4 @@ test("Entries that have expired are no loss, and are known for a week, unless th
   expect([...(next.good?.content.ended?.keys() ?? [])]).toStrictEqual(texts.slice(0, 39));
   const late = fetchAt(next, 8 * 24 * hourMs, reading(0, 1, 9 * 24 * hourMs));
   expect([...(late.good?.content.ended?.keys() ?? [])]).toStrictEqual([]);
-});
-
-test("Entries expire without a fetch", () => {
-  const [first = "", second = ""] = someAddresses(2) as Entry[];
-  const content = { entries: [first, second] as Entry[], expiresAtMs: new Map([[first as Entry, 1000]]) };
-  expect(withoutEnded(content, 999)).toBe(content);
-  expect(withoutEnded(content, 1000)).toStrictEqual({
-    entries: [second],
-    expiresAtMs: new Map(),
-    ended: new Map([[first, 1000]]),
-  });
 });

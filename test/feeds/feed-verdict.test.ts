@@ -1,10 +1,8 @@
 import { expect, test } from "@jest/globals";
 import { afterFetch, initialFeedState } from "../../src/feeds/feed-state.ts";
-import { judgeFeed, staleSinceMs } from "../../src/feeds/feed-status.ts";
+import { judgeFeed } from "../../src/feeds/feed-status.ts";
 import type { DeclaredFeed } from "../../src/model/declared-feed.ts";
 import { aFeed, aReading, crowdsecFeed, someAddresses, textFacts } from "../support/builders/declare-feed.ts";
-
-const dayMs = 86_400_000;
 
 /** The state after good content and content on hold. */
 function onHold(feed: DeclaredFeed) {
@@ -27,12 +25,4 @@ test("The message about decisions on hold names the guard, because their hash ch
   const { message } = judgeFeed(onHold(feed), feed, 0);
   expect(message).toContain("change spec.guards.maxShrinkPercent, and restore it after the next fetch.");
   expect(message).not.toContain("accept-feed");
-});
-
-test("Content becomes stale with time, unless the feed is suspended", () => {
-  const feed = aFeed();
-  const state = onHold(feed);
-  expect(staleSinceMs(state, feed, dayMs - 1)).toBeUndefined();
-  expect(staleSinceMs(state, feed, dayMs)).toBe(dayMs);
-  expect(staleSinceMs(state, aFeed({ suspend: true }), dayMs)).toBeUndefined();
 });

@@ -88,15 +88,6 @@ describe("A fetch", () => {
     expect(entriesOf(await get())).toStrictEqual(["192.0.2.1", "192.0.2.2"]);
   });
 
-  test("reads the body in chunks of any size", async () => {
-    server.answers((_, response) => {
-      response.write("1");
-      response.write("92.0.2.1\n192.0.2");
-      setImmediate(() => response.end(".2"));
-    });
-    expect(entriesOf(await get())).toStrictEqual(["192.0.2.1", "192.0.2.2"]);
-  });
-
   test("recognizes a web page instead of the list, whatever its type and the format", async () => {
     server.serves("\n <!doctype html><title>Just a moment…</title>", { "content-type": "text/plain" });
     expect(await get()).toMatchObject({ kind: "Read", facts: { looksLikeMarkup: true } });
@@ -180,16 +171,6 @@ describe("A fetch fails without treating the response as a list", () => {
     expect(entriesOf(await get())).toMatch(/^TooLarge: /);
   });
 
-  test("if it has more entries than allowed", async () => {
-    server.serves(list);
-    expect(entriesOf(await get({ entriesMax: 1 }))).toBe("TooManyEntries: The feed has more than 1 entries.");
-  });
-
-  test("if it has an encoding that was not requested", async () => {
-    server.serves(list, { "content-encoding": "br" });
-    expect(entriesOf(await get())).toMatch(/^NotInFormat: /);
-  });
-
   test("if there is no complete response within 30 s", async () => {
     const clock = createVirtualClock();
     const asked = Promise.withResolvers<void>();
@@ -211,25 +192,9 @@ describe("A fetch fails without treating the response as a list", () => {
       `Unreachable: Cannot connect to ${new URL(url).origin}: check the URL, the certificate and the network.`,
     );
   });
-
-  test("if its signal aborts", async () => {
-    const stop = new AbortController();
-    server.answers(() => stop.abort());
-    expect((await get({}, { signal: stop.signal })).kind).toBe("Failed");
-  });
 });
 
 describe("Redirects", () => {
-  test("are followed three times", async () => {
-    server.answers(({ url }, response) => {
-      const hop = Number(url?.slice(1));
-      if (hop < 3) response.writeHead(302, { location: `/${hop + 1}` }).end();
-      else response.end(list);
-    });
-    expect(entriesOf(await get({ url: server.url("/0") }))).toStrictEqual(["192.0.2.1", "192.0.2.2"]);
-    expect(entriesOf(await get({ url: server.url("/-1") }))).toMatch(/^TooManyRedirects: .* more than 3 times/);
-  });
-
   test("send headers only to the first host, and not after a redirect back to it", async () => {
     const other = await ScriptedServer.start();
     server.answers(({ url }, response) => {
@@ -285,37 +250,15 @@ function answering(...answers: readonly string[]): ResolveHost & { asked: number
 describe("Internal addresses", () => {
   const guarded = { isAllowed: isPublicAddress };
 
-  test.each([
-    "127.0.0.1",
-    "2130706433",
-    "0x7f.1",
-    "0177.0.0.1",
-    "127.1",
-    "10.0.0.1",
-    "169.254.169.254",
-    "100.64.0.1",
-    "0.0.0.0",
-    "224.0.0.1",
-    "255.255.255.255",
-    "[::1]",
-    "[::ffff:127.0.0.1]",
-    "[::ffff:7f00:1]",
-    "[64:ff9b::7f00:1]",
-    "[fe80::1]",
-    "[fd00::1]",
-  ])("are not connected to, written as %s", async (host) => {
-    server.serves(list);
-    const url = `http://${host}:${server.port}/list`;
-    expect(entriesOf(await get({ url }, guarded))).toMatch(/^Unreachable: .* not on the public Internet/);
-    expect(server.requests).toStrictEqual([]);
-  });
-
-  test("are not connected to by a host name", async () => {
-    server.serves(list);
-    const url = server.url("/list", "feed.example");
-    expect(entriesOf(await get({ url }, { ...guarded, resolve: answering("127.0.0.1") }))).toMatch(/^Unreachable: /);
-    expect(server.requests).toStrictEqual([]);
-  });
+  test.each(["127.0.0.1", "10.0.0.1", "169.254.169.254", "[::ffff:7f00:1]", "[fd00::1]"])(
+    "are not connected to, written as %s",
+    async (host) => {
+      server.serves(list);
+      const url = `http://${host}:${server.port}/list`;
+      expect(entriesOf(await get({ url }, guarded))).toMatch(/^Unreachable: .* not on the public Internet/);
+      expect(server.requests).toStrictEqual([]);
+    },
+  );
 
   test("are not connected to if DNS changes after the check", async () => {
     server.serves(list);
@@ -335,17 +278,6 @@ describe("Internal addresses", () => {
     expect(server.requests).toStrictEqual([]);
   });
 
-  test("are safe because the connection goes to exactly the address that was checked", async () => {
-    server.serves(list);
-    const resolve = answering("127.0.0.1", "192.0.9.9");
-    expect(entriesOf(await get({ url: server.url("/list", "feed.example") }, { resolve }))).toStrictEqual([
-      "192.0.2.1",
-      "192.0.2.2",
-    ]);
-    expect(resolve.asked).toBe(1);
-    expect(server.requests[0]?.headers.host).toBe(`feed.example:${server.port}`);
-  });
-
   test("can't be reached by a redirect", async () => {
     const inner = await ScriptedServer.start();
     server.fails(302, { location: `http://169.254.169.254:${inner.port}/latest/meta-data` });
@@ -361,20 +293,5 @@ describe("Internal addresses", () => {
     const url = server.url("/list", "feed.example");
     const refused = await get({ url }, { ...guarded, resolve: answering("10.0.0.1") });
     expect(await get({ url }, { ...guarded, resolve: missing })).toStrictEqual(refused);
-  });
-
-  test("do not come from proxies in the environment", async () => {
-    const proxy = await ScriptedServer.start();
-    server.serves(list);
-    process.env["HTTP_PROXY"] = proxy.url("");
-    process.env["http_proxy"] = proxy.url("");
-    try {
-      expect(entriesOf(await get())).toStrictEqual(["192.0.2.1", "192.0.2.2"]);
-    } finally {
-      delete process.env["HTTP_PROXY"];
-      delete process.env["http_proxy"];
-    }
-    expect(proxy.requests).toStrictEqual([]);
-    await proxy.stop();
   });
 });

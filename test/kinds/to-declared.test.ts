@@ -51,40 +51,6 @@ describe("the metadata", () => {
   });
 });
 
-test("an instance with only the required fields declares all defaults", () => {
-  const declared = toDeclared(resourceOf(documentOf("WafInstance"), "WafInstance"));
-  expect(declared).toStrictEqual({
-    meta: expect.objectContaining({ kind: "WafInstance", namespace: "shop", name: "example" }),
-    baseUrl: "https://waf.example.com",
-    apiKeySecretRef: { name: "key", key: "apiKey" },
-    expectedDomain: undefined,
-    access: [],
-    suspend: false,
-    resyncIntervalMs: 300_000,
-    consistencyWindowMs: 5_000,
-    requestTimeoutMs: 10_000,
-    minRequestIntervalMs: 0,
-    policies: { blocklist: "Additive", allowlist: "Additive", origins: "Additive" },
-    lists: {
-      blocklist: { maxEntries: undefined },
-      allowlist: { maxEntries: undefined },
-    },
-    guards: {
-      maxRemovals: 100,
-      maxRemovalPercent: 30,
-      window: "1h",
-      neverBlock: [],
-      minPrefixLength: { ipv4: 8, ipv6: 16 },
-      allowMinPrefixLength: { ipv4: 16, ipv6: 32 },
-      specialPurpose: "Reject",
-    },
-    removalWindowMs: 3_600_000,
-    cacheClear: { afterRolloutOf: [], minIntervalMs: 60_000 },
-    logs: { enabled: false, intervalMs: 300_000, lookbackMs: 172_800_000, plan: undefined, output: "Stdout" },
-    deletionPolicy: "Retain",
-  });
-});
-
 test("a workload without a namespace belongs to the namespace of the instance", () => {
   const afterRolloutOf = [
     { kind: "Deployment", name: "web" },
@@ -213,29 +179,6 @@ test("a cache clear declares its limits in milliseconds", () => {
 });
 
 describe("a feed", () => {
-  test("with only the required fields declares the defaults of a list", () => {
-    expect(toDeclared(resourceOf(documentOf("WafFeed"), "WafFeed"), "feeds.yaml:3")).toStrictEqual({
-      meta: expect.objectContaining({ kind: "WafFeed", location: "feeds.yaml:3" }),
-      source: {
-        type: "Http",
-        url: "https://lists.example.com/drop.txt",
-        headersFrom: [],
-        format: { type: "Plain" },
-      },
-      intervalMs: 3_600_000,
-      guards: {
-        minEntries: 1,
-        maxShrinkPercent: 30,
-        maxInvalidPercent: 5,
-        maxEntries: 200_000,
-        maxAddresses: 16_777_216,
-      },
-      staleAfterMs: 86_400_000,
-      suspend: false,
-      allowedNamespaces: { from: "Same", selector: undefined },
-    });
-  });
-
   test("of CrowdSec is fetched every minute, and may be empty", () => {
     const crowdsec = { url: "https://crowdsec.example.com:8080", apiKeySecretRef: { name: "crowdsec" } };
     expect(toDeclared(resourceOf(documentOf("WafFeed", { http: undefined, crowdsec }), "WafFeed"))).toMatchObject({

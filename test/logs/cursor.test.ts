@@ -62,33 +62,6 @@ describe("a day with rows", () => {
     expect(cursor.daysToRead(105, 2)).toStrictEqual({ firstDay: 100, lastDay: 105 });
     expect(cursor.nextDay).toBe(101);
   });
-
-  test("in the future does not stop the reading once the clock is right", () => {
-    const cursor = new LogCursor(102, seed);
-    // The API returned rows of an earlier day.
-    cursor.markOf(103).forwarded.set(1, 1);
-    cursor.noteRows(103, [row("/a", { timestamp: new Date(99 * 86_400_000).toISOString() })]);
-    for (const day of [102, 103, 104]) cursor.dayDone(day, 1);
-    cursor.forget(104, 2);
-    expect(cursor.daysToRead(100, 2)).toStrictEqual({ firstDay: 98, lastDay: 100 });
-  });
-
-  test("does not stop the reading if the API returned it for a day in the future", () => {
-    const cursor = new LogCursor(102, seed);
-    cursor.dayDone(104, 0);
-    cursor.forget(104, 2);
-    cursor.noteRows(104, [row("/a", { timestamp: new Date(100 * 86_400_000).toISOString() })]);
-    expect(cursor.daysToRead(100, 2)).toStrictEqual({ firstDay: 98, lastDay: 100 });
-  });
-
-  test("is not read again after it was closed, even if the clock was ahead", () => {
-    const cursor = new LogCursor(100, seed);
-    cursor.dayDone(100, 1);
-    cursor.closeThrough(100);
-    cursor.dayDone(140, 1);
-    expect(cursor.isClosed(100)).toBe(true);
-    expect(cursor.daysToRead(101, 2)).toStrictEqual({ firstDay: 101, lastDay: 101 });
-  });
 });
 
 test("a plan keeps its days, including today", () => {

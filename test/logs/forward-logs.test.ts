@@ -57,14 +57,6 @@ describe("each entry is forwarded once", () => {
       expect(world.queries.length).toBeGreaterThan(asked);
     },
   );
-
-  test("a run is due immediately when something that it depends on changes", async () => {
-    await world.look();
-    const rows = world.block("2026-03-10T11:00:00Z", 1);
-    world.declare({ intervalMs: 60_000 });
-    await world.look();
-    expect(world.takeForwarded()).toStrictEqual(rows);
-  });
 });
 
 describe("a new process", () => {
@@ -82,14 +74,6 @@ describe("a new process", () => {
     world.restart();
     await world.look();
     expect(world.takeForwarded()).toStrictEqual([]);
-  });
-
-  test("after a crash that follows the record forwards nothing twice", async () => {
-    const rows = world.block("2026-03-10T11:00:00Z", 3);
-    world.saveFaults.push("CrashAfter");
-    expect(await world.look()).toBeUndefined();
-    await world.look();
-    expect(world.takeForwarded()).toStrictEqual(rows);
   });
 
   test("that can't read the record starts from scratch and reports this", async () => {
@@ -195,21 +179,6 @@ describe("a failure of the record", () => {
     expect(world.takeForwarded()).toStrictEqual([]);
   });
 
-  test("causes the record to be read again after another writer has saved it", async () => {
-    world.block("2026-03-10T11:00:00Z", 2);
-    await world.look();
-    world.takeForwarded();
-    const next = world.block("2026-03-10T12:00:00Z", 1);
-    world.saveFaults.push("Conflict");
-    await world.wait(301_000);
-    await world.look();
-    expect(world.condition()).toBe("False OutputUnavailable");
-    await world.wait(300_000);
-    await world.look();
-    expect(world.takeForwarded()).toStrictEqual([...next, ...next]);
-    expect(world.condition()).toBe("True Forwarded");
-  });
-
   test("closes the oldest days if the record is too large, and ignores their late entries", async () => {
     const rows = ["2026-03-08", "2026-03-09", "2026-03-10"].flatMap((day) => world.block(`${day}T09:00:00Z`, 2));
     world.saveFaults.push("TooLarge");
@@ -239,22 +208,6 @@ describe("how far back", () => {
     expect(world.queries.map((query) => query.slice(0, 10))).toStrictEqual(["2026-03-08", "2026-03-09", "2026-03-10"]);
   });
 
-  test("with a lookback of an hour, yesterday is read until an hour after its end", async () => {
-    world.declare({ lookbackMs: hourMs });
-    const askedFor = async (): Promise<string[]> => {
-      world.queries.length = 0;
-      await world.look();
-      return [...new Set(world.queries.map((query) => query.slice(0, 10)))];
-    };
-    expect(await askedFor()).toStrictEqual(["2026-03-10"]);
-    await world.wait(12.5 * hourMs);
-    expect(await askedFor()).toStrictEqual(["2026-03-10", "2026-03-11"]);
-    await world.wait(2 * hourMs);
-    expect(await askedFor()).toStrictEqual(["2026-03-10", "2026-03-11"]);
-    await world.wait(2 * hourMs);
-    expect(await askedFor()).toStrictEqual(["2026-03-11"]);
-  });
-
   test("days that the plan does not keep are not requested, and lost days are reported", async () => {
     world.declare({ plan: "Basic", lookbackMs: 60 * 24 * hourMs });
     await world.look();
@@ -266,15 +219,6 @@ describe("how far back", () => {
     expect(world.queries[0]).toContain("2026-04-10");
     const lost = world.status.events.find(({ reason }) => reason === "LogEntriesLost");
     expect(lost?.message).toContain("2026-03-11 to 2026-04-09");
-  });
-
-  test("a day without new entries costs one call for one entry", async () => {
-    world.block("2026-03-09T12:00:00Z", 50);
-    await world.look();
-    world.queries.length = 0;
-    await world.wait(301_000);
-    await world.look();
-    expect(world.queries).toStrictEqual(["2026-03-08 1", "2026-03-09 1", "2026-03-10 1"]);
   });
 });
 
@@ -380,19 +324,6 @@ describe("when it ends", () => {
     expect([...world.forwarded, ...next.forwarded].sort()).toStrictEqual(rows);
   });
 
-  test("condition and figures disappear when forwarding is turned off, and reappear with the former count", async () => {
-    world.block("2026-03-10T11:00:00Z", 3);
-    await world.look();
-    world.declare({ enabled: false });
-    await world.look();
-    expect(world.condition()).toBeUndefined();
-    expect(world.status.read(world.instance)).not.toHaveProperty("logs");
-    world.declare({});
-    await world.look();
-    expect(world.status.read(world.instance)?.["logs"]).toMatchObject({ forwarded: 3 });
-    expect(world.forwarded).toHaveLength(3);
-  });
-
   test("an instance that is deleted or being deleted is ignored", async () => {
     world.block("2026-03-10T11:00:00Z", 3);
     const { gathered } = world;
@@ -438,19 +369,4 @@ describe("a new instance", () => {
     expect(early.condition()).toBe("True Forwarded");
     expect(early.forwarded).toHaveLength(1);
   });
-});
-
-test("a long run reports that it is catching up", async () => {
-  world.pageSize = 1000;
-  world.block("2026-03-09T11:00:00Z", 3000);
-  let writes = 0;
-  world.onWrite = () => {
-    writes += 1;
-    if (writes === 3) world.clock.hold(60_000);
-    return undefined;
-  };
-  await world.look();
-  const reasons = world.status.writes.map(({ status }) => JSON.stringify(status));
-  expect(reasons.some((text) => text.includes("are still being read") && text.includes('"forwarded":2000'))).toBe(true);
-  expect(world.condition()).toBe("True Forwarded");
 });

@@ -3,7 +3,7 @@ import type { LogPage } from "../../src/model/log-entry.ts";
 import { LogCursor } from "../../src/logs/cursor.ts";
 import { brokenShownMax } from "../../src/logs/day-reading.ts";
 import { logFailuresMax } from "../../src/logs/read-logs.ts";
-import { countLogs, type LogPiece, type LogReaderPorts, type LogWait, readLogs } from "../../src/logs/read-logs.ts";
+import { type LogPiece, type LogReaderPorts, type LogWait, readLogs } from "../../src/logs/read-logs.ts";
 import { day, row, scriptedLogs, told } from "../support/fakes/scripted-logs.ts";
 import type { Answer, ScriptedLogs } from "../support/fakes/scripted-logs.ts";
 
@@ -53,22 +53,9 @@ describe("the stream of rows", () => {
     expect(logs.most).toBe(1);
   });
 
-  test("requests the next page while the last one is processed, and no page beyond that", async () => {
-    const logs = scriptedLogs({ [date]: [["a", "b", "c"]] });
-    const pieces = readLogs(portsOf(logs), { days });
-    await pieces.next();
-    expect(logs.calls).toStrictEqual([`query ${date}/10000`, `scroll ${date} 0 1`]);
-    await pieces.return();
-    expect(logs.calls).toHaveLength(2);
-  });
-
   test("treats an empty page with a scroll ID as the end if all rows have arrived", async () => {
     const end: LogPage = { scrollId: "more", total: 2, entries: [], broken: [] };
     expect(await read([["a b", end]])).toStrictEqual(["a b", "done 2/2"]);
-  });
-
-  test("contains equal rows as often as they occur", async () => {
-    expect(await read([["a a", "a b b"]])).toStrictEqual(["a a", "a b b", "done 5/5"]);
   });
 });
 
@@ -234,14 +221,6 @@ describe("a permanent failure", () => {
     expect(delays[0]).toBeGreaterThanOrEqual(100);
     expect(delays.at(-1)).toBe(10_000);
   });
-
-  test("a stop ends the stream without a further call", async () => {
-    const stopping = new AbortController();
-    const logs = scriptedLogs({ [date]: [["a", { fault: "Unavailable" }]] });
-    const ports = portsOf(logs, { stopping: stopping.signal, onWait: () => stopping.abort() });
-    expect(await told(readLogs(ports, { days }))).toStrictEqual(["a", "stopped"]);
-    expect(logs.calls).toHaveLength(2);
-  });
 });
 
 describe("repeated reading with a cursor", () => {
@@ -286,14 +265,4 @@ describe("repeated reading with a cursor", () => {
     const after = LogCursor.load(JSON.parse(JSON.stringify(before.save())));
     expect(after && (await look(after, logs, date))).toStrictEqual(["c", "d", "done 4/4"]);
   });
-});
-
-test("the number of rows of a range is requested with a page of one row, and retried after a failure", async () => {
-  const logs = scriptedLogs({ [date]: [["a b c"]] });
-  const dates = { startDate: date, endDate: "2026-06-12" };
-  expect(await countLogs(portsOf(logs), dates)).toStrictEqual({ ok: true, total: 3 });
-  expect(logs.calls).toStrictEqual([`query ${date}..2026-06-12/1`]);
-  const failing = scriptedLogs({ [date]: [[{ fault: "Unavailable" }]] });
-  expect(await countLogs(portsOf(failing), dates)).toMatchObject({ ok: false, fault: { code: "Unavailable" } });
-  expect(failing.calls).toHaveLength(5);
 });

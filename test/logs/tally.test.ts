@@ -71,12 +71,6 @@ describe("an encoded tally", () => {
     );
   });
 
-  test("takes eight bytes per row", () => {
-    const logDay = { seed: 3, day: 20_000, rowCount: 20_000, lateMsMax: 0 };
-    const tally = tallyOf(Array.from({ length: 20_000 }, (_, index) => identityOf(makeLogEntry(logDay, index))));
-    expect(encodeTally(tally).length / 20_000).toBeLessThan(8.5 * (4 / 3));
-  });
-
   test("is refused if it is truncated or invalid", () => {
     const bytes = Buffer.from(encodeTally(tallyOf([5, 5, 2 ** 40])), "base64");
     expect(decodeTally(bytes.subarray(0, bytes.length - 1).toString("base64"))).toBeUndefined();

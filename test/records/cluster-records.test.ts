@@ -1,8 +1,7 @@
 // Records in WafRecords on a real API server: the contract, deletions by others, owners that change, and the limits of the server.
 // Long: `npm run test:deploy` runs it.
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { localFault } from "../../src/kube/api-result.ts";
-import type { ApiRequest, ApiServer } from "../../src/kube/api-server.ts";
+import type { ApiServer } from "../../src/kube/api-server.ts";
 import type { ObjectName } from "../../src/model/resource.ts";
 import { ClusterRecordStore } from "../../src/records/cluster-record-store.ts";
 import type { ClusterRecordStoreOptions } from "../../src/records/cluster-record-store.ts";
@@ -136,19 +135,6 @@ await describeWithControlPlane("records in WafRecords", (cluster) => {
     expect(await stored(key)).toStrictEqual([]);
   });
 
-  test("survive their deletion by others until they are removed", async () => {
-    const key = await newKey();
-    await saveText(open(), key, aText(300));
-    await deleteAll(key);
-    expect((await stored(key)).every(({ metadata }) => metadata.deletionTimestamp !== undefined)).toBe(true);
-    for (const text of [aText(300), aText(40), aText(300, "next")]) {
-      expect(await saveText(open(), key, text)).toBe("Saved");
-      expect(await textOf(open(), key)).toBe(text);
-    }
-    expect(await open().remove(key)).toBeUndefined();
-    expect(await stored(key)).toStrictEqual([]);
-  });
-
   test("are taken over by an instance that is restored with another UID, unless nothing may be written", async () => {
     const key = await newKey();
     const formerUid = "00000000-0000-4000-8000-000000000000";
@@ -197,28 +183,6 @@ await describeWithControlPlane("records in WafRecords", (cluster) => {
         expect(client.sent.filter((request) => !request.startsWith("GET"))).toStrictEqual([]);
       }
     });
-
-    test("an earlier deletion does not cause their loss when the policy changes", async () => {
-      const key = await newKey();
-      await saveText(open(), key, aText(300));
-      await deleteAll(key);
-      const first = open(instances.api, retaining);
-      expect(await textOf(first, key)).toBe(aText(300));
-      expect(await saveText(open(instances.api, retaining), key, aText(301))).toBe("Saved");
-      expect(await textOf(open(), key)).toBe(aText(301));
-      expect(await first.remove(key)).toBeUndefined();
-      expect(await stored(key)).toStrictEqual([]);
-    });
-  });
-
-  test("can be detached to outlive their instance, unless they were already deleted", async () => {
-    const [kept, deleted] = [await newKey(), await newKey()];
-    for (const key of [kept, deleted]) await saveText(open(), key, aText(300));
-    await deleteAll(deleted);
-    for (const key of [kept, deleted]) expect(await open().detach(key)).toBeUndefined();
-    expect(await tiesOf(kept)).toStrictEqual(["0 0"]);
-    expect(await textOf(open(instances.api, retaining), kept)).toBe(aText(300));
-    expect(await stored(deleted)).toStrictEqual([]);
   });
 
   describe("that disappeared with their CRD", () => {
@@ -294,19 +258,6 @@ await describeWithControlPlane("records in WafRecords", (cluster) => {
     const history = await newKey("History");
     expect(await saveText(store, history, '"\n'.repeat(historyLimits.bytesMax / 2))).toBe("Saved");
     expect(await stored(history)).toHaveLength(1);
-  });
-
-  test("are unreachable without their CRD, not absent", async () => {
-    const key = await newKey();
-    const request = async <T>(sent: ApiRequest) => {
-      const fault = localFault("NotFound", "the server could not find the requested resource");
-      return sent.path.endsWith("/wafrecords") ? ({ ok: false, fault } as const) : await instances.api.request<T>(sent);
-    };
-    const store = open({ ...watchedClient(instances.api), request });
-    const problem = expect.stringContaining("Install the CRDs");
-    expect(await store.load(key)).toMatchObject({ state: "Unreachable", problem });
-    expect(await store.isUsable()).toBe(false);
-    expect(await open().isUsable()).toBe(true);
   });
 
   test("the sweep removes only the remains of deleted instances", async () => {

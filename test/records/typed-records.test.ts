@@ -152,16 +152,6 @@ describe("A feed", () => {
     expect(await feeds.save(feed.meta, fetched(2))).toBe("WafFeed shop/threats no longer exists.");
     expect(records.writes).toStrictEqual([]);
   });
-
-  test("writes only its state while its entries are the same", async () => {
-    const records = new MemoryRecords();
-    const feeds = new FeedRecords(openStore(records, { textLengthMax: 400 }));
-    await feeds.load(feed.meta);
-    await feeds.save(feed.meta, fetched(200));
-    records.writes.length = 0;
-    await feeds.save(feed.meta, { ...fetched(200), failures: 9 });
-    expect(records.writes.map((write) => write.split(" ").slice(0, 2))).toStrictEqual([["PUT", "threats-feed"]]);
-  });
 });
 
 describe("The record of forwarded logs", () => {

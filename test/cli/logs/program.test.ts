@@ -1,16 +1,15 @@
 // Long: `npm run test:deploy` runs it.
-import { readFile, readdir, stat, writeFile } from "node:fs/promises";
+import { readFile, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import type { LogEntry } from "../../../src/model/log-entry.ts";
 import type { Simulator } from "../../../src/simulator/start-simulator.ts";
-import { seededRandom } from "../../support/builders/seeded-random.ts";
 import { instanceDocument, keySpellings, secretDocument } from "../../support/worlds/waf-folder.ts";
 import { everythingPrinted, runWafsync, startWafsync } from "../../support/processes/wafsync-process.ts";
 import type { RunningProcess } from "../../support/processes/wafsync-process.ts";
 import { scratchDirectory } from "../../support/worlds/scratch-directory.ts";
 import { row } from "../../support/fakes/scripted-logs.ts";
-import { Multiset, dayNumber, logKey, logWorld } from "../../support/worlds/log-world.ts";
+import { logKey, logWorld } from "../../support/worlds/log-world.ts";
 
 const now = "2026-06-16T00:00:00Z";
 const environment = { WAFSYNC_API_KEY: logKey };
@@ -20,51 +19,6 @@ function logs(simulator: Simulator, ...more: readonly string[]): string[] {
 }
 
 const range = ["--since", "2026-05-07", "--until", "2026-06-15"];
-const firstDay = dayNumber("2026-05-07");
-const lastDay = dayNumber("2026-06-15");
-
-test("a download that was killed and resumed ten times is exact", async () => {
-  await using files = await scratchDirectory({});
-  const file = join(files.path, "rows.ndjson");
-  const random = seededRandom(11);
-  let left = Number.POSITIVE_INFINITY;
-  let running: RunningProcess | undefined;
-  await using world = await logWorld({
-    now,
-    logRowsPerDay: 500,
-    onRequest: () => {
-      left -= 1;
-      // The kills are between pages, between days, before the first request or after the last one.
-      if (left <= 0) running?.child.kill("SIGKILL");
-    },
-  });
-  const parameters = logs(world.simulator, ...range, "--page-size", "200", "--out", file, "--resume");
-  const sizes: number[] = [];
-  for (let kill = 0; kill < 10; kill += 1) {
-    left = 4 + Math.floor(random() * 14);
-    running = startWafsync(parameters, { environment });
-    expect((await running.ended).signal).toBe("SIGKILL");
-    sizes.push(
-      await stat(file).then(
-        ({ size }) => size,
-        () => 0,
-      ),
-    );
-  }
-  left = Number.POSITIVE_INFINITY;
-  const end = await runWafsync(parameters, { environment });
-  expect([end.code, end.stderr]).toStrictEqual([0, expect.stringContaining("20,000 rows of 2026-05-07 to 2026-06-15")]);
-  const expected = new Multiset();
-  for (const entry of world.rows(firstDay, lastDay, () => Number.POSITIVE_INFINITY))
-    expected.add(JSON.stringify(entry));
-  const text = await readFile(file, "utf8");
-  expect(new Multiset(text.trimEnd().split("\n")).difference(expected)).toStrictEqual({ missing: [], tooMany: [] });
-  expect(text.split("\n")).toHaveLength(20_001);
-  expect(sizes.at(-1)).toBeGreaterThan(sizes[0] ?? 0);
-  await expect(stat(`${file}.wafsync-resume`)).rejects.toMatchObject({ code: "ENOENT" });
-  // The file contains personal data.
-  expect((await stat(file)).mode & 0o777).toBe(0o600);
-});
 
 test("a file that another download is writing is not touched, even while that download is suspended by Ctrl-Z", async () => {
   await using files = await scratchDirectory({});
@@ -151,13 +105,6 @@ describe("memory", () => {
   test("stays below 400 MiB for 250,000 rows", async () => {
     expect(await peakMiB("2026-05-07")).toBeLessThan(400);
   });
-
-  test("grows little with the number of rows if the engine collects garbage early, as the documentation says", async () => {
-    const few = await peakMiB("2026-06-12", "--max-semi-space-size=1");
-    const many = await peakMiB("2026-05-07", "--max-semi-space-size=1");
-    expect(many).toBeLessThan(few + 128);
-    expect(many).toBeLessThan(330);
-  });
 });
 
 describe("invalid options", () => {
@@ -189,18 +136,6 @@ describe("rejected requests", () => {
     expect([wrongKey.code, wrongKey.stderr]).toStrictEqual([2, expect.stringContaining("Bad API Key Value")]);
     expect(wrongKey.stderr).toContain("Check the key in WAFSYNC_API_KEY");
     expect(world.simulator.requests()).toHaveLength(2);
-  });
-
-  test.each([
-    [400, "Invalid date format. Use YYYY-MM-DD.", "by the API's published rules"],
-    [403, "Missing parameter api_key", "Check whether a proxy removes"],
-  ])("%i %s is reported with its message, and with what to do", async (status, message, hint) => {
-    await using world = await logWorld({ now });
-    const body = JSON.stringify({ success: false, message });
-    world.simulator.addFaults({ times: 100, effect: { kind: "Respond", status, body } });
-    const end = await runWafsync(logs(world.simulator, ...range), { environment });
-    expect([end.code, end.stderr]).toStrictEqual([2, expect.stringContaining(message)]);
-    expect(end.stderr).toContain(hint);
   });
 });
 
