@@ -125,6 +125,14 @@ describe("A cache clear", () => {
     expect(recordAfter({ decision: "Due" }, { clear, record, nowMs }).startedMs).toBe(nowMs);
   });
 
+  test("waits only once because of a recorded time in the future", () => {
+    const clear = aCacheClear("deploy", { trigger: "a" });
+    const ahead = aRecord({ startedMs: nowMs, attempts: 1, lastAttemptMs: nowMs + 3_600_000 });
+    const decision = decide({ record: ahead });
+    const record = recordAfter(decision, { clear, record: ahead, nowMs });
+    expect(decide({ record, nowMs: nowMs + 2_000 })).toStrictEqual({ decision: "Due" });
+  });
+
   test("waits until the API may be called again", () => {
     expect(decide({ notBeforeMs: nowMs + 7_000 })).toStrictEqual({ decision: "Wait", untilMs: nowMs + 7_000 });
     expect(decide({ notBeforeMs: nowMs })).toStrictEqual({ decision: "Due" });
