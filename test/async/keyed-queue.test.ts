@@ -95,32 +95,11 @@ async function takeNow(queue: KeyedQueue<string>): Promise<QueueItem<string> | u
 }
 
 describe("keys that wait", () => {
-  test("a key that is added many times is processed once, with every reason", async () => {
-    const { queue, counts } = makeQueue();
-    queue.add("a", change);
-    queue.add("a", change);
-    queue.add("a", { priority: "Resync", reason: "resync" });
-    expect(await takeNow(queue)).toStrictEqual({ key: "a", reasons: ["changed", "resync"] });
-    expect(await takeNow(queue)).toBeUndefined();
-    expect(counts.added).toBe(1);
-  });
-
   test("only one timer is active, however many keys wait", async () => {
     const { time, queue } = makeQueue();
     for (let index = 0; index < 500; index += 1) queue.addAfter(`key-${index}`, 10_000 - index, resync);
     await settle();
     expect(time.pendingTimers).toBe(1);
-  });
-
-  test("more urgent keys go first, and keys with the same priority in order of arrival", async () => {
-    const { queue } = makeQueue();
-    for (const priority of queuePriorities.toReversed()) {
-      queue.add(`${priority} 1`, { priority, reason: "test" });
-      queue.add(`${priority} 2`, { priority, reason: "test" });
-    }
-    const taken: string[] = [];
-    for (let item = await takeNow(queue); item !== undefined; item = await takeNow(queue)) taken.push(item.key);
-    expect(taken).toStrictEqual(queuePriorities.flatMap((priority) => [`${priority} 1`, `${priority} 2`]));
   });
 
   test("the number of remembered reasons is limited", async () => {
@@ -158,13 +137,6 @@ describe("retries", () => {
     expect(queue.retry("a", "failed")).toBe(1_000);
     expect(counts.retried).toBe(13);
   });
-
-  test("a change during the backoff is processed immediately", async () => {
-    const { queue } = makeQueue();
-    queue.retry("a", "failed");
-    queue.add("a", change);
-    expect(await takeNow(queue)).toStrictEqual({ key: "a", reasons: ["failed", "changed"] });
-  });
 });
 
 describe("shutting down", () => {
@@ -197,17 +169,6 @@ describe("shutting down", () => {
     await first;
     expect(await queue.get()).toBeUndefined();
   });
-});
-
-test("durations of waiting and working are reported in milliseconds", async () => {
-  const { time, queue, counts } = makeQueue();
-  queue.add("a", change);
-  await time.advance(30);
-  await takeNow(queue);
-  await time.advance(70);
-  expect(queue.stats()).toStrictEqual({ depth: 0, longestRunningMs: 70, unfinishedMs: 70 });
-  queue.done("a");
-  expect(counts).toMatchObject({ waitedMs: [30], workedMs: [70] });
 });
 
 /** Runs the queue and the reference with the same random schedule, and compares every result. */

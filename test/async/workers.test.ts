@@ -16,22 +16,6 @@ function start(handle: WorkHandler<string>, workers = 1, random: () => number = 
 
 const change = { priority: "Change", reason: "changed" } as const;
 
-test("a settled key runs again at its wake time, and a stuck one only when it is woken", async () => {
-  const runs: string[] = [];
-  const { time, clock, queue, stop, ended } = start(async (key, reasons) => {
-    runs.push(`${time.nowMs} ${key} ${reasons.join()}`);
-    return key === "stuck" ? {} : { wakeAtMs: clock.nowMs() + 10_000 };
-  });
-  queue.add("a", change);
-  queue.add("stuck", change);
-  await time.advance(15_000);
-  queue.add("stuck", change);
-  await time.advance(0);
-  expect(runs).toStrictEqual(["0 a changed", "0 stuck changed", "10000 a timer", "15000 stuck changed"]);
-  stop.abort();
-  await ended;
-});
-
 test("a key whose handler throws backs off, until the handler succeeds", async () => {
   const fail = (): never => {
     throw new Error("thrown");
@@ -47,20 +31,6 @@ test("a key whose handler throws backs off, until the handler succeeds", async (
   queue.add("a", change);
   await time.advance(10_000);
   expect(runs).toStrictEqual(["0 changed", "1000 retry", "3000 retry", "10000 changed", "11000 retry"]);
-  stop.abort();
-  await ended;
-});
-
-test("work that yields goes to the tail of the queue", async () => {
-  const runs: string[] = [];
-  const { time, clock, queue, stop, ended } = start(async (key) => {
-    runs.push(key);
-    await clock.sleep(1);
-    return key === "long" && runs.length < 6 ? { wakeAtMs: clock.nowMs() } : {};
-  });
-  for (const key of ["long", "b", "c"]) queue.add(key, { priority: "Resync", reason: "test" });
-  await time.advance(100);
-  expect(runs).toStrictEqual(["long", "b", "c", "long", "long", "long"]);
   stop.abort();
   await ended;
 });

@@ -93,13 +93,6 @@ await describeWithBrowser("The page in a browser", (browser) => {
     expect(troubles).toStrictEqual([]);
   });
 
-  test("shows the same content without scripts", async () => {
-    await using opened = await open(browser(), served.url, { runsScripts: false });
-    expect(await opened.page.title()).toMatch(/WAF/);
-    const { text } = await served.get("/");
-    expect(text).toContain('<noscript><meta http-equiv="refresh" content="30" /></noscript>');
-  });
-
   test("shows strings of attackers, including names, as text, and never runs them", async () => {
     for (const entry of hostileRows(new Date().toISOString())) {
       folder.simulator.waf(testKey).addLogEntry(entry as never, 0);

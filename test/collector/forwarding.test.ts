@@ -89,15 +89,6 @@ await describeWithFound(
         expect(String(received?.attributes["url.path"]).length).toBeLessThan(10_000);
         expect(Object.keys(received?.attributes ?? {})).not.toContain("user_agent.original");
       });
-
-      test("says that the collector is away, in words without its address", async () => {
-        await collector.stop();
-        const problem = await logs.send(source, [anEntry()], nowMs);
-        expect(problem).toContain("can't be reached");
-        expect(problem).not.toContain("127.0.0.1");
-        await collector.start();
-        expect(await logs.send(source, [anEntry()], nowMs)).toBeUndefined();
-      });
     });
 
     await describeOperator("the operator with a collector", (world) => {

@@ -72,13 +72,6 @@ await describeWithControlPlane("deploy/kustomize", (cluster) => {
       elsewhere = await createNamespace(cluster, "elsewhere");
     });
 
-    test("the server takes it again without a change, and the namespaced one too", async () => {
-      const again = await cluster.expectKubectl(["diff", "--server-side", "--force-conflicts", "-k", clusterOverlay]);
-      expect(again).toBe("");
-      const dryRun = ["apply", "--server-side", "--force-conflicts", "--dry-run=server"];
-      await cluster.expectKubectl([...dryRun, "-k", namespacedOverlay]);
-    });
-
     test("the pods pass the restricted Pod Security of their namespace", async () => {
       const path = `/api/v1/namespaces/${operatorNamespace}/pods`;
       const pods = await waitFor("the pods of both replicas", 60_000, async () => {
@@ -86,17 +79,6 @@ await describeWithControlPlane("deploy/kustomize", (cluster) => {
         return items.length >= 2 ? items : undefined;
       });
       expect(pods).toHaveLength(2);
-    });
-
-    test("a pod with fewer restrictions is refused there", async () => {
-      const spec = { containers: [{ name: "any", image: "any" }] };
-      const body = { apiVersion: "v1", kind: "Pod", metadata: { name: "any" }, spec };
-      const path = `/api/v1/namespaces/${operatorNamespace}/pods`;
-      const answer = await cluster.request({ method: "POST", path, body });
-      expect(answer).toMatchObject({
-        status: 403,
-        body: { message: expect.stringContaining('violates PodSecurity "restricted:latest"') },
-      });
     });
 
     test.each([

@@ -20,7 +20,6 @@ import { CrowdsecProcess } from "./crowdsec-process.ts";
 
 const minuteMs = 60_000;
 const name = { namespace: "shop", name: "crowdsec" };
-const pullsMax = 100;
 const never = new AbortController().signal;
 
 /** `192.0.2.0` and so on, none of them for special purposes only. */
@@ -118,31 +117,6 @@ await describeWithFound("CrowdSec", "a local API to ask", await findCrowdsec(), 
 
     afterEach(async () => await server.close());
 
-    test("names its decisions, and then what has changed", async () => {
-      expect(await installation.pull()).toStrictEqual([]);
-      await server.add(
-        { value: "203.0.113.1", seconds: 600 },
-        { value: "203.0.113.2", seconds: 600, type: "captcha" },
-        { value: "198.51.100.0/24", scope: "Range", seconds: 600 },
-        { value: "2001:db8::1", seconds: 600 },
-      );
-      expect(await installation.pull()).toStrictEqual(["198.51.100.0/24", "2001:db8::1", "203.0.113.1"]);
-      await server.end("203.0.113.1");
-      expect(await installation.pull()).toStrictEqual(["198.51.100.0/24", "2001:db8::1"]);
-      expect(installation.problems).toBe("");
-    });
-
-    test("names each decision that a filter selects, although a longer one for the same value is not selected", async () => {
-      installation.source = { scenariosContaining: ["own"] };
-      await server.add({ value: "203.0.113.1", seconds: 6000, scenario: "lists/other" });
-      expect(await installation.pull()).toStrictEqual([]);
-      const own = { value: "203.0.113.1", scenario: "team/own" };
-      await server.add({ ...own, seconds: 600 }, { ...own, seconds: 60 }, { value: "203.0.113.2", seconds: 600 });
-      expect(await installation.pull()).toStrictEqual(["203.0.113.1"]);
-      await server.end("203.0.113.1");
-      expect(await installation.pull()).toStrictEqual([]);
-    });
-
     test("is read completely by a new leader, whatever the previous one received and could not store", async () => {
       await server.add({ value: "203.0.113.1", seconds: 600 }, { value: "203.0.113.2", seconds: 600 });
       await installation.pull();
@@ -188,25 +162,6 @@ await describeWithFound("CrowdSec", "a local API to ask", await findCrowdsec(), 
       // The person has seen that it is so.
       installation.maxShrinkPercent = 100;
       expect(await installation.pull()).toStrictEqual([]);
-    });
-
-    test("does not answer in time: the last good content stays, and the next answer counts", async () => {
-      await server.add({ value: "203.0.113.1", seconds: 600 });
-      await installation.pull();
-      await server.add({ value: "203.0.113.2", seconds: 600 });
-      installation.haste = 60;
-      server.pause();
-      expect(await installation.pull()).toStrictEqual(["203.0.113.1"]);
-      expect(installation.problems).toContain("did not send a complete response");
-      server.resume();
-      installation.haste = 1;
-      // It still works on the request that was given up, and answers others with 403 while its database is locked.
-      for (let pulls = 0; pulls < pullsMax && installation.problems !== ""; pulls += 1) {
-        const entries = await installation.pull();
-        expect(entries).toContain("203.0.113.1");
-      }
-      expect(installation.problems).toBe("");
-      expect(installation.entries).toStrictEqual(["203.0.113.1", "203.0.113.2"]);
     });
   });
 

@@ -1,7 +1,7 @@
 // An incident in a folder, with the bundle that ships: block an address while a long list is being applied, see why it is
 // blocked, find it in the history, and unblock it; import a manually maintained list; approve removals.
 // Long: `npm run test:deploy` runs it.
-import { mkdir, readFile, readdir, stat } from "node:fs/promises";
+import { readFile, readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import { waitFor } from "../support/builders/cluster-objects.ts";
@@ -13,40 +13,6 @@ import type { FinishedProcess } from "../support/processes/wafsync-process.ts";
 import { scratchDirectory } from "../support/worlds/scratch-directory.ts";
 import { configMapDocument, keySpellings, ruleDocument, testKey, wafFolder } from "../support/worlds/waf-folder.ts";
 import type { WafFolder } from "../support/worlds/waf-folder.ts";
-
-/** After years of manual changes: 1,413 entries, each network once, in many spellings. */
-interface HandMadeLists {
-  readonly blocklist: readonly string[];
-  readonly allowlist: readonly string[];
-}
-
-const blockedSingles = 1_289;
-const blockedNetworks = 24;
-const allowed = 100;
-
-function handMadeLists(): HandMadeLists {
-  const networks = Array.from({ length: blockedNetworks }, (_, index) =>
-    index % 2 === 0 ? `2001:DB8:${index + 16}:0::/48` : `203.0.113.${index * 8 + 3}/29`,
-  );
-  return {
-    blocklist: [...addresses(blockedSingles).map((address, index) => oddly(address, index, "00FF")), ...networks],
-    allowlist: addresses(allowed, 70_000).map((address, index) => oddly(address, index, "00FE")),
-  };
-}
-
-/** @param group the group of the addresses that replace every fourth address */
-function oddly(address: string, index: number, group: string): string {
-  switch (index % 4) {
-    case 0:
-      return `${address}/32`;
-    case 1:
-      return `2001:0DB8:${group}:0000:0000:0000:0000:${index.toString(16).toUpperCase()}`;
-    case 2:
-      return `::ffff:${address}`;
-    default:
-      return address;
-  }
-}
 
 runFaster();
 
@@ -194,45 +160,6 @@ describe("An urgent address", () => {
 });
 
 describe("A manually maintained list", () => {
-  test("is adopted by import and apply without a write", async () => {
-    await using folder = await wafFolder();
-    const waf = folder.simulator.waf(testKey);
-    const lists = handMadeLists();
-    waf.add("blocklist", lists.blocklist);
-    waf.add("allowlist", lists.allowlist);
-    await using scratch = await scratchDirectory();
-    const out = join(scratch.path, "waf");
-    const environment = { WAFSYNC_API_KEY: testKey, WAFSYNC_BASE_URL: folder.simulator.baseUrl };
-    const from = ["-f", out, "--allow-insecure-http"];
-    const start = async (...words: string[]): Promise<FinishedProcess> =>
-      await runWafsync(words, { program: program(), environment });
-    const wafWords = ["--base-url", folder.simulator.baseUrl, "--allow-insecure-http", "--instance", "main"];
-    const imported = await start("import", ...wafWords, "--out", out);
-    expect([imported.code, imported.stderr]).toStrictEqual([
-      0,
-      expect.stringContaining("Declared 1,313 entries of the blocklist and 100 of the allowlist"),
-    ]);
-
-    await mkdir(join(scratch.path, "other"));
-    const modes = await Promise.all(["waf", "other"].map(async (name) => (await stat(join(scratch.path, name))).mode));
-    expect(modes[0]).toBe(modes[1]);
-
-    const plan = await start("plan", ...from);
-    expect([plan.code, plan.stdout]).toStrictEqual([
-      1,
-      expect.stringContaining("0 to add, 0 to remove, 1,413 to adopt"),
-    ]);
-    expect((await start("apply", ...from)).code).toBe(0);
-    expect((await start("plan", ...from)).code).toBe(0);
-    const status = await start("status", ...from, "-o", "json");
-    expect([status.code, jsonOf(status)]).toMatchObject([
-      0,
-      { instances: [{ blocklist: { live: 1_313, managed: 1_313 }, allowlist: { live: 100, managed: 100 } }] },
-    ]);
-    expect(waf.counters.changes).toBe(0);
-    expect((await start("import", ...wafWords, "--out", out)).stderr).toContain("is not empty");
-  });
-
   test("is written to no file if it changes during the import, or if a response is truncated", async () => {
     let reads = 0;
     await using folder = await wafFolder({

@@ -162,18 +162,6 @@ describe("The history of an instance", () => {
     expect(records.objects.get("main-history")!.spec.text.length).toBeLessThanOrEqual(historyLimits.bytesMax);
   });
 
-  test("drops the oldest of many thousand events while the store is unavailable", async () => {
-    const { at, eventsIn, fail, open } = aWorld();
-    const history = open();
-    fail("The disk is full.");
-    for (let place = 0; place < 45_000; place += 1) history.add(main, [at([String(place)], 45_000 - place)]);
-    await history.flush();
-    fail(undefined);
-    await history.flush();
-    const stored = (await eventsIn()).flatMap(({ values }) => values);
-    expect([stored.length <= 20_000, stored.length > 10_000, stored.at(-1)]).toStrictEqual([true, true, "44999"]);
-  });
-
   test("begins with that of the instance that it continues, once, whose record is then removed", async () => {
     const { at, clock, fail, open, problems, storeFor, valuesOf } = aWorld();
     const history = open();
@@ -217,16 +205,5 @@ describe("The history of an instance", () => {
     history.add(main, [at(["192.0.2.1"])]);
     await history.flush();
     expect([await valuesOf(), problems]).toStrictEqual([["192.0.2.1"], []]);
-  });
-
-  test("skips invalid lines", async () => {
-    const { at, open, storeFor, valuesOf } = aWorld();
-    const key = { type: "History", ...main } as const;
-    const text = `nonsense\n${encodeEvent(at(["192.0.2.1"]))}\n["2026-11-22T09:30:00Z","Burnt","blocklist",["192.0.2.9"],"",""]\n`;
-    await storeFor().save(key, text, "");
-    const history = open();
-    history.add(main, [at(["192.0.2.2"])]);
-    await history.flush();
-    expect(await valuesOf()).toStrictEqual(["192.0.2.1", "192.0.2.2"]);
   });
 });

@@ -22,23 +22,6 @@ describe("A run adds to the history", () => {
     expect(world.history.every(({ atMs }) => atMs > 0)).toBe(true);
   });
 
-  test("the entries that became managed without a call", async () => {
-    const adopt = { meta: { annotations: { "wafsync.dev/adopt": "true" } } };
-    const world = new ConvergeWorld({ declared: { rules: [blocking("a", ["192.0.2.1"], adopt)] } });
-    world.waf.lists.blocklist.push("192.0.2.1");
-    await world.pass();
-    await world.pass();
-    expect(told(world)).toStrictEqual(["Adopted blocklist 192.0.2.1 WafIpRule:edge/a "]);
-  });
-
-  test("the writes that the API refused, once", async () => {
-    const world = new ConvergeWorld({ declared: { rules: [blocking("a", ["192.0.2.1"])] } });
-    world.waf.refusedTexts.add("192.0.2.1");
-    await world.pass();
-    await world.pass();
-    expect(told(world)).toStrictEqual(["Refused blocklist 192.0.2.1  addition: 192.0.2.1 is not accepted."]);
-  });
-
   test("a write with an unknown outcome, and its outcome according to the list", async () => {
     const unknown = { code: "TimedOut", message: "The API did not answer within 10 s." } as const;
     for (const [effect, further] of [

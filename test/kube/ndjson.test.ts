@@ -33,13 +33,6 @@ describe("the line reader", () => {
     );
   });
 
-  test("a character that is split stays intact", () => {
-    const reader = createNdjsonReader();
-    const bytes = bytesOf('{"name":"Zürich 🏔"}\n');
-    const values = [...bytes].flatMap((byte) => reader.push(Uint8Array.of(byte)).values);
-    expect(values).toStrictEqual([{ name: "Zürich 🏔" }]);
-  });
-
   test("the values before a broken line are kept, and the fault describes the error", () => {
     expect(createNdjsonReader().push(bytesOf('1\n{"half":\n2\n'))).toStrictEqual({ values: [1], fault: "BadJson" });
     const bad = Buffer.concat([bytesOf('1\n"'), Buffer.of(0xff), bytesOf('"\n')]);
@@ -60,9 +53,5 @@ describe("the line reader", () => {
     const chunk = new Uint8Array(1024 * 1024).fill(0x61);
     const faults = Array.from({ length: 9 }, () => reader.push(chunk).fault);
     expect(faults).toStrictEqual([...Array.from({ length: 8 }, () => undefined), "LineTooLong"]);
-  });
-
-  test("empty lines are ignored", () => {
-    expect(createNdjsonReader().push(bytesOf("\n\r\n1\n\n"))).toStrictEqual({ values: [1] });
   });
 });

@@ -14,13 +14,7 @@ import type { RunningProcess } from "../support/processes/wafsync-process.ts";
 import { logDomain, logKey, logWorld } from "../support/worlds/log-world.ts";
 import type { LogWorld } from "../support/worlds/log-world.ts";
 import { scratchDirectory } from "../support/worlds/scratch-directory.ts";
-import {
-  instanceDocument,
-  keySpellings,
-  originDocument,
-  ruleDocument,
-  secretDocument,
-} from "../support/worlds/waf-folder.ts";
+import { instanceDocument, keySpellings, secretDocument } from "../support/worlds/waf-folder.ts";
 
 const entities: Readonly<Record<string, string>> = { amp: "&", lt: "<", gt: ">", quot: '"', "#39": "'" };
 
@@ -184,14 +178,6 @@ describe("the report", () => {
     expect(tableOf(stdout, "paths").map(([path]) => path)).toContain("/clear/[api key]");
     for (const length of [6, 8]) expect(stdout).not.toContain(logKey.slice(0, length));
   });
-
-  test("of days without blocked requests says so", async () => {
-    await using world = await logWorld({ now });
-    const { code, stdout } = await runWafsync(report(world.simulator, "--out", "-"), { environment });
-    expect(code).toBe(0);
-    expect(stdout).toContain("The WAF blocked no requests in this period.");
-    expect(stdout).not.toContain("<table");
-  });
 });
 
 describe("missing data", () => {
@@ -279,56 +265,6 @@ describe("an impossible request is rejected with a hint", () => {
     const { code, stdout, stderr } = await runWafsync(parameters, { environment });
     expect([code, stdout, stderr]).toStrictEqual([2, "", expect.stringContaining(complaint)]);
   });
-});
-
-async function folderOf(world: LogWorld) {
-  return await scratchDirectory({
-    "main.yaml": instanceDocument(world.simulator.baseUrl, {
-      spec: "  allowlist: {policy: Observe}\n  guards: {neverBlock: [192.0.2.64/28]}\n",
-    }),
-    "secret.yaml": secretDocument(logKey),
-    "scanners.yaml": ruleDocument("scanners", { addresses: ["203.0.113.9", "203.0.113.10"] }),
-    "partners.yaml": ruleDocument("partners", { action: "Allow", addresses: ["198.51.100.0/24"] }),
-    "origin.yaml": originDocument("standby", "203.0.113.77"),
-    "attackers.yaml": [
-      "apiVersion: wafsync.dev/v1alpha1",
-      "kind: WafAutoBlock",
-      "metadata: {name: attackers, namespace: shop}",
-      "spec: {instanceRef: {name: main}, threshold: 1000, window: 10m, exempt: [192.0.2.200]}",
-    ].join("\n"),
-  });
-}
-
-test("A report about a folder's WAF suggests no exempt clients", async () => {
-  const nowMs = Date.now();
-  await using world = await logWorld({ now: new Date(nowMs).toISOString() });
-  await using files = await folderOf(world);
-  const from = ["-f", files.path, "--allow-insecure-http"];
-  expect(await runWafsync(["apply", ...from])).toMatchObject({ code: 0 });
-  const timestamp = new Date(nowMs - 7_200_000).toISOString();
-  const add = (count: number, fields: Partial<LogEntry>): void => {
-    addRows(
-      world,
-      Array.from({ length: count }, () => row("/login?try=1", { timestamp, ...fields })),
-    );
-  };
-  add(6, { client_ip: "203.0.113.9" });
-  add(5, { client_ip: "198.51.100.7" });
-  add(4, { client_ip: "192.0.2.66" });
-  add(3, { client_ip: "203.0.113.77" });
-  add(2, { client_ip: "192.0.2.99" });
-  add(1, { client_ip: "192.0.2.200" });
-  const { code, stdout } = await runWafsync(["report", ...from, "--since", "24h", "--out", "-"]);
-  expect(code).toBe(0);
-  expect(tableOf(stdout, "clients").map((cells) => [cells[0], cells[1], cells.at(-1)])).toStrictEqual([
-    ["203.0.113.9", "6", "blocked"],
-    ["198.51.100.7", "5", "exempt (an Allow rule)"],
-    ["192.0.2.66", "4", "exempt (neverBlock)"],
-    ["203.0.113.77", "3", "exempt (a declared origin)"],
-    ["192.0.2.99", "2", "not on a list"],
-    ["192.0.2.200", "1", "exempt (a WafAutoBlock)"],
-  ]);
-  expect(parse(ruleOf(stdout))).toMatchObject({ spec: { addresses: ["192.0.2.99"] } });
 });
 
 test("No report and no output contains the API key", () => {

@@ -246,38 +246,3 @@ test("a queue is measured as it works", async () => {
     expect(text.split("\n")).toContain(line);
   }
 });
-
-test("objects that no run covers are counted anew each time", async () => {
-  const metrics = make();
-  const before = await metrics.text();
-  expect(before).toContain('wafsync_unattached_objects{kind="WafOrigin",reason="NotAllowed"} 0');
-  metrics.unattached(new Map([["WafIpRule InstanceNotFound", 2]]));
-  expect(await metrics.text()).toContain('wafsync_unattached_objects{kind="WafIpRule",reason="InstanceNotFound"} 2');
-  metrics.unattached(new Map());
-  expect(await metrics.text()).toBe(before);
-  expect(before).toContain('wafsync_objects_not_ready{kind="WafFeed"} 0');
-  metrics.notReady("WafFeed", 3);
-  expect(await metrics.text()).toContain('wafsync_objects_not_ready{kind="WafFeed"} 3');
-});
-
-test("the Lease, watches and dropped events are shown as of the scrape", async () => {
-  const metrics = make();
-  const health = { isSynced: false, relists: 0 };
-  metrics.watch("WafIpRule", () => health);
-  metrics.leading("wafsync", true);
-  metrics.eventDropped("Spam");
-  expect(await metrics.text()).toContain('wafsync_watch_synced{kind="WafIpRule"} 0');
-  Object.assign(health, { isSynced: true, relists: 3 });
-  await metrics.text();
-  const text = await metrics.text();
-  expect(text).toContain('wafsync_watch_synced{kind="WafIpRule"} 1');
-  expect(text).toContain('wafsync_watch_relists_total{kind="WafIpRule"} 3');
-  expect(text).toContain('leader_election_master_status{name="wafsync"} 1');
-  expect(text).toContain('wafsync_events_dropped_total{reason="Spam"} 1');
-});
-
-test("memory, CPU and event loop lag can be added", async () => {
-  const text = await createMetrics({ version: "1", withProcess: true }).text();
-  expect(text).toContain("nodejs_eventloop_lag_p99_seconds");
-  expect(text).toContain("process_resident_memory_bytes");
-});

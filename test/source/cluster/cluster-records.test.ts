@@ -132,17 +132,4 @@ await describeWithControlPlane("records in a cluster", (cluster) => {
     expect(await records.status.write(other, { ...status, domain: "other.example" })).toBeUndefined();
     expect((await stored()).status.domain).toBe("shop.example");
   });
-
-  test("a status that the API server refuses is a problem that names the object, not an exception", async () => {
-    expect(await records.status.write(meta, { observedGeneration: "not a number" })).toContain(meta.name);
-  });
-
-  test("queued events are written before it closes, and none afterwards", async () => {
-    records.status.event(meta, event);
-    await records.close(waitMs);
-    records.status.event(meta, { ...event, reason: "TooLate" });
-    const path = `/api/v1/namespaces/${meta.namespace}/events`;
-    const { items } = (await cluster.request({ path })).body as { items: { reason: string }[] };
-    expect(items.map(({ reason }) => reason)).toStrictEqual(["OriginsAdded"]);
-  });
 });

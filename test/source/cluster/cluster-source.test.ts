@@ -122,23 +122,6 @@ await describeWithOwnControlPlane("desired state from a cluster", (cluster) => {
     );
   });
 
-  test("a changed label of a namespace concerns the instances that select by labels", async () => {
-    const home = await createNamespace(cluster, "platform");
-    const guest = await createNamespace(cluster, "guest");
-    const selects = { access: [{ namespaces: { from: "Selector", selector: { matchLabels: { waf: "shop" } } } }] };
-    await createAll(cluster, instance(home, "https://selective.example", selects));
-    const guestRule = rule(guest, "guest", ["198.51.100.3"], { instanceRef: { name: "waf", namespace: home } });
-    await createAll(cluster, guestRule);
-    await seen(guestRule);
-    const of = { namespace: home, name: "waf" };
-    await seen(instance(home, baseUrl));
-    const version = source.version(of);
-    const label = ["label", "namespace", guest, "waf=shop"];
-    await cluster.expectKubectl(label);
-    await grows(version, of);
-    expect((await gather(of)).namespaceLabels.get(guest)).toMatchObject({ waf: "shop" });
-  });
-
   test("a ConfigMap is read when a rule uses it and when its content changes, and a missing one when it appears", async () => {
     const fed = rule(namespace, "fed", [], {
       addressesFrom: [
@@ -235,16 +218,6 @@ await describeWithOwnControlPlane("desired state from a cluster", (cluster) => {
     expect((await gather()).sameKey).toStrictEqual([]);
   });
 
-  test("an instance does not wait for the Secrets of younger instances", async () => {
-    const younger = await createNamespace(cluster, "younger");
-    await createAll(cluster, instance(younger, baseUrl));
-    await seen(instance(younger, baseUrl));
-    const reads = (): number => client.sent.filter((request) => request.includes(`/${younger}/secrets`)).length;
-    await gather();
-    expect(reads()).toBe(0);
-    await deleteManifest(cluster, instance(younger, baseUrl));
-  });
-
   test("objects whose instance does not exist are distinguished from invalid ones", async () => {
     const lost = rule(namespace, "lost", ["198.51.100.8"], { instanceRef: { name: "wav" } });
     const early = cacheClear(namespace, "early", { instanceRef: { name: "nothing-like-it" } });
@@ -283,42 +256,6 @@ await describeWithOwnControlPlane("desired state from a cluster", (cluster) => {
     expect((await gather()).brokenReferences?.objects.has(key)).toBe(false);
   });
 
-  test("objects whose instance is being deleted report this, also if they are new", async () => {
-    const home = await createNamespace(cluster, "leaving");
-    const going = instance(home, "https://going.example");
-    const manifest = { ...going, metadata: { ...going.metadata, finalizers: ["wafsync.dev/release-entries"] } };
-    await createAll(cluster, manifest);
-    await seen(going);
-    await deleteManifest(cluster, going);
-    const late = rule(home, "late", ["198.51.100.9"]);
-    await createAll(cluster, late);
-    await seen(late);
-    const told = async () => unattached().filter(({ meta }) => meta.namespace === home);
-    await waitFor("the deletion", waitMs, async () => ((await told()).length > 0 ? true : undefined));
-    expect(await told()).toMatchObject([
-      { meta: { name: "late" }, reason: "InstanceNotFound", problem: expect.stringContaining("is being deleted") },
-    ]);
-    await patchObject(cluster, going, { metadata: { finalizers: null } });
-  });
-
-  test("an approval names the manager of the annotation, and no other managed fields are kept", async () => {
-    const home = await createNamespace(cluster, "approving");
-    const mine = instance(home, "https://approved.example");
-    await createAll(cluster, mine);
-    await seen(mine);
-    const annotate = ["annotate", "wafinstance", "waf", "-n", home, "wafsync.dev/approve-removals=e1712f3c6132"];
-    await cluster.expectKubectl(annotate);
-    await waitFor("the annotation", waitMs, async () => {
-      const annotations = source.objectOf(refOf(mine))?.metadata.annotations;
-      return annotations?.["wafsync.dev/approve-removals"] === undefined ? undefined : true;
-    });
-    const { meta } = (await gather({ namespace: home, name: "waf" })).instance;
-    expect(meta.approver).toMatchObject({ manager: "kubectl-annotate", time: expect.stringMatching(/^20\d\d-/u) });
-    expect(source.objectOf(refOf(mine))?.metadata.managedFields).toBeUndefined();
-    const confirmed = await source.confirm({ namespace: home, name: "waf" });
-    expect(confirmed).toMatchObject({ state: "Read", gathered: { instance: { meta: { approver: meta.approver } } } });
-  });
-
   test("a fresh read shows changes that the watches have not seen, and objects that now refer to another instance", async () => {
     const blind = open(api);
     const seenLate = rule(namespace, "late", ["198.51.100.9"]);
@@ -328,14 +265,6 @@ await describeWithOwnControlPlane("desired state from a cluster", (cluster) => {
     expect(confirmed.gathered?.rules.map(({ rule: { meta } }) => meta.name)).toContain("late");
     expect(await blind.confirm({ namespace, name: "nobody" })).toStrictEqual({ state: "Read", gathered: undefined });
     await deleteManifest(cluster, seenLate);
-  });
-
-  test("a fresh read fails while the API server is unreachable", async () => {
-    const unreachable = { ...watchedClient(api), request: failing } as unknown as ApiServer;
-    expect(await open(unreachable).confirm(name)).toMatchObject({ state: "Failed" });
-    async function failing() {
-      return { ok: false, fault: { code: "Unavailable", message: "The connection was cut.", causes: [] } };
-    }
   });
 
   test("an object that only a newer wafsync understands is not taken for a deleted one, and reports this", async () => {
@@ -389,14 +318,5 @@ await describeWithOwnControlPlane("desired state from a cluster", (cluster) => {
     await waitFor("a ready source", 60_000, async () => (source.notReadyBecause() === undefined ? true : undefined));
     expect((await gather()).brokenSources.join()).toContain("be restored within 5 minutes");
     expect(source.hasGaps()).toBe(true);
-  });
-
-  test("the uninstallation of the instances themselves is reported", async () => {
-    const held = { metadata: { finalizers: ["test.dev/hold"] } };
-    await patchObject(cluster, instance(namespace, baseUrl), held);
-    await cluster.request({ method: "DELETE", path: `${definition}/wafinstances.wafsync.dev` });
-    await waitFor("the uninstallation", waitMs, async () => ((await source.isUninstalling()) ? true : undefined));
-    await patchObject(cluster, instance(namespace, baseUrl), { metadata: { finalizers: null } });
-    expect(changes.length).toBeGreaterThan(0);
   });
 });

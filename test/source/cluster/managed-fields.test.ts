@@ -19,9 +19,3 @@ test("the last manager of the annotation is found among the managers of other fi
     time: "2026-01-01T00:00:02Z",
   });
 });
-
-test("no manager is found if the record is missing or malformed", () => {
-  const odd = [null, "text", { fieldsV1: [] }, { ...entry("", "now", annotation) }, { manager: "m", time: "t" }];
-  expect(setterOfAnnotation(undefined, annotation)).toBeUndefined();
-  expect(setterOfAnnotation(odd, annotation)).toBeUndefined();
-});

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import type { KubeObject } from "../../../src/kube/kube-object.ts";
 import type { WorkloadKind } from "../../../src/source/cluster/rollout-object.ts";
-import { maySee, slimWorkload, typeOfWorkload } from "../../../src/source/cluster/rollout-object.ts";
+import { maySee, slimWorkload } from "../../../src/source/cluster/rollout-object.ts";
 
 interface Parts {
   readonly annotations?: Readonly<Record<string, string>>;
@@ -27,16 +27,6 @@ describe("The stored form of a workload", () => {
     const slim = slimWorkload("Deployment", anObject({ annotations: { note: "x".repeat(10_000) }, status }));
     expect(JSON.stringify(slim).length).toBeLessThan(600);
     expect(slim).toMatchObject({ rollout: { isComplete: false }, message: "1 of 2 pods are ready." });
-  });
-
-  test("tolerates a malformed object", () => {
-    for (const kind of ["Deployment", "StatefulSet", "DaemonSet"] as const) {
-      const metadata = { namespace: "shop", name: "web", uid: "u-1", resourceVersion: "7" };
-      for (const odd of [{}, { spec: [], status: "no" }, { spec: null, status: { conditions: [null, 1] } }]) {
-        expect(slimWorkload(kind, { metadata, ...odd }).rollout.id).toBe("u-1/");
-      }
-      expect(typeOfWorkload(kind)).toMatchObject({ group: "apps", version: "v1" });
-    }
   });
 });
 
@@ -92,16 +82,6 @@ describe("A rollout is judged as by kubectl rollout status", () => {
 });
 
 describe("The revision", () => {
-  test("of a Deployment is its controller's count", () => {
-    const annotations = { "deployment.kubernetes.io/revision": "3" };
-    expect(revisionOf("Deployment", { annotations, spec: { replicas: 9 }, generation: 4 })).toBe("3");
-  });
-
-  test("of a DaemonSet is the generation of its template", () => {
-    const annotations = { "deprecated.daemonset.template.generation": "5" };
-    expect(revisionOf("DaemonSet", { annotations, generation: 9 })).toBe("5");
-  });
-
   test("of a StatefulSet is its update revision, and with a partition, each stage that changes pods has a separate one", () => {
     const of = (partition: number, currentRevision: string, updateRevision: string): string => {
       const spec = { updateStrategy: { type: "RollingUpdate", rollingUpdate: { partition } } };

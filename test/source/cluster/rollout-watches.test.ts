@@ -7,7 +7,7 @@ import type { WorkloadSight } from "../../../src/model/workload.ts";
 import { RolloutWatches } from "../../../src/source/cluster/rollout-watches.ts";
 import { waitFor } from "../../support/builders/cluster-objects.ts";
 import { anInstance } from "../../support/builders/declare.ts";
-import { failure, scriptedStream, startScriptedApiServer } from "../../support/fakes/scripted-api-server.ts";
+import { scriptedStream, startScriptedApiServer } from "../../support/fakes/scripted-api-server.ts";
 import type { ScriptedStream, TestObject } from "../../support/fakes/scripted-api-server.ts";
 import type { ScriptedServer } from "../../support/fakes/scripted-server.ts";
 
@@ -172,21 +172,4 @@ test("A workload elsewhere that does not allow access looks missing, and is seen
   expect(world.sight()).toStrictEqual(none);
   stream.event("MODIFIED", deployment({ version: 4, revision: "1", available: 2, agrees: "tenant/other, tenant/waf" }));
   await world.sees(`"isComplete":true`);
-});
-
-test("If only one namespace is watched, others are inaccessible", async () => {
-  const world = await World.begin("edge");
-  world.declare(["edge/a", [{ ...web, namespace: "elsewhere" }]]);
-  expect(world.sight()).toMatchObject({ rollout: undefined, message: expect.stringContaining("cannot see namespace") });
-  await waitFor("a watch", patienceMs, async () => (world.server.requests.length > 0 ? true : undefined));
-  expect(world.server.requests[0]?.path).toBe("/apis/apps/v1/namespaces/edge/deployments");
-});
-
-test("Missing permissions are reported with the workload, and cause no failure", async () => {
-  const server = await startScriptedApiServer();
-  server.answers(failure(403, "Forbidden"));
-  const world = new World(server);
-  world.declare(["edge/a", [web]]);
-  await world.sees("The Deployment objects have not been listed yet: ", "Forbidden");
-  expect(world.problems).toContain("deployments Forbidden");
 });

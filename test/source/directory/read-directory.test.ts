@@ -4,10 +4,8 @@ import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import {
   hasTransientFault,
-  listSourceFiles,
   readDirectory as readWithStamp,
   type ReadFiles,
-  readSourceFile,
 } from "../../../src/source/directory/read-directory.ts";
 import type { DirectorySnapshot } from "../../../src/source/directory/snapshot.ts";
 import { faultText } from "../../../src/source/directory/source-fault.ts";
@@ -96,23 +94,6 @@ describe("a valid directory", () => {
         ["service.yaml", "Note", "None"],
       ],
     );
-  });
-
-  test("drops the fields that an API server added to an exported object", async () => {
-    const exported = ruleYaml("office", ["192.0.2.1"]).replace(
-      "metadata:\n",
-      "metadata:\n  uid: abc\n  generation: 7\n  creationTimestamp: 2020-01-01T00:00:00Z\n  resourceVersion: '5'\n",
-    );
-    const { declared, faults } = await snapshotOf({ "rule.yaml": `${exported}status: {nonsense: true}\n` });
-    expect(faults).toStrictEqual([]);
-    expect(declared.WafIpRule[0]?.meta).toMatchObject({ uid: "", generation: 1, createdAtMs: undefined });
-  });
-
-  test("reads UTF-8 with a byte order mark, and merge keys", async () => {
-    const yaml = ruleYaml("office", ["192.0.2.1"], "  <<: &more\n    priority: 7\n");
-    const { declared, faults } = await snapshotOf({ "rule.yaml": `\uFEFF${yaml}` });
-    expect(faults).toStrictEqual([]);
-    expect(declared.WafIpRule[0]?.priority).toBe(7);
   });
 });
 
@@ -287,16 +268,6 @@ describe("files that are hard to read", () => {
     expect(snapshot.faults[0]).toMatchObject({ blocksRemovals: "All", isTransient: false });
   });
 
-  test("a file that disappears before it is read is a fault of that scan only", async () => {
-    await using scratch = await scratchDirectory({ "a.yaml": "a" });
-    const { files } = await listSourceFiles(scratch.path, []);
-    await scratch.remove("a.yaml");
-    const read = await Promise.all(files.map(readSourceFile));
-    const message = "the file disappeared while it was being read; wafsync will look for it again";
-    const fault = { file: "a.yaml", message, isTransient: true, blocksRemovals: "All" };
-    expect(read).toMatchObject([{ ok: false, fault }]);
-  });
-
   test("every change of a file or a folder changes the stamp of the directory, and nothing else does", async () => {
     await using scratch = await scratchDirectory({ "a/a.yaml": instanceYaml, "b.yaml": ruleYaml("office", []) });
     const state = join(scratch.path, ".state");
@@ -356,12 +327,6 @@ describe("files that are hard to read", () => {
     ]);
   });
 
-  test("a directory that is itself a link is read", async () => {
-    await using scratch = await scratchDirectory({ "real/a.yaml": instanceYaml });
-    await symlink("real", join(scratch.path, "link"));
-    expect((await readDirectory(join(scratch.path, "link"))).declared.WafInstance).toHaveLength(1);
-  });
-
   test("aliases are counted before they are resolved", async () => {
     const aliases = `a: &a x\nb: [${"*a,".repeat(100_000)}]\n`;
     await using scratch = await scratchDirectory({ "aliases.yaml": aliases });
@@ -369,16 +334,6 @@ describe("files that are hard to read", () => {
     const snapshot = await readDirectory(scratch.path);
     expect(texts(snapshot)).toStrictEqual(["aliases.yaml:2: more than 100 aliases (*name)"]);
     expect(process.cpuUsage(before).user / 1e6).toBeLessThan(20);
-  });
-
-  test("loops of links are harmless", async () => {
-    await using scratch = await scratchDirectory({ "deep/a.yaml": instanceYaml });
-    await symlink("..", join(scratch.path, "deep/up"));
-    await symlink("deep", join(scratch.path, "again"));
-    await symlink("self.yaml", join(scratch.path, "self.yaml"));
-    const snapshot = await readDirectory(scratch.path);
-    expect(snapshot.declared.WafInstance[0]?.meta.location).toBe("deep/a.yaml:1");
-    expect(texts(snapshot)).toStrictEqual(["self.yaml: the symbolic link points to itself"]);
   });
 
   test("a mounted ConfigMap is read once, through its links", async () => {
@@ -404,15 +359,6 @@ describe("files that are hard to read", () => {
       const snapshot = await readDirectory(String(from), [join(String(state), "state")]);
       expect(snapshot.faults).toStrictEqual([]);
     }
-  });
-
-  test("a directory that is missing, or a file, is a fault", async () => {
-    await using scratch = await scratchDirectory({ "file.yaml": "" });
-    const missing = await readDirectory(join(scratch.path, "missing"));
-    expect(texts(missing)).toStrictEqual([".: the directory does not exist"]);
-    const file = await readDirectory(join(scratch.path, "file.yaml"));
-    expect(texts(file)).toStrictEqual([".: this is a file, not a directory"]);
-    expect(file.faults[0]?.blocksRemovals).toBe("All");
   });
 
   test("a file and a folder without permission are faults", async () => {
@@ -450,13 +396,6 @@ describe("files that are hard to read", () => {
     expect(second.fingerprint).not.toBe(first.fingerprint);
     await rm(join(scratch.path, "b.yaml"));
     expect((await scan()).declared.WafIpRule).toStrictEqual([]);
-  });
-
-  test("the meaning of a snapshot does not depend on comments, order and file names", async () => {
-    const rules = [ruleYaml("a", ["192.0.2.1"]), ruleYaml("b", ["192.0.2.2"])];
-    const first = await snapshotOf({ "a.yaml": rules.join("---\n") });
-    const second = await snapshotOf({ "z.yaml": `# moved\n${rules.toReversed().join("---\n")}` });
-    expect(second.fingerprint).toBe(first.fingerprint);
   });
 });
 

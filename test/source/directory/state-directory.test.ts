@@ -5,7 +5,6 @@ import { open as openFile, readFile, readdir, rename, rm, stat, symlink } from "
 import { join } from "node:path";
 import { afterEach, describe, expect, test } from "@jest/globals";
 import { realClock } from "../../../src/async/clock.ts";
-import { removeFileDurably } from "../../../src/source/directory/atomic-file.ts";
 import {
   type StateDirectory,
   openStateDirectory,
@@ -186,16 +185,6 @@ describe("the state directory", () => {
     }
   });
 
-  test("writes files as a whole: after many concurrent writes, there is one complete file and nothing else", async () => {
-    await using scratch = await scratchDirectory();
-    const state = await opened(scratch.path);
-    const texts = Array.from({ length: 20 }, (_, index) => String(index).repeat(10_000));
-    await Promise.all(texts.map(async (text) => await state.write(["x", "file.yaml"], text)));
-    expect(texts).toContain(await readFile(state.pathOf(["x", "file.yaml"]), "utf8"));
-    expect(await readdir(join(scratch.path, "x"))).toStrictEqual(["file.yaml"]);
-    await state.release();
-  });
-
   test("causes a problem that names the option for its location if it is not writable", async () => {
     // Nobody can create a folder there, not even root.
     expect(await open("/sys/wafsync")).toStrictEqual({
@@ -203,11 +192,6 @@ describe("the state directory", () => {
       problem:
         "The state directory /sys/wafsync cannot be used: permission denied: set --state to a directory that wafsync can write to.",
     });
-  });
-
-  test("may be on a file system that can't flush folders", async () => {
-    // There, fsync of a folder fails with EINVAL, as on shared folders of virtual machines.
-    await expect(removeFileDurably("/proc/self/no-such-file")).resolves.toBeUndefined();
   });
 
   test.each(["EIO", "EINVAL"])("keeps the former file if the new one can't be flushed (%s)", async (code) => {
@@ -222,40 +206,6 @@ describe("the state directory", () => {
     expect(await state.read(["inventory", "file.yaml"], 100)).toStrictEqual({ ok: true, value: "former" });
     expect(await readdir(join(scratch.path, "inventory"))).toStrictEqual(["file.yaml"]);
     await state.release();
-  });
-
-  test("says why a file cannot be written", async () => {
-    await using scratch = await scratchDirectory({ "inventory/file": "" });
-    const state = await opened(scratch.path);
-    expect(await state.write(["inventory", "file", "below.yaml"], "")).toMatchObject({
-      ok: false,
-      problem: expect.stringMatching(/below\.yaml cannot be written: a file exists where a folder is needed\.$/),
-    });
-    await state.release();
-  });
-
-  test("removes the temporary files of a killed writer", async () => {
-    await using scratch = await scratchDirectory({ "a/.1234.wafsync-tmp": "half", "a/kept.yaml": "whole" });
-    const state = await opened(scratch.path);
-    expect(await readdir(join(scratch.path, "a"))).toStrictEqual(["kept.yaml"]);
-    await state.release();
-  });
-
-  test("moves a file aside if an append would make it too large", async () => {
-    await using scratch = await scratchDirectory();
-    const state = await opened(scratch.path);
-    for (const line of ["one\n", "two\n", "three\n"]) await state.append(["log"], line, 8, ["log.1"]);
-    expect(await state.read(["log"], 100)).toMatchObject({ value: "three\n" });
-    expect(await state.read(["log.1"], 100)).toMatchObject({ value: "one\ntwo\n" });
-    await state.release();
-  });
-
-  test("writes nothing after it was released", async () => {
-    await using scratch = await scratchDirectory();
-    const state = await opened(scratch.path);
-    await state.release();
-    expect(await state.write(["a"], "")).toMatchObject({ ok: false, problem: expect.stringContaining("is ending") });
-    expect(await readdir(scratch.path)).toStrictEqual([]);
   });
 });
 
@@ -306,15 +256,6 @@ describe("a state directory that disappears while it is used", () => {
 });
 
 describe("the lock of the state directory", () => {
-  test("keeps a second use in the same process out until it is released", async () => {
-    await using scratch = await scratchDirectory();
-    const state = await opened(scratch.path);
-    const problem = expect.stringContaining(`in use by process ${process.pid} (wafsync run)`);
-    expect(await open(scratch.path)).toMatchObject({ ok: false, isInUse: true, problem });
-    await state.release();
-    await (await opened(scratch.path)).release();
-  });
-
   test("keeps a second process out and names the first, until that is killed", async () => {
     await using scratch = await scratchDirectory();
     const first = opener(scratch.path);

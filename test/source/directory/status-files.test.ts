@@ -57,18 +57,6 @@ describe("status in files", () => {
     expect(files.reopen().read(rule)).toStrictEqual({ progress: "1/2" });
   });
 
-  test("is written only if it has changed", async () => {
-    await using files = await openStatus();
-    const path = join(files.path, "status/WafIpRule/shop/office.yaml");
-    await files.status.write(rule, { progress: "1/2" });
-    const { ino } = await stat(path);
-    await files.status.write(rule, { progress: "1/2" });
-    await files.reopen().write(rule, { progress: "1/2" });
-    expect((await stat(path)).ino).toBe(ino);
-    await files.status.write(rule, { progress: "2/2" });
-    expect(files.reopen().read(rule)).toStrictEqual({ progress: "2/2" });
-  });
-
   test.each(["[null]", "[1]", "[[]]", "{}", "text"])(
     "with conditions that are %s counts as missing",
     async (conditions) => {
@@ -117,15 +105,6 @@ describe("status in files", () => {
     expect(files.reopen().read(rule)).toBeUndefined();
   });
 
-  test("with very many fields is read in linear time", async () => {
-    await using files = await openStatus();
-    await files.status.write(rule, {});
-    const path = join(files.path, "status/WafIpRule/shop/office.yaml");
-    const fields = Array.from({ length: 100_000 }, (_, index) => `  a${index}: 1\n`).join("");
-    await writeFile(path, `status:\n${fields}`);
-    expect(Object.keys(files.reopen().read(rule) ?? {})).toHaveLength(100_000);
-  });
-
   test("from another writer is shown without terminal control characters", async () => {
     await using files = await openStatus();
     await files.status.write(rule, {
@@ -149,35 +128,9 @@ describe("status in files", () => {
     expect(files.reopen().read(rule)).toBeUndefined();
     expect(files.reopen().read(other)).toStrictEqual({ a: 1 });
   });
-
-  test("that cannot be written is reported, causes no failure, and is retried", async () => {
-    await using files = await openStatus();
-    await files.release();
-    await files.status.write(rule, { a: 1 });
-    await files.status.write(rule, { a: 1 });
-    expect(files.problems).toHaveLength(2);
-    expect(files.problems[0]).toMatch(/cannot be written/);
-  });
 });
 
 describe("events in a file", () => {
-  test("are written in order, one per line", async () => {
-    await using files = await openStatus();
-    for (const message of ["one", "two\nlines"])
-      files.status.event(rule, { type: "Normal", reason: "Synced", message });
-    await files.status.flush();
-    const lines = (await readFile(join(files.path, "events.ndjson"), "utf8")).trim().split("\n");
-    expect(lines.map((line) => JSON.parse(line) as unknown)).toStrictEqual(
-      ["one", "two\nlines"].map((message) => ({
-        time: "1970-01-01T00:00:00.000Z",
-        type: "Normal",
-        ...rule,
-        reason: "Synced",
-        message,
-      })),
-    );
-  });
-
   test("never take more than twice their limit of the disk", async () => {
     await using files = await openStatus();
     const message = "x".repeat(100_000);
