@@ -8,7 +8,7 @@ import type { HttpResponse } from "../net/http-connection.ts";
 import { HttpFault, bodyTooLargeCode, readBody } from "../net/http-connection.ts";
 import { faultOfResponse } from "./api-fault.ts";
 import { localFault, type ApiFault, type ApiResult } from "./api-result.ts";
-import { createConnections, type Connection, type Connections } from "./connections.ts";
+import { type Connection, Connections } from "./connections.ts";
 import type { Credentials } from "./credentials.ts";
 
 const requestTimeoutMsDefault = 30_000;
@@ -81,7 +81,7 @@ type Attempt<T> = (connection: Connection, signal: AbortSignal) => Promise<ApiRe
 export function createApiServer(options: ApiServerOptions): ApiServer {
   const { clock, requestTimeoutMs = requestTimeoutMsDefault, bodyBytesMax = bodyBytesMaxDefault } = options;
   const { credentials, userAgent = userAgentDefault, connectionsMax = connectionsMaxDefault } = options;
-  const connections = createConnections({ credentials, clock, connectionsMax });
+  const connections = new Connections({ credentials, clock, connectionsMax });
   const closing = new AbortController();
 
   function request<T>(wanted: ApiRequest): Promise<ApiResult<T>> {

@@ -23,16 +23,6 @@ export interface Connection {
   readonly epoch: number;
 }
 
-export interface Connections {
-  /**
-   * The connection to the server. `refusedEpoch` is the epoch of a connection whose credentials the server refused: they are read
-   * again unless another request has already done so. Throws if the credentials cannot be read.
-   */
-  acquire(refusedEpoch?: number): Promise<Connection>;
-  /** Closes idle sockets too; a former pool closes its own within the keep-alive time. */
-  close(): void;
-}
-
 /** Far more than there are kinds to watch. */
 const streamsMax = 64;
 
@@ -46,57 +36,64 @@ export interface ConnectionsOptions {
   readonly connectionsMax: number;
 }
 
-export function createConnections({ credentials, clock, connectionsMax }: ConnectionsOptions): Connections {
-  let pools: Pools | undefined;
-  let current: Connection | undefined;
-  let resolvedAtMs = 0;
-  let epoch = 0;
-  let resolving: Promise<Connection> | undefined;
+export class Connections {
+  readonly #options: ConnectionsOptions;
+  #pools: Pools | undefined;
+  #current: Connection | undefined;
+  #resolvedAtMs = 0;
+  #epoch = 0;
+  #resolving: Promise<Connection> | undefined;
 
-  function poolsFor(access: ServerAccess): Pools {
-    const identity = JSON.stringify([access.server, access.tls, access.proxyUrl]);
-    if (pools?.identity === identity) return pools;
-    const { origin } = new URL(access.server);
-    const shared = { keepAliveMs, proxyUrl: access.proxyUrl, tls: sharedTls(access) };
-    pools = {
-      identity,
-      requests: openConnection(origin, { ...shared, socketsMax: connectionsMax }),
-      streams: openConnection(origin, { ...shared, socketsMax: streamsMax }),
-    };
-    return pools;
+  constructor(options: ConnectionsOptions) {
+    this.#options = options;
   }
 
-  async function resolve(renew: boolean): Promise<Connection> {
+  /**
+   * The connection to the server. `refusedEpoch` is the epoch of a connection whose credentials the server refused: they are read
+   * again unless another request has already done so. Throws if the credentials cannot be read.
+   */
+  async acquire(refusedEpoch?: number): Promise<Connection> {
+    if (this.#resolving !== undefined) return await this.#resolving;
+    const current = this.#current;
+    const refused = current !== undefined && current.epoch === refusedEpoch;
+    const isFresh = this.#options.clock.monotonicMs() - this.#resolvedAtMs < accessAgeMsMax;
+    if (current !== undefined && isFresh && !refused) return current;
+    this.#resolving = this.#resolve(refused).finally(() => (this.#resolving = undefined));
+    return await this.#resolving;
+  }
+
+  /** Closes idle sockets too; a former pool closes its own within the keep-alive time. */
+  close(): void {
+    this.#pools?.requests.close();
+    this.#pools?.streams.close();
+  }
+
+  async #resolve(renew: boolean): Promise<Connection> {
+    const { clock, credentials } = this.#options;
     const resolved = await withDeadline({ clock, timeoutMs: credentialsTimeoutMs }, () =>
       credentials.resolve({ renew }),
     );
     if (!resolved.inTime) throw new Error("Reading the credentials took too long");
-    const { requests, streams } = poolsFor(resolved.value);
-    epoch += 1;
-    resolvedAtMs = clock.monotonicMs();
-    const baseUrl = resolved.value.server.replace(/\/+$/, "");
-    current = { baseUrl, headers: resolved.value.headers, requests, streams, epoch };
-    return current;
+    const { server, headers } = resolved.value;
+    const { requests, streams } = this.#poolsFor(resolved.value);
+    this.#epoch += 1;
+    this.#resolvedAtMs = clock.monotonicMs();
+    this.#current = { baseUrl: server.replace(/\/+$/, ""), headers, requests, streams, epoch: this.#epoch };
+    return this.#current;
   }
 
-  return {
-    async acquire(refusedEpoch) {
-      if (resolving !== undefined) return resolving;
-      const refused = current !== undefined && current.epoch === refusedEpoch;
-      const isFresh = clock.monotonicMs() - resolvedAtMs < accessAgeMsMax;
-      if (current !== undefined && isFresh && !refused) return current;
-      resolving = resolve(refused);
-      try {
-        return await resolving;
-      } finally {
-        resolving = undefined;
-      }
-    },
-    close() {
-      pools?.requests.close();
-      pools?.streams.close();
-    },
-  };
+  #poolsFor(access: ServerAccess): Pools {
+    const identity = JSON.stringify([access.server, access.tls, access.proxyUrl]);
+    if (this.#pools?.identity === identity) return this.#pools;
+    const { origin } = new URL(access.server);
+    const shared = { keepAliveMs, proxyUrl: access.proxyUrl, tls: sharedTls(access) };
+    this.#pools = {
+      identity,
+      requests: openConnection(origin, { ...shared, socketsMax: this.#options.connectionsMax }),
+      streams: openConnection(origin, { ...shared, socketsMax: streamsMax }),
+    };
+    return this.#pools;
+  }
 }
 
 /** Without this, Node.js would parse the certificates for each socket and keep a copy of them. */

@@ -210,7 +210,7 @@ export class ClusterSource {
         api,
         kinds: guestKinds,
         // Without grants, only the instance's own namespace has access.
-        scopeOf: ({ access, meta }) => namespace ?? (access.length === 0 ? meta.namespace : undefined),
+        scope: namespace ?? (parsed.declared.access.length === 0 ? name.namespace : undefined),
         labelsOf: watchedLabels(this.#stores),
         slim: (kind, object) => this.#slim(kind, object),
       },

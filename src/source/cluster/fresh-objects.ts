@@ -39,7 +39,7 @@ export interface FreshReading {
   readonly api: ApiServer;
   readonly kinds: readonly GuestKind[];
   /** The only namespace to list; all namespaces if undefined. */
-  readonly scopeOf: (instance: DeclaredInstance) => string | undefined;
+  readonly scope: string | undefined;
   /** The known labels, where those of all namespaces can't or need not be read. */
   readonly labelsOf: LabelsOf;
   /** Reduces an object that was read to the form in which it is stored. */
@@ -65,14 +65,13 @@ export async function readObjects(reading: FreshReading, instance: DeclaredInsta
 
 /** Without permission for all namespaces, a command reads that of the instance. */
 async function listKind(
-  { api, scopeOf, slim, onGap }: FreshReading,
+  { api, scope, slim, onGap }: FreshReading,
   kind: GuestKind,
   instance: DeclaredInstance,
 ): Promise<Fresh<readonly ClusterObject[]>> {
   const { plural } = typeOfKind(kind);
   const { meta } = instance;
-  const read = async (scope: string | undefined) => await listReferring(api, kind, meta, scope, slim);
-  const scope = scopeOf(instance);
+  const read = async (within: string | undefined) => await listReferring(api, kind, meta, within, slim);
   let listed = await read(scope);
   if (!listed.ok && onGap !== undefined && scope === undefined && listed.fault.code === "Forbidden") {
     onGap(`You are not allowed to list ${plural} in all namespaces: objects in other namespaces are not considered.`);

@@ -77,7 +77,7 @@ export async function readInstanceOnce(
       api,
       // No command shows cache clears.
       kinds: entryKinds,
-      scopeOf: () => undefined,
+      scope: undefined,
       labelsOf: () => undefined,
       slim,
       onGap: (gap) => void gaps.add(gap),
