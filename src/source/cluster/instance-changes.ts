@@ -50,6 +50,8 @@ export class InstanceChanges {
   readonly #options: InstanceChangesOptions;
   readonly #versions = new Map<string, number>();
   #changes = 0;
+  /** The common version of all instances that do not exist, so that the names of deleted ones need no memory. */
+  #missingVersion = 0;
   /** The former instance of deleted objects, by `resourceKey`: an object that is recreated with a broken reference also affects it. */
   readonly #formerInstances = new LruMap<string, ObjectName>(formerInstancesMax);
 
@@ -58,13 +60,17 @@ export class InstanceChanges {
   }
 
   version(instance: ObjectName): number {
-    return this.#versions.get(nameKey(instance)) ?? 0;
+    return this.#versions.get(nameKey(instance)) ?? this.#missingVersion;
   }
 
   /** Something that concerns the instance has changed. */
   touch({ namespace, name }: ObjectName, reason: string): void {
     this.#changes += 1;
-    this.#versions.set(nameKey({ namespace, name }), this.#changes);
+    const key = nameKey({ namespace, name });
+    if (this.#instanceStore.get(key) === undefined) {
+      this.#versions.delete(key);
+      this.#missingVersion = this.#changes;
+    } else this.#versions.set(key, this.#changes);
     this.#options.onChange({ namespace, name }, reason);
   }
 
