@@ -87,7 +87,9 @@ export function wholeNumber(least: number, most: number): (value: string) => num
 }
 
 /** The options that select something else than a folder. */
-const otherTargets = ["namespace", "kubeconfig", "context", "baseUrl"];
+const otherTargets = ["namespace", "allNamespaces", "kubeconfig", "context", "baseUrl"];
+/** The options that select something else than one instance. */
+const otherInstances = ["allNamespaces", "allInstances", "baseUrl"];
 
 /** Adds a command to the program. @param setExitCode receives what the function of the command returns */
 export type AddCommand = (program: Command, setExitCode: (code: number) => void) => void;
@@ -113,8 +115,10 @@ export function command<Some extends Declarations, Arguments extends readonly un
     const isFrom = (source: string) => (name: string) => added.getOptionValueSource(name) === source;
     added.hook("preAction", () => {
       const isFolder = argument?.name() === "directory" && added.args.length > 0;
-      const given = otherTargets.filter(isFrom("cli"));
-      const outdone = given.length > 0 || isFolder ? ["from", ...(given.includes("baseUrl") ? ["instance"] : [])] : [];
+      const outdone = [
+        ...(isFolder || otherTargets.some(isFrom("cli")) ? ["from"] : []),
+        ...(otherInstances.some(isFrom("cli")) ? ["instance"] : []),
+      ];
       for (const name of outdone.filter(isFrom("env"))) added.setOptionValue(name, undefined);
     });
     // Commander passes what the command declares.

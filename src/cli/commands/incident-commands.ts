@@ -1,7 +1,7 @@
 // The commands for people who look after WAFs: `status`, `block`, `unblock`, `why`, `approve` and `history`.
 import { Argument } from "commander";
 import { type OptionsOf, command, flag, format, number, text } from "./declare.ts";
-import { readingOptions, targetOptions, timeHelp } from "./option-groups.ts";
+import { instanceVariable, readingOptions, targetOptions, timeHelp } from "./option-groups.ts";
 
 const output = format("table", "json");
 const outputOrMarkdown = format("table", "json", "markdown");
@@ -18,7 +18,7 @@ const ruleOptions = {
   instance: text(
     "--instance <names>",
     "the WafInstances, as NAME or NAMESPACE/NAME, separated by commas (default: the only one)",
-  ),
+  ).env(instanceVariable),
   allInstances: flag("--all-instances", "every WafInstance of the folder or namespace"),
   output,
   wait: flag("--no-wait", "write the rule without waiting until the WAF lists the address"),

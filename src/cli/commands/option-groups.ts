@@ -8,7 +8,7 @@ export const timeHelp = `All times are UTC. Write a day such as 2026-11-21, toda
 
 /** The defaults of people who always work on the same folder or WAF. */
 const fileVariable = "WAFSYNC_FILE";
-const instanceVariable = "WAFSYNC_INSTANCE";
+export const instanceVariable = "WAFSYNC_INSTANCE";
 
 export const keyFile = text(
   "--key-file <file>",
