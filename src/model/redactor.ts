@@ -58,7 +58,7 @@ interface TextRange {
 export class SecretSearch {
   readonly #needles = new Map<string, readonly Needle[]>();
   readonly #byEnd = new Map<string, Set<Needle>>();
-  /** Few secrets are searched with one pattern, because hardly any text contains one. */
+  /** Few secrets are searched with one pattern for their plain spellings, because hardly any text contains one. */
   #pattern: RegExp | undefined;
 
   constructor(secrets: readonly string[] = []) {
@@ -107,11 +107,13 @@ export class SecretSearch {
   *#find(text: string, lengthMin: number): Generator<TextRange, void> {
     if (this.#needles.size <= secretsSearchedMax) {
       const all = [...this.#needles.values()].flat();
+      const plain = all.filter(({ isBase64 }) => !isBase64);
       this.#pattern ??= new RegExp(
-        all.map(({ wanted }) => wanted.replaceAll(/[^\w\s]/g, String.raw`\$&`)).join("|") || "(?!)",
+        plain.map(({ wanted }) => wanted.replaceAll(/[^\w\s]/g, String.raw`\$&`)).join("|") || "(?!)",
         "i",
       );
-      if (!this.#pattern.test(text)) return;
+      const hasBase64 = all.some(({ isBase64, wanted }) => isBase64 && text.includes(wanted));
+      if (!hasBase64 && !this.#pattern.test(text)) return;
     }
     const folded = inLowerCase(text);
     for (const { secret, wanted, isBase64 } of this.#candidates(text, folded)) {

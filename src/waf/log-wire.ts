@@ -29,10 +29,10 @@ export const logAnswer = z
 
 function sortOut(items: readonly unknown[]): Pick<LogPage, "entries" | "broken"> {
   const broken: BrokenLogEntry[] = [];
-  for (const [position, item] of items.entries()) {
+  items.forEach((item, position) => {
     const problem = entryProblem(item);
     if (problem !== undefined) broken.push({ position, problem });
-  }
+  });
   if (broken.length === 0) return { entries: items as readonly LogEntry[], broken };
   const positions = new Set(broken.map(({ position }) => position));
   return { entries: items.filter((_, position) => !positions.has(position)) as LogEntry[], broken };
