@@ -12,15 +12,7 @@ import { withTarget } from "./targets/open-target.ts";
 import { chosenInstances } from "./targets/target-options.ts";
 import { markdownText, remark, tableLines } from "./terminal.ts";
 
-export interface HistoryRow {
-  readonly time: string;
-  readonly instance: string;
-  readonly event: HistoryEvent["kind"];
-  readonly target: HistoryEvent["target"];
-  readonly values: readonly string[];
-  readonly owners: readonly string[];
-  readonly note: string;
-}
+export type HistoryRow = ReturnType<typeof rowOf>[number];
 
 /** The maximum number of entries per event in a table; `-o json` prints all. */
 export const valuesShownMax = 5;
@@ -51,7 +43,7 @@ export async function runHistory(text: string | undefined, options: HistoryOptio
 }
 
 /** The event as a row; with an address, only the entries that cover it. */
-export function rowOf(instance: string, event: HistoryEvent, cover: AddressCover | undefined): HistoryRow[] {
+export function rowOf(instance: string, event: HistoryEvent, cover: AddressCover | undefined) {
   const { atMs, kind, target, note } = event;
   const values = cover === undefined ? event.values : event.values.filter((value) => cover.find(value) !== undefined);
   if (values.length === 0) return [];

@@ -10,7 +10,7 @@ import type { WafResult } from "../model/waf-result.ts";
 import type { WafClient } from "../waf/client.ts";
 import type { ImportOptions } from "./commands/waf-commands.ts";
 import { CommandError } from "./describe-error.ts";
-import { type Import, type ImportedFile, type SkippedEntry, type WafContent, buildImport } from "./import-documents.ts";
+import { type Import, type ImportedFile, type WafContent, buildImport } from "./import-documents.ts";
 import type { Session } from "./session.ts";
 import { withBaseUrl } from "./targets/open-target.ts";
 
@@ -169,7 +169,7 @@ function secretCommand(options: ImportOptions): string {
   return `kubectl create secret generic ${secretNameOf(options)} -n ${options.namespace} --from-literal=apiKey=…`;
 }
 
-function skippedLines(skipped: readonly SkippedEntry[]): string[] {
+function skippedLines(skipped: Import["skipped"]): string[] {
   if (skipped.length === 0) return [];
   const shown = skipped
     .slice(0, skippedShownMax)

@@ -25,13 +25,6 @@ export interface ImportNames {
   readonly secretName: string;
 }
 
-export interface SkippedEntry {
-  readonly list: ListName;
-  /** The spelling of the entry in the list. */
-  readonly spelling: string;
-  readonly why: string;
-}
-
 export interface ImportedFile {
   readonly name: string;
   /** Comment lines, without `#`. */
@@ -39,13 +32,7 @@ export interface ImportedFile {
   readonly documents: readonly object[];
 }
 
-export interface Import {
-  readonly files: readonly ImportedFile[];
-  readonly counts: Readonly<Record<ListName, number>>;
-  readonly skipped: readonly SkippedEntry[];
-  /** Guards of the instance that differ from their defaults, each with its value and an entry that requires it. */
-  readonly relaxed: readonly string[];
-}
+export type Import = ReturnType<typeof buildImport>;
 
 /** The defaults of the schema. Guards with these values are omitted from the instance. */
 const defaults = {
@@ -58,7 +45,7 @@ const actions = { blocklist: "Block", allowlist: "Allow" } as const;
 type Entries = Readonly<Record<ListName, readonly Entry[]>>;
 
 /** Builds the objects, applies guards and conflicts to them as a run does, and skips rejected entries. */
-export function buildImport(names: ImportNames, content: WafContent): Import {
+export function buildImport(names: ImportNames, content: WafContent) {
   const observed = {
     blocklist: observeSpellings(content.lists.blocklist),
     allowlist: observeSpellings(content.lists.allowlist),
@@ -84,7 +71,9 @@ export function buildImport(names: ImportNames, content: WafContent): Import {
     }),
   );
   const counts = { blocklist: kept.blocklist.length, allowlist: kept.allowlist.length };
-  return { files: filesOf(names, content, kept), counts, skipped, relaxed: neededGuards(kept).map(relaxedBy) };
+  // Guards that differ from their defaults, each with its value and an entry that requires it.
+  const relaxed = neededGuards(kept).map(relaxedBy);
+  return { files: filesOf(names, content, kept), counts, skipped, relaxed };
 }
 
 /** What guards or conflicts would reject, by list and entry, and why. */

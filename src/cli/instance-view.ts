@@ -17,24 +17,7 @@ import { adoptHint } from "../run/status/origin-status.ts";
 import { troubleOf } from "../run/status/trouble.ts";
 import { keyHint } from "./targets/open-waf.ts";
 
-export interface ObjectView {
-  readonly kind: string;
-  readonly namespace: string;
-  readonly name: string;
-  /** `120/10000` or `expired` for a rule, the state for an origin, the last handled trigger for a cache clear. */
-  readonly progress: string;
-  readonly ready: string;
-  readonly reason: string;
-  readonly message: string;
-  /** The place of its declaration: `rules.yaml:1`. */
-  readonly place: string;
-  /** False if it, or a part of it, is invalid and has to be corrected. */
-  readonly isAccepted: boolean;
-  /** For a rule: how many entries are not applied. */
-  readonly rejectedCount: number;
-  /** The first of these entries. */
-  readonly rejected: readonly EntryView[];
-}
+export type ObjectView = ReturnType<typeof viewObject>;
 
 /** An entry that is not applied as it is declared, and why. */
 export interface EntryView {
@@ -142,21 +125,33 @@ function countRejected({ desired, plan }: RunFacts): number {
   return bySelf + origins + (plan === undefined ? 0 : plan.refusals.size + plan.origins.refused.size);
 }
 
-function viewObject(meta: ResourceMeta, look: ObjectLook, rules: ReadonlyMap<string, string>): ObjectView {
+function viewObject(meta: ResourceMeta, look: ObjectLook, rules: ReadonlyMap<string, string>) {
   const { kind, namespace, name, location: place } = meta;
   const status = look.readStatus(meta) ?? {};
   const { conditions = [], rejected: items = [], entries } = status as Reported;
   const ready = findCondition(conditions, "Ready");
   const accepted = findCondition(conditions, "Accepted");
   const isAccepted = accepted?.status !== "False";
-  const deciding = isAccepted || ready?.status === "False" ? ready : accepted;
+  const { reason = "", message = "" } = (isAccepted || ready?.status === "False" ? ready : accepted) ?? {};
   const counted = kind === "WafIpRule" || kind === "WafAutoBlock" ? rules.get(ruleIdOf(meta)) : undefined;
-  const progress = counted ?? progressOf(status);
-  const { reason = "", message = "" } = deciding ?? {};
-  const rejected = items.map((item) => ({ ...item, place: look.placeOf(meta, item.source) }));
-  const rejectedCount = entries?.rejected ?? rejected.length;
-  const state = { progress, ready: ready?.status ?? "Unknown", reason, message };
-  return { kind, namespace, name, ...state, place, isAccepted, rejectedCount, rejected };
+  const rejected: EntryView[] = items.map((item) => ({ ...item, place: look.placeOf(meta, item.source) }));
+  return {
+    kind,
+    namespace,
+    name,
+    /** `120/10000` or `expired` for a rule, the state for an origin, the last handled trigger for a cache clear. */
+    progress: counted ?? progressOf(status),
+    ready: ready?.status ?? "Unknown",
+    reason,
+    message,
+    /** The place of its declaration: `rules.yaml:1`. */
+    place,
+    /** False if it, or a part of it, is invalid and has to be corrected. */
+    isAccepted,
+    /** For a rule: how many entries are not applied, and the first of them. */
+    rejectedCount: entries?.rejected ?? rejected.length,
+    rejected,
+  };
 }
 
 /** The state of an origin, or the last handled trigger of a cache clear, as reported. */
@@ -226,23 +221,15 @@ function viewClear({ meta, trigger }: DeclaredCacheClear): OperationView {
 function viewHeld({ plan }: RunFacts): OperationView[] {
   const { obstacle, removals, origins = [] } = plan?.held ?? {};
   const why = asSentence(obstacle?.reason ?? "the guards of the instance allow fewer removals at once");
-  const reasonOf = (owners: EntryOwners): string =>
-    `${["on hold", lastDeclaredBy(owners)].filter((part) => part !== "").join(", ")}: ${why}`;
+  const view = (operation: "RemoveEntry" | "RemoveOrigin", target: string, value: string, owners: EntryOwners) => {
+    const former = lastDeclaredBy(owners);
+    return { operation, target, value, reason: `on hold${former === "" ? "" : `, ${former}`}: ${why}` };
+  };
   return [
-    ...listNames.flatMap((target) =>
-      (removals?.[target] ?? []).map(({ entry: value, owners }) => ({
-        operation: "RemoveEntry" as const,
-        target,
-        value,
-        reason: reasonOf(owners),
-      })),
+    ...listNames.flatMap((list) =>
+      (removals?.[list] ?? []).map(({ entry, owners }) => view("RemoveEntry", list, entry, owners)),
     ),
-    ...origins.map(({ host: value, owners }) => ({
-      operation: "RemoveOrigin" as const,
-      target: "origin",
-      value,
-      reason: reasonOf(owners),
-    })),
+    ...origins.map(({ host, owners }) => view("RemoveOrigin", "origin", host, owners)),
   ];
 }
 

@@ -13,8 +13,8 @@ import type { OriginsRead, WafFault, WafResult } from "../model/waf-result.ts";
 import type { DayRange } from "../logs/cursor.ts";
 import { countLogs, type LogPort, type LogReaderPorts } from "../logs/read-logs.ts";
 import type { CallOptions } from "../run/ports.ts";
-import { type DeclaredLists, type ListState, addressesToBlock, listStates, networksIn } from "./client-lists.ts";
-import { type Period, type Ranked, type RequestSummary, RequestStatistics } from "./statistics.ts";
+import { type DeclaredLists, addressesToBlock, listStates, networksIn } from "./client-lists.ts";
+import { type Period, type RequestSummary, RequestStatistics } from "./statistics.ts";
 
 /** The limits of a served page, which reads the newest days first. */
 const newestDays = 2;
@@ -42,37 +42,19 @@ export interface RequestsQuestion {
 }
 
 /** What a page about blocked requests shows. */
-export interface BlockedRequests {
-  readonly state: "Done";
-  readonly summary: RequestSummary;
-  /** `2026-11-15 to 2026-11-21`. */
-  readonly period: string;
-  readonly clients: readonly (Ranked & { readonly entry: Entry; readonly lists: ListState })[];
-  /** The domain of the WAF; undefined if the API did not return it. */
-  readonly domain: string | undefined;
-  readonly madeAtMs: number;
-  /** A rule that blocks the clients that are not on the blocklist; undefined if there are none. */
-  readonly suggestedRule: string | undefined;
-  /** What is missing, one sentence each. */
-  readonly warnings: readonly string[];
-  /** What is not known about the declaration. Unlike `warnings`, this does not make the page incomplete. */
-  readonly notes: readonly string[];
-}
+export type BlockedRequests = Extract<Awaited<ReturnType<typeof readRequests>>, { readonly state: "Done" }>;
 
 type Unfinished = { readonly state: "Stopped" } | { readonly state: "Failed"; readonly fault: WafFault };
 
 /** Reads the requests, and then both lists: each client is shown with the list that it is on. */
-export async function readRequests(
-  ports: RequestPorts,
-  question: RequestsQuestion,
-): Promise<BlockedRequests | Unfinished> {
+export async function readRequests(ports: RequestPorts, question: RequestsQuestion) {
   const { waf, stopping, redact, clock } = ports;
   const read = question.period === undefined ? await readNewest(ports) : await readPeriod(ports, question.period);
   if (read.state !== "Done") return read;
   const blocklist = await waf.readList("blocklist", { signal: stopping });
   const allowlist = await waf.readList("allowlist", { signal: stopping });
   const origins = await waf.readOrigins({ signal: stopping });
-  if (stopping.aborted) return { state: "Stopped" };
+  if (stopping.aborted) return { state: "Stopped" as const };
   const { summary, period, gaps } = read;
   const { instance, declared } = question;
   const stateOf = listStates({
@@ -91,14 +73,19 @@ export async function readRequests(
   );
   const madeAtMs = clock.nowMs();
   return {
-    state: "Done",
+    state: "Done" as const,
     summary,
+    /** `2026-11-15 to 2026-11-21`. */
     period,
     clients,
+    /** Undefined if the API did not return it. */
     domain: origins.ok ? redact(origins.value.domain) : undefined,
     madeAtMs,
+    /** A rule that blocks the clients that are not on the blocklist; undefined if there are none. */
     suggestedRule: suggestRule(addressesToBlock(clients), instance, summary.period, madeAtMs),
+    /** What is missing, one sentence each. */
     warnings: [...gaps, ...unread].map(redact),
+    /** What is not known about the declaration. Unlike `warnings`, this does not make the page incomplete. */
     notes: (declared?.notes ?? []).map(redact),
   };
 }
