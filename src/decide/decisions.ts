@@ -15,7 +15,7 @@
 // - A full list evicts a declared and managed entry like an undeclared one, but the record keeps it.
 //
 // A row decides alone. What needs the whole list comes after: the guards on removals, the order of the calls, and room.
-import { type EntryOwners, lastDeclaredBy, unknownOwners } from "../model/entry-owners.ts";
+import { type EntryOwners, unknownOwners } from "../model/entry-owners.ts";
 import type { Manner, Refusal } from "../model/inventory.ts";
 
 export type Row = `${"declared" | "-"} ${"shown" | "-"} ${"recorded" | "-"}`;
@@ -62,6 +62,8 @@ export interface Context<L extends Line> {
   /** When the list was read, and the minimum time between two reads that miss an entry. */
   readonly readAtMs: number;
   readonly windowMs: number;
+  /** Who last declared an entry, for people. */
+  readonly formerOf: (owners: EntryOwners) => string;
   /** Whether one of the rules that retain it was deleted. */
   readonly isRetained: (line: L) => boolean;
   readonly isAdopted: (line: L) => boolean;
@@ -160,7 +162,7 @@ function remove<L extends Line>(line: L, context: Context<L>): Outcome {
     return insteadOf("Remove", line, context, "declared by no rule, and the policy is Exclusive");
   }
   const how = recorded.manner === "Adopted" ? "adopted" : "added";
-  const former = lastDeclaredBy(recorded.owners);
+  const former = context.formerOf(recorded.owners);
   const reason = `${how} by wafsync, and no rule declares it any longer${former === "" ? "" : `; ${former}`}`;
   return insteadOf("Remove", line, context, reason);
 }

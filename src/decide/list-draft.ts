@@ -10,6 +10,7 @@
 import type { ListName } from "../model/declared.ts";
 import { type Entry, isOpaque } from "../address/entry.ts";
 import { countWithout, NetworkIndex } from "../address/ranges.ts";
+import { lastDeclaredBy, remembering } from "../model/entry-owners.ts";
 import type { Inventory, OwnedEntry, Refusal } from "../model/inventory.ts";
 import type { Observed, ObservedEntries } from "../model/observed.ts";
 import { type Context, decide, intends, nothing, type Outcome } from "./decisions.ts";
@@ -152,6 +153,7 @@ function contextOf(list: ListName, input: DraftInput, leftOut: ReadonlySet<Entry
     isUnread: desired.unread[list] !== undefined,
     readAtMs: observed.readAtMs[list],
     windowMs: consistencyWindowMs,
+    formerOf: remembering(lastDeclaredBy),
     isRetained: ({ recorded }) => recorded !== undefined && isRetained(recorded, existingRules, desired.unknownRules),
     // A remembered entry that leaves the record, since a deleted rule retains it, is no longer remembered.
     isAdopted: ({ entry, rules }) => rules.some((one) => asksToAdopt(one.rule.meta) && !one.remembered.has(entry)),

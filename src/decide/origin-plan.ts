@@ -6,7 +6,7 @@
 // - A removal is recorded as unknown before the call.
 // - The primary is never removed or added.
 import type { DeclaredOrigin } from "../model/declared.ts";
-import { unknownOwners, writeOwners } from "../model/entry-owners.ts";
+import { lastDeclaredBy, unknownOwners, writeOwners } from "../model/entry-owners.ts";
 import type { OwnedOrigin, Refusal } from "../model/inventory.ts";
 import type { Operation } from "../model/operation.ts";
 import { operationKey } from "../model/operation.ts";
@@ -93,6 +93,7 @@ function contextOf(input: Omit<OriginsInput, "wanted" | "owned">): Context<Origi
     isUnread: false,
     readAtMs: 0,
     windowMs: 0,
+    formerOf: lastDeclaredBy,
     // Its WafOrigin was deleted and retains it, and no other one declares the host.
     isRetained: ({ recorded, origin }) =>
       origin === undefined && recorded?.retainedBy !== undefined && !existing.has(recorded.retainedBy),

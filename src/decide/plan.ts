@@ -10,7 +10,7 @@ import type { Entry } from "../address/entry.ts";
 import { approvalAnnotation, nameKey } from "../model/resource.ts";
 import { feedSourceName } from "../model/declared-feed.ts";
 import { type ListName, listNames } from "../model/declared.ts";
-import { type EntryOwner, type EntryOwners, readOwners, unknownOwners } from "../model/entry-owners.ts";
+import { type EntryOwner, type EntryOwners, readOwners, remembering, unknownOwners } from "../model/entry-owners.ts";
 import { finished } from "../model/finished.ts";
 import type { Inventory, OwnedEntry, Refusal } from "../model/inventory.ts";
 import type { Observed } from "../model/observed.ts";
@@ -406,19 +406,16 @@ function countsOverTime(
     if (expired) ending.add(id);
     else for (const feed of rule.feeds) ending.add(`${id} ${feedSourceName(feed)}`);
   }
-  const known = new Map<EntryOwners, boolean>();
-  return (entry) => {
-    const owners = entries[list].get(entry)?.owners;
-    if (owners === undefined) return false;
-    const before = known.get(owners);
-    if (before !== undefined) return before;
+  const countsOf = remembering((owners) => {
     const read = readOwners(owners);
     const endsWith = (owner: EntryOwner): boolean => {
       const id = ruleIdOfOwner(owner) ?? "";
       return ending.has(id) || (owner.source !== undefined && ending.has(`${id} ${owner.source}`));
     };
-    const counts = read.length === 0 || !read.every(endsWith);
-    known.set(owners, counts);
-    return counts;
+    return read.length === 0 || !read.every(endsWith);
+  });
+  return (entry) => {
+    const owners = entries[list].get(entry)?.owners;
+    return owners !== undefined && countsOf(owners);
   };
 }

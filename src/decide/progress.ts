@@ -1,6 +1,6 @@
 // The numbers of a plan: the progress of each list and each rule.
 import type { ListName } from "../model/declared.ts";
-import { readOwners } from "../model/entry-owners.ts";
+import { readOwners, remembering } from "../model/entry-owners.ts";
 import type { Entry } from "../address/entry.ts";
 import type { Inventory, Refusal } from "../model/inventory.ts";
 import type { Observed } from "../model/observed.ts";
@@ -129,9 +129,10 @@ export function entriesLeft(
   const left = [...own].filter((entry) => live.has(entry) && owned.has(entry) && !wanted.has(entry));
   if (own.size === 0 || rule.declared === undefined) return left;
   // Its entries may have been cut or merged.
+  const isOfRule = remembering((owners) => readOwners(owners).some((owner) => ruleIdOfOwner(owner) === rule.id));
   for (const [entry, { owners }] of owned) {
     if (own.has(entry) || wanted.has(entry) || !live.has(entry)) continue;
-    if (readOwners(owners).some((owner) => ruleIdOfOwner(owner) === rule.id)) left.push(entry);
+    if (isOfRule(owners)) left.push(entry);
   }
   return left;
 }

@@ -154,7 +154,7 @@ export function hasEnded(
   existingRules: ReadonlySet<string>,
   ended: ReadonlyMap<string, Pick<ReadonlyMap<Entry, number>, "has">>,
 ): boolean {
-  const known = readOwners(owners);
+  const known = ended.size === 0 ? [] : readOwners(owners);
   return (
     known.length > 0 &&
     known.every((owner) => {

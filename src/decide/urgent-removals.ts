@@ -1,7 +1,7 @@
 // Removals that do not wait for all pending additions: lifting an urgent block, manually or by expiry, takes no longer than setting
 // one. This applies only to the blocklist, because lifting a block early takes access away from no one. A removal stays
 // behind every addition that shares an address with it, so that nothing is unblocked in between.
-import { readOwners, unknownOwners } from "../model/entry-owners.ts";
+import { readOwners, remembering, unknownOwners } from "../model/entry-owners.ts";
 import type { Entry } from "../address/entry.ts";
 import { NetworkIndex } from "../address/ranges.ts";
 import type { OwnedEntry } from "../model/inventory.ts";
@@ -87,11 +87,13 @@ function prioritiesOf(rules: UrgencyBasis["rules"]): ((names: readonly string[])
 function urgentOf(removals: readonly RemoveEntry[], { rules, owned }: UrgencyBasis): readonly Urgent[] {
   const priorityOf = prioritiesOf(rules);
   if (priorityOf === undefined) return [];
+  const priorityOfOwners = remembering((owners) =>
+    priorityOf(readOwners(owners).flatMap((owner) => ruleIdOfOwner(owner) ?? [])),
+  );
   return removals
     .flatMap((removal): readonly Urgent[] => {
       if (removal.list !== "blocklist") return [];
-      const owners = readOwners(owned.get(removal.entry)?.owners ?? unknownOwners);
-      const priority = priorityOf(owners.flatMap((owner) => ruleIdOfOwner(owner) ?? []));
+      const priority = priorityOfOwners(owned.get(removal.entry)?.owners ?? unknownOwners);
       return priority > 0 ? [{ removal, priority }] : [];
     })
     .slice(0, urgentMax);

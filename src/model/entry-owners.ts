@@ -48,19 +48,19 @@ export function writeOwners(owners: readonly EntryOwner[]): EntryOwners {
   return [...new Set(words)].toSorted().join(" ") as EntryOwners;
 }
 
-/** The cache is cleared when it has this many values. Each plan reads the owners of all entries. */
-const knownMax = 20_000;
-const known = new Map<EntryOwners, readonly EntryOwner[]>();
-
 /** The individual owners; empty for `unknownOwners`. */
 export function readOwners(owners: EntryOwners): readonly EntryOwner[] {
-  if (owners === unknownOwners) return [];
-  const former = known.get(owners);
-  if (former !== undefined) return former;
-  const read = owners.split(" ").flatMap((word) => readOwner(word) ?? []);
-  if (known.size >= knownMax) known.clear();
-  known.set(owners, read);
-  return read;
+  return owners === unknownOwners ? [] : owners.split(" ").flatMap((word) => readOwner(word) ?? []);
+}
+
+/** The same function with a memory: many entries share their owners. */
+export function remembering<T>(read: (owners: EntryOwners) => T): (owners: EntryOwners) => T {
+  const known = new Map<EntryOwners, T>();
+  return (owners) => {
+    const value = known.get(owners) ?? read(owners);
+    known.set(owners, value);
+    return value;
+  };
 }
 
 /** `last declared by WafIpRule shop/scanners`; empty if unknown. */
