@@ -49,7 +49,7 @@ const conventions: readonly Convention[] = [
       "src/run/report.ts",
       "src/run/status/write-status.ts",
       "src/logs/forward-status.ts",
-      "src/run/status/report-unattached.ts",
+      "src/app/unattached-loop.ts",
       // A record that is older than its report was restored from a backup. Without a status, nothing is compared.
       "src/run/world.ts",
       // A cache clear runs once, like a Job: the status of its object is the only record that survives a restart.

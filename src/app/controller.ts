@@ -6,12 +6,11 @@ import { earliest } from "../async/earliest.ts";
 import { KeyedQueue, type QueuePriority, type QueueStats } from "../async/keyed-queue.ts";
 import { type NextRun, runWorkers } from "../async/workers.ts";
 import { type ObjectName, nameKey, nameOfKey } from "../model/resource.ts";
-import type { ReconcileOutcome } from "../run/finish.ts";
-import { type InstanceMemory, newInstanceMemory } from "../run/instance-memory.ts";
-import { progressIntervalMsMin } from "../run/progress-reporter.ts";
+import { progressIntervalMsMin, type ReconcileOutcome } from "../run/report.ts";
+import { InstanceMemory } from "../run/instance-memory.ts";
 import { reconcileInstance } from "../run/run.ts";
 import type { ReconcilePorts } from "../run/ports.ts";
-import type { RunResult } from "../run/run-result.ts";
+import type { RunResult } from "../run/facts.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 import type { MeasuredReconciles, ReconcileResult } from "../telemetry/metrics-runtime.ts";
 
@@ -190,7 +189,7 @@ export class InstanceController extends Controller<InstanceRun, InstanceMemory> 
     const isTurnOver: ReconcilePorts["isTurnOver"] = ({ writes, elapsedMs }) =>
       (writes >= turnWritesMax || elapsedMs >= turnMsMax) && this.queue.hasWaiting;
     const progressIntervalMs = (): number => Math.max(progressIntervalMsMin, this.#running * progressIntervalMsOfRun);
-    const { memoryOf = newInstanceMemory } = this.#options;
+    const { memoryOf = () => new InstanceMemory() } = this.#options;
     const memory = this.memories.get(key) ?? memoryOf(name);
     this.memories.set(key, memory);
     const formerBackOff = memory.backOff;

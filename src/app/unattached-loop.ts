@@ -1,12 +1,13 @@
 // Reports on objects that no reconcile run covers, after changes and periodically. Anyone can create such objects in any number,
 // so namespaces take turns, writes are rate-limited, and nothing here triggers a run.
-import { type Condition, findCondition } from "../kinds/conditions.ts";
+import { isDeepStrictEqual } from "node:util";
+import { type Condition, findCondition, withConditions } from "../kinds/conditions.ts";
 import type { ChangeSignal } from "../async/change-signal.ts";
 import type { Clock } from "../async/clock.ts";
 import { TimeSlices } from "../async/time-slices.ts";
-import { type ObjectName, resourceKey, type ResourceRef } from "../model/resource.ts";
+import { type ObjectName, type ResourceMeta, resourceKey, type ResourceRef } from "../model/resource.ts";
 import type { ReconcilePorts, StatusPort } from "../run/ports.ts";
-import { reportUnattached } from "../run/status/report-unattached.ts";
+import { handledRequest } from "../run/status/write-status.ts";
 import { instanceNameOf } from "../source/cluster/cluster-object.ts";
 import type { ClusterSource } from "../source/cluster/cluster-source.ts";
 import { notReadyKinds, type RuntimeMetrics, type UnattachedKey } from "../telemetry/metrics-runtime.ts";
@@ -149,4 +150,46 @@ function* inTurns(byNamespace: ReadonlyMap<string, readonly Unattached[]>): Gene
       if (object !== undefined) yield object;
     }
   }
+}
+
+const wafState: ReadonlySet<string> = new Set(["entries", "progress", "rejected", "sources", "state", "addedTime"]);
+
+export interface UnattachedObject {
+  readonly meta: ResourceMeta;
+  /** A missing instance may be created soon; the other cases need a person. */
+  readonly reason: "InstanceNotFound" | "NotAllowed" | "InvalidSpec";
+  readonly message: string;
+}
+
+/** Writes the status of the object if it differs. Returns true if so. */
+export async function reportUnattached(status: StatusPort, object: UnattachedObject, nowMs: number): Promise<boolean> {
+  const { meta, reason, message } = object;
+  const { generation } = meta;
+  if (meta.deleting && meta.kind !== "WafInstance") return false;
+  const before = status.read(meta) ?? {};
+  const known = (before["conditions"] ?? []) as readonly Condition[];
+  const isInvalid = reason === "InvalidSpec";
+  // A finished cache clear keeps its status: it needs nothing from the instance.
+  const hasFinished = known.some(({ type, status: is }) => (type === "Complete" || type === "Failed") && is === "True");
+  const isCurrent = meta.kind === "WafCacheClear" && before["observedGeneration"] === generation;
+  if (!isInvalid && isCurrent && hasFinished) return false;
+  const refused = { status: "False", reason, message } as const;
+  const next = {
+    Accepted: refused,
+    Ready: refused,
+    // The former state on the WAF is no longer known.
+    Synced: undefined,
+    Reconciling: undefined,
+    Stalled: reason === "InstanceNotFound" ? undefined : ({ status: "True", reason, message } as const),
+  };
+  const after = {
+    // The entries may be gone with the instance. Results of completed work stay.
+    ...Object.fromEntries(Object.entries(before).filter(([name]) => isInvalid || !wafState.has(name))),
+    ...handledRequest(meta),
+    observedGeneration: generation,
+    conditions: withConditions(known, next, generation, nowMs),
+  };
+  if (isDeepStrictEqual(after, before)) return false;
+  await status.write(meta, after);
+  return true;
 }

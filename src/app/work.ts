@@ -14,7 +14,7 @@ import type { Redactor } from "../model/redactor.ts";
 import { nameKey, type ObjectName } from "../model/resource.ts";
 import type { ApiKey } from "../model/api-key.ts";
 import type { RecordStore } from "../records/record-store.ts";
-import type { ReconcileOutcome } from "../run/finish.ts";
+import type { ReconcileOutcome } from "../run/report.ts";
 import type { ReconcileObserver, ReconcilePorts, SourcePort } from "../run/ports.ts";
 import type { InstanceMemory } from "../run/instance-memory.ts";
 import type { ReconcileResult } from "../telemetry/metrics-runtime.ts";

@@ -1,7 +1,7 @@
 /** The earlier of two times, where undefined means never. */
-export function earliest(aMs: number | undefined, bMs: number | undefined): number | undefined {
-  if (aMs === undefined) return bMs;
-  return bMs === undefined ? aMs : Math.min(aMs, bMs);
+export function earliest(...times: readonly (number | undefined)[]): number | undefined {
+  const known = times.filter((time) => time !== undefined);
+  return known.length === 0 ? undefined : Math.min(...known);
 }
 
 /** The key with the lowest rank, and the first one in the map among equals; undefined if the map is empty. Reads the whole map. */

@@ -5,20 +5,23 @@ import type { Clock } from "./clock.ts";
 /** Short enough not to be noticeable. */
 export const sliceMsMax = 10;
 
-/** Does work that comes in slices, and lets other work run in between. */
+/** Does work that comes in slices, and lets other work run in between. `onDone` gets the time that the slices took. */
 export async function inSlices<T>(
   clock: Pick<Clock, "monotonicMs" | "sleep">,
   work: Generator<undefined, T>,
+  onDone: (tookMs: number) => void = () => undefined,
 ): Promise<T> {
   const slices = new TimeSlices(clock);
-  let slice = work.next();
-  while (slice.done !== true) {
+  for (let tookMs = 0; ;) {
+    const beganMs = clock.monotonicMs();
+    const slice = work.next();
+    tookMs += clock.monotonicMs() - beganMs;
+    // At the end as well, because the caller's next step may take long.
     if (slices.isOver) await slices.pause();
-    slice = work.next();
+    if (slice.done !== true) continue;
+    onDone(tookMs);
+    return slice.value;
   }
-  // The caller's next step may take long as well.
-  if (slices.isOver) await slices.pause();
-  return slice.value;
 }
 
 export class TimeSlices {

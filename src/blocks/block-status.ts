@@ -1,6 +1,6 @@
 // The status of a WafAutoBlock, from the facts of a run: whether its clients are on the blocklist, and the evidence.
-import type { Condition } from "../kinds/conditions.ts";
 import {
+  type Condition,
   findCondition,
   formatTime,
   removeCondition,
@@ -14,17 +14,14 @@ import type { DeclaredAutoBlock } from "../model/declared.ts";
 import type { JudgedEntry, Judgement, ReadingReport } from "./judgement.ts";
 import { counted, inThousands, shortened } from "../model/sentence.ts";
 import { visibleText } from "../model/visible-text.ts";
-import { autoBlocksMax, judgedBlocks } from "./judges.ts";
-import { blockKey } from "./judges.ts";
+import { autoBlocksMax, blockKey, judgedBlocks } from "./judges.ts";
 import type { RuleProgress } from "../decide/progress.ts";
-import { ruleProgress } from "../decide/progress.ts";
 import { type CompiledRule, endOf } from "../decide/compiled-rule.ts";
 import type { BlockBook } from "./block-book.ts";
 import type { RunFacts } from "../run/facts.ts";
 import type { ReconcilePorts } from "../run/ports.ts";
-import { assessRule } from "../run/status/assess-rule.ts";
-import type { AcceptedFinding, SyncedFinding } from "../run/status/conditions.ts";
-import { accepted, conditionsOf } from "../run/status/conditions.ts";
+import { assessRule, progressOf } from "../run/status/rule-status.ts";
+import { accepted, type AcceptedFinding, type SyncedFinding, withFindings } from "../run/status/findings.ts";
 
 const labelLengthMax = 100;
 
@@ -65,29 +62,18 @@ function autoBlockStatus(
   judged: JudgedRule,
   facts: RunFacts,
 ): Partial<WafAutoBlockStatus> {
-  const { observed, plan, inventory } = facts;
-  const { generation } = rule.rule.meta;
   const isJudged = judgedBlocks(facts.gathered).includes(judged.declared);
-  const isKnown = observed !== undefined && plan !== undefined && inventory !== undefined;
-  const progress = isKnown ? ruleProgress(rule, observed, plan, inventory.entries) : undefined;
-  const conditions = conditionsOf(
-    before.conditions ?? [],
-    {
-      accepted: accept(rule, isJudged),
-      synced: assess(rule, judged, progress, facts),
-    },
-    generation,
-    facts.nowMs,
-  );
+  const progress = progressOf(rule, facts);
+  const assessment = { accepted: accept(rule, isJudged), synced: assess(rule, judged, progress, facts) };
+  const common = withFindings(before, rule.rule.meta, assessment, facts.nowMs);
   const { rows, leftOut, lastRowMs } = judged.judgement;
   const listed = judged.judgement.entries.filter(({ entry }) => (rule.suggested ?? rule.entries).has(entry));
   const isEnforced = judged.declared.mode === "Enforce";
   return {
-    ...before,
-    observedGeneration: generation,
+    ...common,
     // A condition that trouble with the logs sets back to its former status has not changed.
     conditions: withTransitionTimesOf(
-      withReading(conditions, rule.isAttached && isJudged, judged, facts),
+      withReading(common.conditions, rule.isAttached && isJudged, judged, facts),
       before.conditions ?? [],
     ),
     listed: listed.length,

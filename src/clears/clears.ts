@@ -3,8 +3,7 @@
 // so a killed process may clear once too often, but never misses a clear.
 import type { WafInstanceStatus } from "../kinds/waf-instance.ts";
 import { earliest } from "../async/earliest.ts";
-import type { Attachment } from "../model/attachment.ts";
-import { decideAttachment } from "../model/attachment.ts";
+import { type Attachment, decideAttachment } from "../model/attachment.ts";
 import type { DeclaredCacheClear } from "../model/declared.ts";
 import type { Gathered } from "../model/gathered.ts";
 import type { HandledTrigger, Inventory } from "../model/inventory.ts";
@@ -12,15 +11,16 @@ import { byAge, nameKey } from "../model/resource.ts";
 import { listed } from "../model/sentence.ts";
 import type { WafFault } from "../model/waf-result.ts";
 import { workloadKey } from "../model/workload.ts";
-import type { RunHooks } from "../run/run-hooks.ts";
+import type { ObjectEvent, ReconcilePorts, RunHooks, StatusPort } from "../run/ports.ts";
 import type { World } from "../run/world.ts";
-import type { RunFacts } from "../run/facts.ts";
-import type { ObjectEvent, ReconcilePorts, StatusPort } from "../run/ports.ts";
-import type { RunResult } from "../run/run-result.ts";
-import { troubleOf } from "../run/status/trouble.ts";
+import type { RunFacts, RunResult } from "../run/facts.ts";
+import { troubleOf } from "../run/status/findings.ts";
 import { writeStatus } from "../run/status/write-status.ts";
-import type { ClearDecision, ClearFinish, ClearRecord, ClearTrouble } from "./cache-clear.ts";
 import {
+  type ClearDecision,
+  type ClearFinish,
+  type ClearRecord,
+  type ClearTrouble,
   decideAfterFault,
   decideCacheClear,
   guestNotBeforeMs,

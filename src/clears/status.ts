@@ -2,19 +2,15 @@
 //
 //   Complete is True when the cache was cleared; Failed is True when wafsync has given up. With Complete, Ready is True. With
 //   Failed, Ready is False and Stalled is True, because only a person can help. Until then, Ready is Unknown.
-import type { Condition, NewCondition } from "../kinds/conditions.ts";
-import { formatTime, setCondition } from "../kinds/conditions.ts";
+import { type Condition, formatTime, type NewCondition, setCondition } from "../kinds/conditions.ts";
 import { formatDuration } from "../kinds/durations.ts";
 import type { ConditionType, ReasonOf } from "../kinds/reasons.ts";
 import type { WafCacheClearStatus } from "../kinds/waf-cache-clear.ts";
 import type { DeclaredCacheClear } from "../model/declared.ts";
 import { shortened } from "../model/sentence.ts";
 import { decideAttachment } from "../model/attachment.ts";
-import type { ClearRecord } from "./cache-clear.ts";
-import { currentRecord } from "./cache-clear.ts";
-import { troubleOf } from "../run/status/trouble.ts";
-import type { AcceptedFinding } from "../run/status/conditions.ts";
-import { accepted } from "../run/status/conditions.ts";
+import { type ClearRecord, currentRecord } from "./cache-clear.ts";
+import { accepted, type AcceptedFinding, troubleOf } from "../run/status/findings.ts";
 import type { RunFacts } from "../run/facts.ts";
 
 const messageLengthMax = 1024;

@@ -11,10 +11,10 @@ import { progressText, ruleProgress } from "../decide/progress.ts";
 import { findUnmanaged } from "../decide/unmanaged.ts";
 import { faultsIn } from "../decide/compiled-rule.ts";
 import type { RunFacts } from "../run/facts.ts";
-import { unrecordedMessage } from "../run/status/emit-events.ts";
-import { keptMessage } from "../run/status/held-message.ts";
+import { unrecordedMessage } from "../run/status/events.ts";
+import { keptMessage } from "../run/status/messages.ts";
 import { adoptHint } from "../run/status/origin-status.ts";
-import { troubleOf } from "../run/status/trouble.ts";
+import { troubleOf } from "../run/status/findings.ts";
 import { keyHint } from "./targets/open-waf.ts";
 
 export type ObjectView = ReturnType<typeof viewObject>;

@@ -1,7 +1,6 @@
 // The history of the entries and origins of one WAF: what a run reports becomes events. They are shown to users, and nothing depends
 // on them.
-import type { ListName } from "../model/declared.ts";
-import { listNames } from "../model/declared.ts";
+import { type ListName, listNames } from "../model/declared.ts";
 import { type EntryOwners, unknownOwners, writeOwners } from "../model/entry-owners.ts";
 import type { Operation } from "../model/operation.ts";
 import { nameKey } from "../model/resource.ts";

@@ -68,8 +68,8 @@ export class History implements HistoryPort {
   }
 
   /** Flushes immediately: with `deletionPolicy: Delete`, the history of the former instance is deleted together with that instance. */
-  continues(instance: ObjectName, former: ObjectName): void {
-    this.#waitingOf(instance).former = former;
+  continues({ namespace, name }: ObjectName, former: ObjectName): void {
+    this.#waitingOf({ namespace, name }).former = former;
     void this.flush();
   }
 

@@ -92,6 +92,27 @@ export function removeCondition(conditions: readonly Condition[], type: Conditio
     : conditions.filter((condition) => condition.type !== type);
 }
 
+/** The conditions to set, by their type. A condition that is undefined is removed. */
+export type NewConditions = {
+  readonly [Type in ConditionType]?:
+    | { readonly status: ConditionStatus; readonly reason: ReasonOf<Type>; readonly message: string }
+    | undefined;
+};
+
+/** Sets and removes several conditions. The others stay. */
+export function withConditions(
+  before: readonly Condition[],
+  next: NewConditions,
+  observedGeneration: number,
+  nowMs: number,
+): readonly Condition[] {
+  return Object.entries(next).reduce((conditions, [name, condition]) => {
+    const type = name as ConditionType;
+    if (condition === undefined) return removeCondition(conditions, type);
+    return setCondition(conditions, { ...condition, type, observedGeneration } as NewCondition, nowMs);
+  }, before);
+}
+
 /**
  * Returns the conditions for a status that was derived from an older version than `current`, which it replaces. A condition with
  * the same status as in `current` keeps its transition time.

@@ -21,6 +21,11 @@ export function listed(names: readonly string[], shownMax: number): string {
   return `${names.slice(0, shownMax).join(", ")}${more}`;
 }
 
+/** The first few of them: `a, b, …`. */
+export function examplesOf(texts: readonly string[], shownMax = 5): string {
+  return `${texts.slice(0, shownMax).join(", ")}${texts.length > shownMax ? ", …" : ""}`;
+}
+
 /** A readable number: `250,000`. */
 export function inThousands(count: number): string {
   // The platform's formatter is only used for fractions: loading it takes as long as a small plan.

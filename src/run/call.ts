@@ -1,11 +1,10 @@
 // Makes the call for one operation of a plan, and changes the world by the API's answer.
 import { backOffDelayMs } from "../async/back-off.ts";
-import type { Inventory, OwnedOrigin } from "../model/inventory.ts";
+import type { Inventory } from "../model/inventory.ts";
 import type { Operation } from "../model/operation.ts";
 import type { WafFault, WafResult, WriteAccepted } from "../model/waf-result.ts";
 import type { CallOptions, ObjectEvent, WafPort } from "./ports.ts";
-import type { RunResult } from "./run-result.ts";
-import { noteWrite } from "./instance-memory.ts";
+import type { RunResult } from "./facts.ts";
 import { releaseEndsMs } from "./release.ts";
 import type { World } from "./world.ts";
 import { isOriginOperation, type OriginOperation } from "./write-ledger.ts";
@@ -22,27 +21,45 @@ const reportedWaitMs = 2_000;
 /** Returns a result if the run ends with the answer. */
 export async function call(world: World, operation: Operation): Promise<RunResult | undefined> {
   world.counted.calls += 1;
-  const ended = await answered(
-    world,
-    operation,
-    await performOperation(world.waf, operation, { signal: world.ports.abandon }),
-  );
+  const answer = await send(world.waf, operation, { signal: world.ports.abandon });
+  const ended = answer.ok
+    ? await accepted(world, operation, answer.value)
+    : await failed(world, operation, answer.fault);
   if (ended === undefined) await reportProgress(world);
   return ended;
 }
 
-async function answered(
-  world: World,
-  operation: Operation,
-  result: WafResult<WriteAccepted>,
-): Promise<RunResult | undefined> {
-  const { counted, ledger, ports } = world;
-  if (result.ok) {
-    counted.unknown = 0;
-    counted.rateLimited = 0;
-    return await accepted(world, operation, result.value);
+/** The only place where an operation of a plan becomes a call of the WAF. */
+async function send(waf: WafPort, operation: Operation, options: CallOptions): Promise<WafResult<WriteAccepted>> {
+  switch (operation.kind) {
+    case "AddEntry":
+      return await waf.addEntry(operation.list, operation.entry, options);
+    case "RemoveEntry":
+      return await waf.removeEntry(operation.list, operation.spelling, options);
+    case "AddOrigin":
+      return await waf.addOrigin(operation.host, operation.type, options);
+    case "RemoveOrigin":
+      return await waf.removeOrigin(operation.host, options);
   }
-  const { fault } = result;
+}
+
+async function accepted(world: World, operation: Operation, { domain }: WriteAccepted): Promise<RunResult | undefined> {
+  const { counted, ledger, memory, ports, name } = world;
+  const nowMs = ports.clock.nowMs();
+  counted.unknown = 0;
+  counted.rateLimited = 0;
+  world.advance();
+  // An observer may stop the run before its next call.
+  ports.observer.operationDone?.(name, operation, world.left);
+  world.happened({ kind: "Accepted", operation });
+  const inventory = ledger.accepted(operation, world.inventory, nowMs);
+  memory.noteWrite(operation, nowMs);
+  if (operation.kind === "RemoveOrigin") emit(world, "Normal", "OriginRemoved", `Removed origin ${operation.host}.`);
+  return world.movedTo(domain) ?? (await world.follow(inventory));
+}
+
+async function failed(world: World, operation: Operation, fault: WafFault): Promise<RunResult | undefined> {
+  const { counted, ledger, ports } = world;
   switch (fault.code) {
     case "Rejected":
       return await refused(world, operation, fault.message);
@@ -73,36 +90,39 @@ async function answered(
   }
 }
 
-async function accepted(world: World, operation: Operation, { domain }: WriteAccepted): Promise<RunResult | undefined> {
-  const { ledger, memory, ports, name } = world;
-  const nowMs = ports.clock.nowMs();
-  world.advance();
-  // An observer may stop the run before its next call.
-  ports.observer.operationDone?.(name, operation, world.left);
-  world.happened({ kind: "Accepted", operation });
-  const inventory = ledger.accepted(operation, world.inventory, nowMs);
-  noteWrite(memory, operation, nowMs);
-  if (operation.kind === "RemoveOrigin") {
-    emit(world, { type: "Normal", reason: "OriginRemoved", message: `Removed origin ${operation.host}.` });
-  }
-  return world.movedTo(domain) ?? (await follow(world, operation, inventory));
-}
-
-async function refused(world: World, operation: Operation, message: string): Promise<RunResult | undefined> {
+async function refused(world: World, operation: Operation, words: string): Promise<RunResult | undefined> {
   const { ledger, ports } = world;
   world.advance();
-  const inventory = ledger.refused(operation, message, world, ports.clock.nowMs());
+  const inventory = ledger.refused(operation, words, world, ports.clock.nowMs());
   // No read can verify the refusal of an origin, so verify at least that the same WAF sent it.
-  if (isOriginOperation(operation)) world.doubtDomain();
-  if (operation.kind === "RemoveOrigin") emitOriginRemovalRefused(world, operation, message);
-  if (operation.kind === "AddOrigin") emitOriginUnconfirmed(world, operation, inventory.origins.get(operation.host));
-  if (ledger.refusedCount >= refusedMax) return await world.readAgain();
-  return await follow(world, operation, inventory);
+  if (isOriginOperation(operation)) {
+    world.doubtDomain();
+    emitOriginRefused(world, operation, words, inventory);
+  }
+  return ledger.refusedCount >= refusedMax ? await world.readAgain() : await world.follow(inventory);
 }
 
-/** Writes of origins change the inventory, which the next operation may depend on. For entries, the plan has assumed the answer. */
-async function follow(world: World, operation: Operation, inventory: Inventory): Promise<undefined> {
-  if (isOriginOperation(operation)) await world.learn({ inventory });
+/** An origin that an interrupted call added can't be distinguished from one that already existed, perhaps with another type. */
+function emitOriginRefused(
+  world: World,
+  { kind, host, type }: OriginOperation,
+  words: string,
+  { origins }: Inventory,
+): void {
+  if (kind === "RemoveOrigin") {
+    const message = `The API refused to remove origin ${host} (${words}). wafsync counts it as removed; origins can't be read back, so check the WAF's own console if in doubt.`;
+    emit(world, "Warning", "OriginRemovalRefused", message);
+    return;
+  }
+  const { unconfirmed, manner } = origins.get(host) ?? {};
+  if (unconfirmed === undefined) return;
+  const why = manner === "Adopted" ? "its WafOrigin adopts it" : "an interrupted call may have added the origin before";
+  const message = `The API refused to add origin ${host} (${unconfirmed}), but ${why}: wafsync counts it as added with type ${type}. Origins can't be read back, so check the WAF's own console.`;
+  emit(world, "Warning", "AddedUnconfirmed", message);
+}
+
+function emit({ ports, gathered }: World, type: ObjectEvent["type"], reason: string, message: string): void {
+  ports.status.event(gathered.instance.meta, { type, reason, message });
 }
 
 /** Whether the API asks for a longer wait than the time that a deletion has. */
@@ -116,53 +136,17 @@ async function waitAsAsked(world: World, fault: WafFault): Promise<RunResult | u
   const attempt = world.counted.rateLimited;
   const delayMs = fault.retryAfterMs ?? backOffDelayMs({ attempt, baseMs: 1_000, maxMs: 60_000, random });
   const why = "the API limits the rate of requests";
-  world.progress.waiting = `${why}, resuming in ${Math.ceil(delayMs / 1000)} s`;
+  world.reports.waiting = `${why}, resuming in ${Math.ceil(delayMs / 1000)} s`;
   observer.waiting?.(world.name, why, delayMs);
   // Progress may just have been reported, so a short wait is not reported, but a long one is.
   const unreportedMs = Math.min(delayMs, reportedWaitMs);
   await clock.sleep(unreportedMs, stopping);
   await reportProgress(world);
   await clock.sleep(delayMs - unreportedMs, stopping);
-  world.progress.waiting = undefined;
+  world.reports.waiting = undefined;
   return stopping.aborted ? { kind: "Interrupted" } : undefined;
 }
 
 async function reportProgress(world: World): Promise<void> {
-  await world.progress.report(() => world.facts("Applying"));
-}
-
-/** The only place where an operation of a plan becomes a call of the WAF. */
-async function performOperation(
-  waf: WafPort,
-  operation: Operation,
-  options: CallOptions,
-): Promise<WafResult<WriteAccepted>> {
-  switch (operation.kind) {
-    case "AddEntry":
-      return await waf.addEntry(operation.list, operation.entry, options);
-    case "RemoveEntry":
-      return await waf.removeEntry(operation.list, operation.spelling, options);
-    case "AddOrigin":
-      return await waf.addOrigin(operation.host, operation.type, options);
-    case "RemoveOrigin":
-      return await waf.removeOrigin(operation.host, options);
-  }
-}
-
-function emit({ ports, gathered }: World, event: ObjectEvent): void {
-  ports.status.event(gathered.instance.meta, event);
-}
-
-/** An origin that an interrupted call added can't be distinguished from one that already existed, perhaps with another type. */
-function emitOriginUnconfirmed(world: World, { host, type }: OriginOperation, record: OwnedOrigin | undefined): void {
-  if (record?.unconfirmed === undefined) return;
-  const why =
-    record.manner === "Adopted" ? "its WafOrigin adopts it" : "an interrupted call may have added the origin before";
-  const message = `The API refused to add origin ${host} (${record.unconfirmed}), but ${why}: wafsync counts it as added with type ${type}. Origins can't be read back, so check the WAF's own console.`;
-  emit(world, { type: "Warning", reason: "AddedUnconfirmed", message });
-}
-
-function emitOriginRemovalRefused(world: World, { host }: OriginOperation, answer: string): void {
-  const message = `The API refused to remove origin ${host} (${answer}). wafsync counts it as removed; origins can't be read back, so check the WAF's own console if in doubt.`;
-  emit(world, { type: "Warning", reason: "OriginRemovalRefused", message });
+  await world.reports.progress(() => world.facts("Applying"));
 }

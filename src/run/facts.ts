@@ -5,38 +5,14 @@ import type { Observed } from "../model/observed.ts";
 import type { DesiredState } from "../decide/desired.ts";
 import type { DriftedEntry } from "../decide/drift.ts";
 import type { Plan } from "../decide/plan.ts";
-import type { EntryChange } from "./entry-changes.ts";
-import type { RunResult } from "./run-result.ts";
+import type { WafFault } from "../model/waf-result.ts";
 
-/** How many writes the API accepted in this run. */
-export interface WritesDone {
-  readonly added: number;
-  readonly removed: number;
-  readonly originsAdded: number;
-  readonly originsRemoved: number;
-  /** Entries that became managed without a call. */
-  readonly adopted: number;
-}
-
-export const nothingDone: WritesDone = { added: 0, removed: 0, originsAdded: 0, originsRemoved: 0, adopted: 0 };
+/** How many writes the API accepted in a run, and how many entries became managed without a call. */
+export const nothingDone = { added: 0, removed: 0, originsAdded: 0, originsRemoved: 0, adopted: 0 };
+export type WritesDone = Readonly<typeof nothingDone>;
 
 export function writesOf({ added, removed, originsAdded, originsRemoved }: WritesDone): number {
   return added + removed + originsAdded + originsRemoved;
-}
-
-export interface Pace {
-  readonly done: number;
-  readonly left: number;
-  /** Undefined until there were enough writes to compute the rate. */
-  readonly perSecond: number | undefined;
-}
-
-/** Fewer writes are not enough to compute the rate. */
-const paceFrom = 5;
-
-export function paceOf(writes: WritesDone, left: number, tookMs: number): Pace {
-  const done = writesOf(writes);
-  return { done, left, perSecond: done < paceFrom || tookMs <= 0 ? undefined : (done * 1000) / tookMs };
 }
 
 export interface RunFacts {
@@ -53,15 +29,64 @@ export interface RunFacts {
   readonly lists: Plan["lists"] | undefined;
   readonly inventory: Inventory | undefined;
   readonly done: WritesDone;
-  /** The entries that were added and removed, by rule. */
-  readonly changes: readonly EntryChange[];
   /** The number of declared entries that were on the lists before there was a record. They count as foreign. */
   readonly unrecorded: number;
   /** Differences from the declared state that another writer caused before the run. */
   readonly drift: readonly DriftedEntry[];
-  readonly pace: Pace | undefined;
+  /** The remaining writes, and their rate as soon as it is known. */
+  readonly pace: { readonly left: number; readonly perSecond: number | undefined } | undefined;
   /** Why the run is waiting at the moment. */
   readonly waiting: string | undefined;
   readonly nowMs: number;
-  readonly retryAtMs: number | undefined;
+}
+
+/** Why nothing can be done until something outside the run changes. */
+export type Blocker =
+  | "BaseUrlNotAllowed"
+  | "MissingApiKey"
+  | "DuplicateKey"
+  /** Another instance continues this one. */
+  | "Continued"
+  /** The record of the instance that this one continues can't be taken over. */
+  | "NotContinued"
+  | "InventoryUnreadable"
+  | "InventoryConflict"
+  | "InventoryUnwritable"
+  /** Nothing is written until this process has confirmed the declared state with a fresh read. */
+  | "Unconfirmed"
+  | "DomainChanged";
+
+export type RunResult =
+  | { readonly kind: "Done" }
+  /** All rounds were used, and the WAF still differs from the declared state: another writer is active. */
+  | { readonly kind: "Unsettled" }
+  /** The instance now has another WAF or key, or is being deleted: a new run starts immediately. */
+  | { readonly kind: "Outdated" }
+  /** Its time slice is over and others are waiting: it continues after them. */
+  | { readonly kind: "Yielded" }
+  | { readonly kind: "Failed"; readonly fault: WafFault }
+  | { readonly kind: "Blocked"; readonly blocker: Blocker; readonly message: string }
+  | { readonly kind: "Interrupted" }
+  | { readonly kind: "Gone" };
+
+/** True if another attempt can succeed without a change. The instance backs off until then. */
+export function isTransient(result: RunResult): boolean {
+  if (result.kind === "Blocked") return passing.has(result.blocker);
+  return result.kind === "Failed" || result.kind === "Unsettled";
+}
+
+const passing: ReadonlySet<Blocker> = new Set(["Continued", "InventoryConflict", "InventoryUnwritable", "Unconfirmed"]);
+
+/** True if the run was interrupted: another run follows, or nothing is left, so it has nothing to report. */
+export function isCutOff({ kind }: RunResult): boolean {
+  return kind === "Interrupted" || kind === "Outdated" || kind === "Yielded" || kind === "Gone";
+}
+
+/** The result of a read that failed: an aborted call means that the process is stopping. */
+export function resultOfFault(fault: WafFault): RunResult {
+  return fault.code === "Aborted" ? { kind: "Interrupted" } : { kind: "Failed", fault };
+}
+
+export function blocked(blocker: Blocker, message: string): RunResult {
+  return { kind: "Blocked", blocker, message };
 }

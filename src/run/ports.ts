@@ -1,6 +1,6 @@
 // The ports of the use cases. The cluster, the directory, the simulation and the tests each have their own adapters.
 import type { Clock } from "../async/clock.ts";
-import type { DeclaredInstance, ListName, OriginType } from "../model/declared.ts";
+import type { DeclaredCacheClear, DeclaredInstance, ListName, OriginType } from "../model/declared.ts";
 import type { ApiKey } from "../model/api-key.ts";
 import type { ConfirmedGathering, ConfirmOptions, Gathered } from "../model/gathered.ts";
 import type { Approval, Inventory, LoadedInventory, Refusal, SavedInventory } from "../model/inventory.ts";
@@ -9,10 +9,10 @@ import type { ObjectName, ResourceMeta } from "../model/resource.ts";
 import type { OriginsRead, WafFault, WafResult, WriteAccepted } from "../model/waf-result.ts";
 import type { Plan } from "../decide/plan.ts";
 import type { CompiledRule } from "../decide/compiled-rule.ts";
-import type { DesiredState } from "../decide/desired.ts";
 import type { DriftedEntry } from "../decide/drift.ts";
-import type { RunFacts } from "./facts.ts";
-import type { RunHooks } from "./run-hooks.ts";
+import type { RunFacts, RunResult } from "./facts.ts";
+import type { WafInstanceStatus } from "../kinds/waf-instance.ts";
+import type { World } from "./world.ts";
 
 /** Where resources come from. */
 export interface SourcePort {
@@ -71,20 +71,10 @@ export interface ObjectEvent {
   readonly type: "Normal" | "Warning";
   readonly reason: string;
   readonly message: string;
-  /** The message in machine-readable form. */
-  readonly details?: EventDetails;
+  /** The entries of the event: the `namespace/name` of their WafIpRule, if it is known, the first of them, and how many there are. */
+  readonly details?: { readonly rule?: string; readonly entries: readonly string[]; readonly count: number };
   /** The same event was emitted for the instance: relevant for the object, but redundant for viewers of all events. */
   readonly isRepeated?: true;
-}
-
-/** The entries of an event. */
-export interface EventDetails {
-  /** `namespace/name` of the WafIpRule; absent if unknown. */
-  readonly rule?: string;
-  /** The first entries. */
-  readonly entries: readonly string[];
-  /** The total number of entries. */
-  readonly count: number;
 }
 
 /** Where statuses and events are written. A failure of either never fails a reconcile run. */
@@ -113,12 +103,6 @@ export interface ReconcileObserver {
   orphaned?(instance: ObjectName, count: number | undefined): void;
 }
 
-/** The work of a run so far. */
-export interface Turn {
-  readonly writes: number;
-  readonly elapsedMs: number;
-}
-
 /** What a run did or found. */
 export type Happening =
   /** The API accepted the write. */
@@ -134,10 +118,26 @@ export type Happening =
   | { readonly kind: "Approved"; readonly approval: Approval };
 
 /** What a run knew before something happened. */
-export interface Known {
-  readonly gathered: Gathered;
-  readonly desired: DesiredState;
-  readonly inventory: Inventory;
+export type Known = Pick<World, "gathered" | "desired" | "inventory">;
+
+/** What else happens in the runs of one instance: work on the same lane that a run knows nothing of, between its writes. */
+export interface RunHooks {
+  /** Called before every write, so it must be cheap while there is nothing to do. A result ends the run. */
+  beforeWrite(world: World): Promise<RunResult | undefined>;
+  /** Its part of the instance's status. */
+  instanceStatus(before: Partial<WafInstanceStatus>, facts: RunFacts): Partial<WafInstanceStatus>;
+  /** Writes the statuses of its objects. */
+  report(status: StatusPort, facts: RunFacts): Promise<void>;
+  /** Called at the end of a run, before its report. */
+  atEnd(ports: ReconcilePorts, facts: RunFacts): HooksEnd;
+}
+
+export interface HooksEnd {
+  /** Cache clears that are neither finished nor suspended. */
+  readonly pending: readonly DeclaredCacheClear[];
+  /** When to run again without a change; undefined if there is nothing to do then. */
+  readonly wakeAtMs: number | undefined;
+  readonly afterReport: () => Promise<void>;
 }
 
 /** The history for people. Nothing waits for it or depends on it. Must not throw. */
@@ -165,8 +165,8 @@ export interface ReconcilePorts {
   /** A number from 0 to below 1. */
   readonly random: () => number;
   readonly observer: ReconcileObserver;
-  /** Whether the run must yield to others; called after each write. Absent if there are no others. */
-  readonly isTurnOver?: (turn: Turn) => boolean;
+  /** Whether the run must yield to others, after what it has done so far; called after each write. Absent if there are no others. */
+  readonly isTurnOver?: (done: { readonly writes: number; readonly elapsedMs: number }) => boolean;
   /** The minimum time between two progress reports of a run; two seconds if undefined. */
   readonly progressIntervalMs?: () => number;
   /** Aborts when the process must end: no new call may start. */

@@ -1,46 +1,40 @@
 // Ports of a preview: the same run, but saves and calls change only memory, and every call is accepted.
 import type { ListName } from "../model/declared.ts";
-import { emptyInventory, type LoadedInventory } from "../model/inventory.ts";
+import { emptyInventory, type Inventory, type LoadedInventory } from "../model/inventory.ts";
 import type { Operation } from "../model/operation.ts";
-import { nameKey } from "../model/resource.ts";
+import { nameKey, type ObjectName } from "../model/resource.ts";
 import type { OriginsRead, WafResult, WriteAccepted } from "../model/waf-result.ts";
-import type { InventoryPort, ReconcilePorts, SourcePort, WafPort } from "./ports.ts";
+import type { ReconcilePorts, WafPort } from "./ports.ts";
 
 /** @param calls the operations that a run would perform, added in their order */
 export function inMemory(ports: ReconcilePorts, calls: Operation[]): ReconcilePorts {
+  const { source, inventory, status } = ports;
+  const saved = new Map<string, LoadedInventory>();
+  const save = (instance: ObjectName, next: Inventory, revision: string): undefined => {
+    saved.set(nameKey(instance), { state: "Loaded", inventory: next, revision });
+  };
   return {
     ...ports,
-    source: unchanging(ports.source),
-    inventory: remembering(ports.inventory),
+    // What is declared now counts as confirmed: a preview waits for no change to be complete, and follows none.
+    source: {
+      gather: async (instance) => await source.gather(instance),
+      confirm: async (instance) => ({ state: "Read", gathered: await source.gather(instance) }),
+      version: () => 0,
+      ...(source.isSettled === undefined ? {} : { isSettled: () => true }),
+    },
+    inventory: {
+      load: async (instance) => saved.get(nameKey(instance)) ?? (await inventory.load(instance)),
+      save: async (instance, next) => {
+        save(instance, next, "previewed");
+        return { state: "Saved", revision: "previewed" };
+      },
+      remove: async (instance) => save(instance, emptyInventory, ""),
+    },
     lifecycle: { ensureFinalizer: async () => undefined, removeFinalizer: async () => undefined },
     openWaf: (instance, key) => accepting(ports.openWaf(instance, key)),
-    status: { read: (object) => ports.status.read(object), write: async () => undefined, event: () => undefined },
+    status: { read: (object) => status.read(object), write: async () => undefined, event: () => undefined },
     history: undefined,
     observer: { ...ports.observer, operationDone: (_instance, operation) => void calls.push(operation) },
-  };
-}
-
-/** What is declared now counts as confirmed: a preview waits for no change to be complete, and follows none. */
-function unchanging(source: SourcePort): SourcePort {
-  return {
-    gather: async (instance) => await source.gather(instance),
-    confirm: async (instance) => ({ state: "Read", gathered: await source.gather(instance) }),
-    version: () => 0,
-  };
-}
-
-function remembering(port: InventoryPort): InventoryPort {
-  const saved = new Map<string, LoadedInventory>();
-  return {
-    load: async (instance) => saved.get(nameKey(instance)) ?? (await port.load(instance)),
-    save: async (instance, inventory) => {
-      saved.set(nameKey(instance), { state: "Loaded", inventory, revision: "previewed" });
-      return { state: "Saved", revision: "previewed" };
-    },
-    remove: async (instance) => {
-      saved.set(nameKey(instance), { state: "Loaded", inventory: emptyInventory, revision: "" });
-      return undefined;
-    },
   };
 }
 

@@ -1,27 +1,30 @@
-// Writes the facts of a run to the status of the instance and of everything attached to it. The port writes only differences.
+// The reports of a run: what it knows goes to the status of the instance and of everything attached to it. Every run ends here, with the
+// final report and the time of the next run. The port writes only differences.
 import { isDeepStrictEqual } from "node:util";
-import type { Clock } from "../async/clock.ts";
+import { type Clock, monotonicTimeOf, wallTimeOf } from "../async/clock.ts";
 import { TimeSlices } from "../async/time-slices.ts";
 import { mapConcurrently } from "../async/map-concurrently.ts";
-import type { Condition } from "../kinds/conditions.ts";
 import type { InstanceMemory } from "./instance-memory.ts";
 import { instanceStatus } from "./status/instance-status.ts";
 import { originStatus } from "./status/origin-status.ts";
 import type { WafInstanceStatus } from "../kinds/waf-instance.ts";
 import { ruleStatus } from "./status/rule-status.ts";
 import { withoutUndefined, writeStatus } from "./status/write-status.ts";
-import type { RunFacts } from "./facts.ts";
+import { isCutOff, isTransient, type RunFacts, type RunResult } from "./facts.ts";
 import type { ResourceMeta } from "../model/resource.ts";
-import type { ReconcilePorts, StatusPort } from "./ports.ts";
+import type { ReconcilePorts } from "./ports.ts";
+import { upwardBackOffDelayMs } from "../async/back-off.ts";
+import { earliest } from "../async/earliest.ts";
+import { emitOutcome } from "./status/events.ts";
+import { releaseEndsMs } from "./release.ts";
+import type { World } from "./world.ts";
 
+/** The shortest time between two progress reports of one run. */
+export const progressIntervalMsMin = 2_000;
 /** Writing many small statuses one after another takes long; writing all of them in parallel delays other requests. */
 const statusesAtOnceMax = 3;
 
-interface ReportPorts {
-  readonly status: StatusPort;
-  readonly statusOf?: ReconcilePorts["statusOf"];
-  readonly clock: Pick<Clock, "monotonicMs" | "sleep">;
-}
+type ReportPorts = Pick<ReconcilePorts, "status" | "statusOf" | "clock">;
 
 /** Decides whether a status is written, from the current status and its replacement. */
 type IsWorthWriting = (object: ResourceMeta, before: object, after: (before: object) => object) => boolean;
@@ -37,67 +40,70 @@ export async function reportFacts(
   await memory.hooks?.report(ports.status, facts);
 }
 
-/**
- * The report at the start of a run, on every object version without a report. Reports of an earlier run stay valid while
- * the WAF is read again. The run does not wait for the statuses of rules and origins, of which there may be thousands.
- */
-export class OpeningReport {
-  readonly #ports: ReportPorts;
+/** The reports of a run before its end. They are written in parallel with its calls, so that no call of the WAF waits for them. */
+export class EarlyReports {
+  /** Why the run is waiting at the moment. */
+  waiting: string | undefined;
+  readonly #ports: ReconcilePorts;
   readonly #memory: InstanceMemory;
+  #opening: Promise<void> = Promise.resolve();
+  #progress: { readonly written: Promise<void>; isWritten: boolean } | undefined;
+  #lastMs: number;
+  /** The last reported value of `waiting`. */
+  #reportedWaiting: string | undefined;
   #hasEnded = false;
-  #begun: Promise<void> = Promise.resolve();
-  #written: Promise<void> = Promise.resolve();
 
-  constructor(ports: ReportPorts, memory: InstanceMemory) {
+  constructor(ports: ReconcilePorts, memory: InstanceMemory) {
     this.#ports = ports;
     this.#memory = memory;
+    this.#lastMs = ports.clock.monotonicMs();
   }
 
-  /** Starts the report. `begun` and `end` throw its failures. */
-  begin(facts: RunFacts): void {
-    this.#begun = this.#report(facts);
-    this.#begun.catch(() => undefined);
-  }
-
-  /** Resolves when the statuses of the instance and of the hooks are written: before the first write of the run. */
-  async begun(): Promise<void> {
-    await this.#begun;
-  }
-
-  async #report(facts: RunFacts): Promise<void> {
+  /**
+   * Reports on every object version without a report: reports of an earlier run stay valid while the WAF is read again. Does not wait
+   * for the statuses of rules and origins, of which there may be thousands. `end` throws their failures.
+   */
+  async open(facts: RunFacts): Promise<void> {
     const isNew: IsWorthWriting = (object, before) => (before as Reported).observedGeneration !== object.generation;
     const ofInstance: IsWorthWriting = (object, ...rest) => object.kind === "WafInstance" && isNew(object, ...rest);
     await reportObjects(this.#ports, this.#memory, facts, ofInstance);
     await this.#memory.hooks?.report(this.#ports.status, facts);
     const ofOthers: IsWorthWriting = (object, ...rest) =>
       !this.#hasEnded && object.kind !== "WafInstance" && isNew(object, ...rest);
-    this.#written = reportObjects(this.#ports, this.#memory, facts, ofOthers);
-    // `end` throws the failure.
-    this.#written.catch(() => undefined);
+    this.#opening = reportObjects(this.#ports, this.#memory, facts, ofOthers);
+    this.#opening.catch(() => undefined);
   }
 
-  /** Ends the report. Afterwards, it writes no further status. */
+  /**
+   * Starts a report if one is due, and calls `factsNow` only then. Throws the error of an earlier report that failed. Writes the status
+   * of the instance, and of those rules and origins for which more than the rate and the remaining time has changed, because
+   * thousands may be waiting. If the run begins or ends to wait, writes all of them.
+   */
+  async progress(factsNow: () => RunFacts): Promise<void> {
+    const nowMs = this.#ports.clock.monotonicMs();
+    const intervalMs = this.#ports.progressIntervalMs?.() ?? progressIntervalMsMin;
+    if (nowMs - this.#lastMs < intervalMs || this.#progress?.isWritten === false) return;
+    await this.#progress?.written;
+    this.#lastMs = nowMs;
+    const toAll = this.waiting !== this.#reportedWaiting;
+    this.#reportedWaiting = this.waiting;
+    const written = reportObjects(this.#ports, this.#memory, factsNow(), (object, before, after) => {
+      if (object.kind === "WafInstance") return true;
+      const goesOn = !this.#hasEnded && !this.#ports.stopping.aborted;
+      return goesOn && (toAll || hasMoved(before, after(before)));
+    });
+    const report = { written, isWritten: false };
+    const note = (): void => void (report.isWritten = true);
+    written.then(note, note);
+    this.#progress = report;
+  }
+
+  /** Ends all reports early: unwritten statuses are left to the final report. */
   async end(): Promise<void> {
     this.#hasEnded = true;
-    await this.#begun;
-    await this.#written;
+    await this.#opening;
+    await this.#progress?.written;
   }
-}
-
-/**
- * Reports while a run applies its plan. Writes the status of the instance, and of those rules and origins for which more than the
- * rate and the remaining time has changed, because thousands may be waiting. With `toAll`, writes all of them. Ends early when
- * `goesOn` returns false.
- */
-export async function reportProgress(
-  ports: ReportPorts,
-  memory: InstanceMemory,
-  facts: RunFacts,
-  { toAll, goesOn }: { readonly toAll: boolean; readonly goesOn: () => boolean },
-): Promise<void> {
-  const isWorthWriting: IsWorthWriting = (object, before, after) =>
-    object.kind === "WafInstance" || (goesOn() && (toAll || hasMoved(before, after(before))));
-  await reportObjects(ports, memory, facts, isWorthWriting);
 }
 
 interface Reported {
@@ -138,13 +144,107 @@ async function reportObjects(
 
 /** Whether more than the rate and the remaining time differs. */
 function hasMoved(before: object, after: object): boolean {
-  return !isDeepStrictEqual(gistOf(before), gistOf(after));
+  return !isDeepStrictEqual({ ...before, conditions: [] }, withoutUndefined({ ...after, conditions: [] }));
 }
 
-/** Returns a status as it is stored, without the messages of its conditions. */
-function gistOf(status: { readonly conditions?: readonly Condition[] }): unknown {
-  const conditions = status.conditions?.map(({ type, status, reason, observedGeneration }) => {
-    return { type, status, reason, observedGeneration };
-  });
-  return withoutUndefined({ ...status, conditions });
+// The end of a run.
+
+const retryBaseMs = 1_000;
+const retryMsMax = 300_000;
+/** The minimum time for the final report of a run, even if another run follows immediately. */
+const reportMsMin = 300;
+
+/** The outcome of a run, and when to run again without a change. */
+export interface ReconcileOutcome {
+  readonly result: RunResult;
+  /** The reported facts; undefined if there was nothing to report on. */
+  readonly facts: RunFacts | undefined;
+  readonly wakeAtMs: number | undefined;
+  /** Cache clears that are neither finished nor suspended. */
+  readonly pendingClears: number;
+  /** The version of the source that the run has taken into account. */
+  readonly version: number;
+}
+
+/** Ends every run, regardless of how far it progressed. @param isDeferred whether it only reported, during a backoff */
+export async function finishRun(world: World, result: RunResult, isDeferred: boolean): Promise<ReconcileOutcome> {
+  const { ports, memory, version } = world;
+  const retryAtMs = isDeferred
+    ? memory.backOff && wallTimeOf(ports.clock, memory.backOff.untilMs)
+    : noteResult(world, result);
+  const facts = await world.lastFacts(result);
+  const { observed } = facts;
+  if (observed !== undefined) {
+    memory.lastObserved = observed;
+    const { domain, lists } = observed;
+    // A list whose last writes are not confirmed says nothing about drift.
+    memory.lastSeen = world.ledger.unread.length === 0 ? { domain, lists, removed: memory.removed } : undefined;
+    if (result.kind === "Done") memory.lastSyncMs = ports.clock.nowMs();
+  }
+  if (result.kind !== "Gone" && world.release === undefined) world.emitChanges();
+  if (isCutOff(result)) return { result, facts, wakeAtMs: retryAtMs, pendingClears: 0, version };
+  const others = memory.hooks?.atEnd(ports, facts);
+  if (!isDeferred) {
+    memory.forgetRulesBut(new Set(facts.desired.rules.map(({ id }) => id)));
+    emitOutcome(world, facts);
+  }
+  // After a limited time, only for as long as nothing changes: after a change, another, possibly urgent, run follows.
+  const untilMs = ports.clock.monotonicMs() + reportMsMin;
+  const hasTime = () => ports.clock.monotonicMs() < untilMs || ports.source.version(world.name) === version;
+  await reportFacts(ports, memory, facts, hasTime);
+  await others?.afterReport();
+  const pendingClears = others?.pending.length ?? 0;
+  return { result, facts, wakeAtMs: earliest(retryAtMs, others?.wakeAtMs), pendingClears, version };
+}
+
+/** Counts failures, and starts or ends the backoff. Returns when to run again. */
+function noteResult(world: World, result: RunResult): number | undefined {
+  const { ports, memory, attempt } = world;
+  const hasFailed = isTransient(result);
+  memory.failures = hasFailed ? memory.failures + 1 : 0;
+  if (result.kind === "Failed") ports.observer.failed?.(world.name, result.fault);
+  const wakeAtMs = byReleaseDeadline(memory, wakeTime(world, result), ports.clock);
+  memory.backOff =
+    wakeAtMs !== undefined && hasFailed
+      ? { untilMs: monotonicTimeOf(ports.clock, wakeAtMs), result, attempted: attempt }
+      : undefined;
+  return wakeAtMs;
+}
+
+/** A deletion ends at its deadline, even during a backoff. */
+function byReleaseDeadline(memory: InstanceMemory, wakeAtMs: number | undefined, clock: Clock): number | undefined {
+  const endsMs = releaseEndsMs(memory);
+  if (wakeAtMs === undefined || endsMs === undefined || endsMs <= clock.monotonicMs()) return wakeAtMs;
+  return Math.min(wakeAtMs, wallTimeOf(clock, endsMs));
+}
+
+/** When to run again without a change: the next expiry, resync or second read, or the backoff after a failure. */
+function wakeTime(world: World, result: RunResult): number | undefined {
+  const { ports, memory, version, gathered } = world;
+  const { clock, random, source } = ports;
+  const nowMs = clock.nowMs();
+  const resyncMs = nowMs + gathered.instance.resyncIntervalMs;
+  switch (result.kind) {
+    case "Done": {
+      const arrivalMs = memory.arrivedAtMs === undefined ? nowMs : wallTimeOf(clock, memory.arrivedAtMs);
+      const { nextExpiryMs } = world.desired;
+      return earliest(resyncMs, nextExpiryMs, world.plan.lookAgainMs, arrivalMs > nowMs ? arrivalMs : undefined);
+    }
+    case "Blocked":
+    case "Failed":
+    case "Unsettled": {
+      if (!isTransient(result)) return Math.min(resyncMs, nowMs + retryMsMax);
+      const options = { baseMs: retryBaseMs, maxMs: retryMsMax, attempt: memory.failures, random };
+      const askedMs = result.kind === "Failed" ? (result.fault.retryAfterMs ?? 0) : 0;
+      return nowMs + Math.max(upwardBackOffDelayMs(options), askedMs);
+    }
+    case "Outdated":
+      // If only a fresh read shows the change, the cache is behind. A change of the cache starts a run anyway.
+      return source.version(gathered.instance.meta) === version ? nowMs + retryBaseMs : nowMs;
+    case "Yielded":
+      return nowMs;
+    case "Interrupted":
+    case "Gone":
+      return undefined;
+  }
 }

@@ -8,32 +8,26 @@
 // such as clearing the cache. This module does not know where resources are stored, or how the WAF is called.
 import type { Operation } from "../model/operation.ts";
 import type { ObjectName } from "../model/resource.ts";
-import { type RunFacts, writesOf } from "./facts.ts";
-import type { ReconcilePorts } from "./ports.ts";
-import type { RunResult } from "./run-result.ts";
+import { type RunFacts, type RunResult, writesOf } from "./facts.ts";
+import type { ReconcilePorts, RunHooks } from "./ports.ts";
 import { call } from "./call.ts";
-import { finishRun, type ReconcileOutcome } from "./finish.ts";
+import { finishRun, type ReconcileOutcome } from "./report.ts";
 import type { InstanceMemory } from "./instance-memory.ts";
 import { inMemory } from "./preview.ts";
-import { confirmDeletion, decideRelease, endRelease } from "./release.ts";
-import { reportFacts } from "./report.ts";
-import type { RunHooks } from "./run-hooks.ts";
-import { holdDuringArrival, takeOverRecord } from "./take-over.ts";
+import { endRelease, openRelease } from "./release.ts";
+import { takeOverRecord } from "./take-over.ts";
 import { World } from "./world.ts";
 import { isRemoval } from "./write-ledger.ts";
 
 /** How often one run verifies its writes and applies the differences, before the instance backs off. */
 const roundsMax = 5;
-/** A run plans again whenever the declared state changes, but not endlessly. */
-const stepsMax = 1_000_000;
 
 /** Reconciles one instance once, and reports on every object at the end. Never throws because of external failures. */
 export async function reconcileInstance(
   name: ObjectName,
-  givenPorts: ReconcilePorts,
+  ports: ReconcilePorts,
   memory: InstanceMemory,
 ): Promise<ReconcileOutcome> {
-  const ports = holdDuringArrival(givenPorts, memory);
   const version = ports.source.version(name);
   const gathered = await ports.source.gather(name);
   if (gathered === undefined) {
@@ -41,8 +35,12 @@ export async function reconcileInstance(
   }
   const world = new World(name, ports, memory, version, gathered);
   const deferred = resultOfBackOff(world);
-  const result = deferred ?? (await open(world)) ?? (await converge(world, memory.hooks));
-  await world.opening.end();
+  let result: RunResult;
+  try {
+    result = deferred ?? (await open(world)) ?? (await converge(world, memory.hooks));
+  } finally {
+    await world.reports.end();
+  }
   return await finishRun(world, await endRelease(world, result), deferred !== undefined);
 }
 
@@ -55,8 +53,7 @@ function resultOfBackOff({ memory: { backOff }, ports, attempt }: World): RunRes
 /** Everything before the first write. Returns a result if the run ends with it. */
 async function open(world: World): Promise<RunResult | undefined> {
   return (
-    (await confirmDeletion(world)) ??
-    (await decideRelease(world)) ??
+    (await openRelease(world)) ??
     world.admit() ??
     (await takeOverRecord(world)) ??
     (await world.load()) ??
@@ -66,28 +63,24 @@ async function open(world: World): Promise<RunResult | undefined> {
 
 /** Saves, calls and verifies, until a verification finds nothing left to do. */
 async function converge(world: World, hooks: RunHooks | undefined): Promise<RunResult> {
-  const { stopping } = world.ports;
-  try {
-    for (let step = 0; step < stepsMax; step += 1) {
-      if (stopping.aborted) return { kind: "Interrupted" };
-      const ended = world.isUnsaved
-        ? await world.record()
-        : world.needsRefresh
-          ? await world.refresh()
-          : ((await hooks?.beforeWrite(world)) ?? (await proceed(world)));
-      if (ended !== undefined) return ended;
-    }
-    return { kind: "Unsettled" };
-  } finally {
-    await world.progress.end();
+  for (;;) {
+    if (world.ports.stopping.aborted) return { kind: "Interrupted" };
+    const ended = world.isUnsaved
+      ? await world.record()
+      : world.needsRefresh
+        ? await world.refresh()
+        : ((await hooks?.beforeWrite(world)) ?? (await proceed(world)));
+    if (ended !== undefined) return ended;
   }
 }
 
 /** The next step of a plan whose record is saved. */
 async function proceed(world: World): Promise<RunResult | undefined> {
-  const { ledger, counted, operation: next } = world;
-  if (next === undefined && !isIncomplete(world)) {
-    if (ledger.unread.size === 0) return { kind: "Done" };
+  const { ledger, counted, operation: next, plan } = world;
+  // Removals on hold, or what can't be read, may belong to an incomplete change: they are reported when the change is complete.
+  const isIncomplete = world.isUnsettled && (plan.held !== undefined || plan.kept.length > 0);
+  if (next === undefined && !isIncomplete) {
+    if (ledger.unread.length === 0) return { kind: "Done" };
     counted.verifications += 1;
     return await world.readAgain();
   }
@@ -101,11 +94,6 @@ async function proceed(world: World): Promise<RunResult | undefined> {
   // A fresh read comes before removals, and before the first write of this process.
   if (next === undefined || !world.isConfirmedFor(next)) return await world.confirm({ beforeRemovals });
   return await call(world, next);
-}
-
-/** Removals on hold, or what can't be read, may belong to an incomplete change: they are reported when the change is complete. */
-function isIncomplete({ isUnsettled, plan }: World): boolean {
-  return isUnsettled && (plan.held !== undefined || plan.kept.length > 0);
 }
 
 function isTurnOver({ counted, ledger, left, ports, beganMs }: World): boolean {
@@ -124,14 +112,12 @@ export async function previewInstance(
   memory: InstanceMemory,
 ): Promise<RunFacts | undefined> {
   const operations: Operation[] = [];
-  const ports = inMemory(holdDuringArrival(givenPorts, memory), operations);
+  const ports = inMemory(givenPorts, operations);
   const gathered = await ports.source.gather(name);
   if (gathered === undefined) return undefined;
   const world = new World(name, ports, memory, 0, gathered);
   const stopped = await open(world);
-  await world.opening.end();
-  const facts = await world.lastFacts({ result: stopped ?? { kind: "Done" } });
+  const facts = await world.lastFacts(stopped ?? { kind: "Done" });
   if (stopped === undefined) await converge(world, undefined);
-  await reportFacts(givenPorts, memory, facts);
   return { ...facts, plan: facts.plan && { ...facts.plan, operations } };
 }

@@ -1,56 +1,63 @@
 // What one reconcile run knows: what is declared, the record, what the WAF shows, and the plan for all of these. Whatever a run learns
 // goes through `learn`, which plans again, so the plan always matches the rest. The run itself is in run.ts.
 import { inSlices } from "../async/time-slices.ts";
-import type { ListName } from "../model/declared.ts";
+import { requestedAtAnnotation } from "../kinds/kinds.ts";
+import { type ListName, listNames } from "../model/declared.ts";
 import type { ConfirmOptions, Gathered } from "../model/gathered.ts";
 import { emptyInventory, type Inventory } from "../model/inventory.ts";
 import { observeSpellings } from "../model/observe-spellings.ts";
-import type { Observed, ObservedEntries } from "../model/observed.ts";
+import type { Observed } from "../model/observed.ts";
 import type { Operation } from "../model/operation.ts";
-import type { ObjectName } from "../model/resource.ts";
+import { type ObjectName, resourceKey } from "../model/resource.ts";
 import type { WafResult } from "../model/waf-result.ts";
-import { admitInstance } from "../decide/admit-instance.ts";
+import { admitInstance, attemptOf } from "../decide/admit-instance.ts";
 import { compileInSlices, type DesiredState, nothingDesired } from "../decide/desired.ts";
 import { decideDomain } from "../decide/domain.ts";
 import { type DriftedEntry, findDrift } from "../decide/drift.ts";
-import type { Plan } from "../decide/plan.ts";
-import { planInSlices } from "../decide/plan.ts";
+import { type Plan, planInSlices } from "../decide/plan.ts";
 import { summarizeLists } from "../decide/progress.ts";
 import { noteDisputes } from "../decide/disputes.ts";
-import { paceOf, type RunFacts } from "./facts.ts";
+import { blocked, writesOf, resultOfFault, type RunFacts, type RunResult } from "./facts.ts";
 import type { Happening, ReconcilePorts, WafPort } from "./ports.ts";
-import { blocked, resultOfFault, type RunResult } from "./run-result.ts";
-import { emitAdoptions } from "./status/emit-entry-changes.ts";
-import { emitApproval, emitDomainMove, emitDrift } from "./status/emit-events.ts";
-import { type InstanceMemory, noteRefusal } from "./instance-memory.ts";
-import { PlanPace } from "./plan-pace.ts";
-import { ProgressReporter } from "./progress-reporter.ts";
-import type { Release } from "./release.ts";
-import { OpeningReport } from "./report.ts";
-import { attemptIn, countUnmanaged, isSameWaf, orphansEntries, showsSame, wantsRemoval } from "./view.ts";
+import { emitApproval, emitChange, emitDrift, emitEntries } from "./status/events.ts";
+import type { InstanceMemory } from "./instance-memory.ts";
+import { type Release, wantsRemoval } from "./release.ts";
+import { EarlyReports } from "./report.ts";
+import { whileArriving } from "./take-over.ts";
 import { isRemoval, WriteLedger } from "./write-ledger.ts";
 
 /** A confirmation of the declared state expires after this long. */
 const confirmedForMs = 30_000;
 /** How often a run waits for changing objects before it starts again. */
 const settleRoundsMax = 1_000;
+/** Fewer writes are not enough to compute their rate. */
+const paceFrom = 5;
 /** How often the plan for a recorded inventory may require another one. */
 const savesMax = 10;
 
-/** New information, from which the plan is made again. */
-interface Learned {
-  readonly gathered?: Gathered;
-  readonly inventory?: Inventory;
-  readonly observed?: Observed;
+/** Before the first read. */
+const unread: Pick<Observed, "lists" | "readAtMs"> = {
+  lists: { blocklist: new Map(), allowlist: new Map() },
+  readAtMs: { blocklist: 0, allowlist: 0 },
+};
+
+/**
+ * While changes never stop, calls continue between two plans. Otherwise, a guest who changes objects all the time could delay the owner's
+ * next call indefinitely. Planning takes at most a quarter of the time, and an urgent address waits at most 250 ms for the next plan.
+ */
+export function pauseMsAfter(tookMs: number): number {
+  return Math.min(tookMs * 3, 250);
 }
+
+/** New information, from which the plan is made again. */
+type Learned = Partial<Pick<World, "gathered" | "inventory">>;
 
 export class World {
   readonly name: ObjectName;
   readonly ports: ReconcilePorts;
   readonly memory: InstanceMemory;
   readonly ledger: WriteLedger;
-  readonly opening: OpeningReport;
-  readonly progress: ProgressReporter;
+  readonly reports: EarlyReports;
   /** What a run counts for its limits: calls, writes in a row with an unknown outcome or a limited rate, and verifications. */
   readonly counted = { calls: 0, unknown: 0, rateLimited: 0, verifications: 0 };
   readonly startedMs: number;
@@ -75,9 +82,10 @@ export class World {
   #reportedVersion = 0;
   /** Changes by another writer before the run. */
   #drift: readonly DriftedEntry[] = [];
-  /** See `countUnmanaged`. */
+  /** The number of declared entries that were on the lists before there was a record. */
   #unrecorded = 0;
-  readonly #pace: PlanPace;
+  /** Until when (monotonic) no other plan follows, so that calls continue in between. */
+  #restsUntilMs = Number.NEGATIVE_INFINITY;
   /** When (monotonic) a fresh read last confirmed the declared state; undefined after a change. */
   #confirmedMs: number | undefined;
   /** Whether `gathered` is from a fresh read and not from a cache. */
@@ -90,16 +98,14 @@ export class World {
     this.ports = ports;
     this.memory = memory;
     this.version = version;
-    this.gathered = gathered;
+    this.gathered = whileArriving(gathered, ports, memory);
     this.startedMs = ports.clock.nowMs();
     this.beganMs = ports.clock.monotonicMs();
-    this.ledger = new WriteLedger((refusal, displaced) => {
-      this.happened({ kind: "Refused", refusal });
-      if (displaced !== undefined) noteRefusal(memory, displaced, ports.clock.nowMs(), this.startedMs);
-    });
-    this.opening = new OpeningReport(ports, memory);
-    this.progress = new ProgressReporter(ports, memory, this.beganMs);
-    this.#pace = new PlanPace(ports.clock);
+    this.ledger = new WriteLedger(
+      (happening) => this.happened(happening),
+      (displaced) => memory.noteRefusal(displaced, ports.clock.nowMs(), this.startedMs),
+    );
+    this.reports = new EarlyReports(ports, memory);
     memory.hooks ??= ports.newHooks?.();
   }
 
@@ -162,11 +168,11 @@ export class World {
     this.#stored = stored.inventory;
     this.#inventory = stored.inventory;
     this.#revision = stored.revision;
-    await this.#compile(stored.inventory, memory.lastObserved);
+    await inSlices(ports.clock, this.#compile(stored.inventory, memory.lastObserved));
     const problem =
       this.release === undefined ? await ports.lifecycle.ensureFinalizer(gathered.instance.meta) : undefined;
     if (problem !== undefined) return blocked("InventoryUnwritable", problem);
-    this.opening.begin(this.facts("Started"));
+    await this.reports.open(this.facts("Started"));
     return undefined;
   }
 
@@ -175,69 +181,68 @@ export class World {
     const { ports, memory, gathered } = this;
     const { meta } = gathered.instance;
     const read = await this.#readWaf();
-    await this.opening.begun();
     if (!read.ok) return resultOfFault(read.fault);
     const observed = read.value;
     const domain = decideDomain(gathered.instance, this.#stored, observed.domain, known(memory.key).key);
     if (domain.state === "Changed") return blocked("DomainChanged", domain.message);
-    emitDomainMove(ports.status, memory.emitted, meta, domain.told);
-    if (this.desired.dependsOnManaged) await this.#compile(domain.inventory, observed);
+    const moved = domain.told === undefined ? undefined : { reason: "DomainMoved", message: domain.told };
+    emitChange(this, meta, "domain", moved);
     // An inventory that was restored from a backup is older than the status. A missing one is not, and neither matters in a deletion.
     const reported = this.release === undefined ? ports.status.read(meta)?.["inventoryVersion"] : undefined;
     this.#reportedVersion = typeof reported === "number" ? reported : 0;
     const isMissing = this.#revision === "" && this.#reportedVersion > 0;
     const inventory = isMissing ? { ...domain.inventory, version: this.#reportedVersion } : domain.inventory;
+    this.#observed = observed;
+    await this.learn({ inventory });
     this.#drift = findDrift(this.desired, observed, memory.lastSeen);
-    emitDrift(ports.status, meta, this.#drift);
+    emitDrift(this, this.#drift);
     for (const drift of this.#drift) this.happened({ kind: "Drifted", drift });
     const disputes = noteDisputes(inventory.disputes, this.#drift, ports.clock.nowMs());
-    this.#inventory = disputes === inventory.disputes ? inventory : { ...inventory, disputes };
-    this.#observed = observed;
-    await inSlices(ports.clock, this.#planInSlices(this.startedMs));
-    if (this.#revision === "") this.#unrecorded = countUnmanaged(this.desired, observed, this.plan.inventory);
+    if (disputes !== inventory.disputes) await this.learn({ inventory: { ...inventory, disputes } });
+    if (this.#revision === "") {
+      const rows = listNames.flatMap((list) => this.plan.outcomes[list]);
+      this.#unrecorded = rows.filter(({ outcome }) => outcome.kind === "Foreign").length;
+    }
     ports.observer.planned?.(this.name, this.plan);
     return undefined;
   }
 
   /** Compiles what is declared. The record and the lists decide conflicts, and what is remembered. */
-  async #compile(record: Inventory | undefined, observed: Observed | undefined): Promise<void> {
-    const compiling = this.#compileInSlices(this.startedMs, record, observed);
-    this.#desired = await inSlices(this.ports.clock, compiling);
+  *#compile(record: Inventory | undefined, observed: Observed | undefined): Generator<undefined, void> {
+    const { books } = this.memory;
+    const compiling = compileInSlices(this.gathered, this.ports.clock.nowMs(), record, observed, books);
+    this.#desired = this.release === undefined ? yield* compiling : nothingDesired(this.gathered.instance, books);
     this.memory.record = this.desired.dependsOnManaged ? record : undefined;
   }
 
-  *#compileInSlices(nowMs: number, record?: Inventory, observed?: Observed): Generator<undefined, DesiredState> {
-    if (this.release !== undefined) return nothingDesired(this.gathered.instance, this.memory.books);
-    return yield* compileInSlices(this.gathered, nowMs, record, observed, this.memory.books);
+  /** Writes of origins change the inventory, which the next operation may depend on. For entries, the plan has assumed the answer. */
+  async follow(inventory: Inventory): Promise<undefined> {
+    if (inventory !== this.#inventory) await this.learn({ inventory });
   }
 
-  /** Plans again with new information. Refused writes are not sent again before the next read of their list. */
+  /** Plans again with new information. After a change of what is declared, the next such plan has to wait. */
   async learn(learned: Learned): Promise<void> {
-    await inSlices(this.ports.clock, this.#learnInSlices(learned));
+    const { clock } = this.ports;
+    await inSlices(clock, this.#learn(learned), (tookMs) => {
+      if (learned.gathered !== undefined) this.#restsUntilMs = clock.monotonicMs() + pauseMsAfter(tookMs);
+    });
   }
 
-  *#learnInSlices({ gathered, inventory, observed }: Learned): Generator<undefined, void> {
-    const nowMs = this.ports.clock.nowMs();
+  *#learn({ gathered, inventory }: Learned): Generator<undefined, void> {
     this.gathered = gathered ?? this.gathered;
     this.#inventory = inventory ?? this.#inventory;
-    this.#observed = observed ?? this.observed;
-    if (gathered !== undefined || this.desired.dependsOnManaged) {
-      this.#desired = yield* this.#compileInSlices(nowMs, this.#inventory, this.ledger.shown(this.#observed));
-    }
-    yield* this.#planInSlices(nowMs);
-  }
-
-  *#planInSlices(nowMs: number): Generator<undefined, void> {
-    const { desired, inventory } = this;
+    const observed = this.ledger.shown(this.observed);
+    if (gathered !== undefined || this.desired.dependsOnManaged) yield* this.#compile(this.#inventory, observed);
     const plan = yield* planInSlices({
-      desired,
-      inventory,
-      observed: this.ledger.shown(this.observed),
+      desired: this.desired,
+      inventory: this.#inventory,
+      observed,
       reportedVersion: this.#reportedVersion,
       olderRefusals: this.memory.olderRefusals,
       countsRemovals: this.#confirmedMs !== undefined,
-      nowMs,
+      nowMs: this.ports.clock.nowMs(),
     });
+    // Refused writes are not sent again before the next read of their list.
     const operations = plan.operations.filter((operation) => !this.ledger.awaitsRead(operation));
     this.#plan = operations.length === plan.operations.length ? plan : { ...plan, operations };
     this.#next = 0;
@@ -253,7 +258,8 @@ export class World {
   /** Whether the next operation must wait for a plan of the newer declared state. Additions continue during the pause between plans. */
   get needsRefresh(): boolean {
     const { operation } = this;
-    const maySend = operation !== undefined && !isRemoval(operation) && this.#pace.isResting;
+    const maySend =
+      operation !== undefined && !isRemoval(operation) && this.ports.clock.monotonicMs() < this.#restsUntilMs;
     return !maySend && this.#isOutdated;
   }
 
@@ -270,7 +276,7 @@ export class World {
     this.version = version;
     this.#confirmedMs = undefined;
     this.#isRead = false;
-    await this.#pace.inSlices(this.#learnInSlices({ gathered }));
+    await this.learn({ gathered: whileArriving(gathered, this.ports, this.memory) });
     return undefined;
   }
 
@@ -306,7 +312,7 @@ export class World {
       const ended = this.#endedBy(confirmed.gathered);
       if (ended !== undefined || confirmed.gathered === undefined) return ended;
       this.memory.hasCaughtUp ||= !this.#isRead && showsSame(gathered, confirmed.gathered);
-      gathered = confirmed.gathered;
+      gathered = whileArriving(confirmed.gathered, this.ports, this.memory);
       this.#isRead = true;
     } else if (!this.isFresh) {
       const message = `wafsync writes nothing until it has confirmed the declared objects with a fresh read. ${confirmed.problem}`;
@@ -314,24 +320,17 @@ export class World {
     } else {
       gathered = { ...gathered, unconfirmed: confirmed.problem };
     }
-    await this.#pace.inSlices(this.#learnInSlices({ gathered }));
+    await this.learn({ gathered });
     return undefined;
   }
 
   /** Reads the lists that were written to since their last read, and plans again. */
   async readAgain(): Promise<RunResult | undefined> {
     for (const list of this.ledger.unread) {
-      const atMs = this.ports.clock.nowMs();
       const read = await this.#readList(list, this.observed);
       if (!read.ok) return resultOfFault(read.fault);
-      const { lists, readAtMs } = this.observed;
-      this.#observed = {
-        ...this.observed,
-        lists: { ...lists, [list]: read.value },
-        readAtMs: { ...readAtMs, [list]: atMs },
-      };
-      for (const operation of this.ledger.takeSettled(list, read.value)) this.happened({ kind: "Settled", operation });
-      this.#inventory = this.ledger.listRead(list, read.value, this, this.ports.clock.nowMs());
+      this.#observed = read.value;
+      this.#inventory = this.ledger.listRead(list, read.value.lists[list], this, this.ports.clock.nowMs());
     }
     await this.learn({});
     return undefined;
@@ -339,32 +338,22 @@ export class World {
 
   /** Reads the state of the WAF, one call after another. Anything but the documented shape is a fault, never an empty list. */
   async #readWaf(): Promise<WafResult<Observed>> {
-    const { clock, abandon } = this.ports;
-    const { lastObserved } = this.memory;
-    const origins = await this.waf.readOrigins({ signal: abandon });
+    const origins = await this.waf.readOrigins({ signal: this.ports.abandon });
     if (!origins.ok) return origins;
-    const blocklistAtMs = clock.nowMs();
-    const blocklist = await this.#readList("blocklist", lastObserved);
-    if (!blocklist.ok) return blocklist;
-    const allowlistAtMs = clock.nowMs();
-    const allowlist = await this.#readList("allowlist", lastObserved);
-    if (!allowlist.ok) return allowlist;
-    return {
-      ok: true,
-      value: {
-        domain: origins.value.domain,
-        primaryOrigin: origins.value.primary,
-        lists: { blocklist: blocklist.value, allowlist: allowlist.value },
-        readAtMs: { blocklist: blocklistAtMs, allowlist: allowlistAtMs },
-      },
-    };
+    const { domain, primary } = origins.value;
+    const { lists, readAtMs } = this.memory.lastObserved ?? unread;
+    let read: WafResult<Observed> = { ok: true, value: { domain, primaryOrigin: primary, lists, readAtMs } };
+    for (const list of listNames) if (read.ok) read = await this.#readList(list, read.value);
+    return read;
   }
 
-  /** Declared entries, and those of the previous read, need not be parsed again. */
-  async #readList(list: ListName, last: Observed | undefined): Promise<WafResult<ObservedEntries>> {
+  /** Reads one list. Declared entries, and those of the previous read, need not be parsed again. */
+  async #readList(list: ListName, last: Observed): Promise<WafResult<Observed>> {
+    const readAtMs = { ...last.readAtMs, [list]: this.ports.clock.nowMs() };
     const read = await this.waf.readList(list, { signal: this.ports.abandon });
     if (!read.ok) return read;
-    return { ok: true, value: observeSpellings(read.value, this.desired.lists[list], last?.lists[list] ?? new Map()) };
+    const entries = observeSpellings(read.value, this.desired.lists[list], last.lists[list]);
+    return { ok: true, value: { ...last, readAtMs, lists: { ...last.lists, [list]: entries } } };
   }
 
   /** Whether the plan requires another inventory than the stored one. */
@@ -379,7 +368,7 @@ export class World {
    */
   async record(): Promise<RunResult | undefined> {
     for (let round = 0, saves = 0; this.isUnsaved; round += 1) {
-      const beforeRemovals = orphansEntries(this.inventory, this.observed, this.plan);
+      const beforeRemovals = orphansEntries(this.inventory, this.plan);
       const isConfirmed = this.isFresh && (this.#confirmedMs !== undefined || !beforeRemovals);
       if (!isConfirmed && this.ports.stopping.aborted) return { kind: "Interrupted" };
       if (round >= settleRoundsMax) return { kind: "Outdated" };
@@ -396,12 +385,12 @@ export class World {
   }
 
   async #save(): Promise<RunResult | undefined> {
-    const { inventory: before, observed, plan } = this;
+    const { inventory: before, plan } = this;
     // Only if owners are all that changed, nothing follows from the lists.
     const followsFromLists = before !== this.#stored || !plan.onlyOwnersChanged;
     const ended = followsFromLists ? await this.#verifyDomain() : undefined;
     if (ended !== undefined) return ended;
-    const { inventory, held, adoptions } = plan;
+    const { inventory, held } = plan;
     // A restored inventory stays recognizable until it is accepted.
     const version =
       held?.obstacle?.kind !== "Restored" ? Math.max(inventory.version, this.#reportedVersion) + 1 : inventory.version;
@@ -409,21 +398,23 @@ export class World {
     const saved = await this.ports.inventory.save(this.name, next, this.#revision);
     if (saved.state === "Conflict") return blocked("InventoryConflict", saved.problem);
     if (saved.state === "Failed") return blocked("InventoryUnwritable", saved.problem);
-    this.#recorded(plan, next.approvals > this.#stored.approvals ? next.approval : undefined);
-    this.ledger.recorded(before, next, observed, adoptions.length);
+    emitEntries(this, "Adopted", plan.adoptions);
+    for (const adoption of plan.adoptions) this.happened({ kind: "Adopted", adoption });
+    const approval = next.approvals > this.#stored.approvals ? next.approval : undefined;
+    if (approval !== undefined) {
+      emitApproval(this, approval);
+      this.happened({ kind: "Approved", approval });
+    }
+    this.ledger.recorded(before, plan);
     this.#stored = next;
     this.#revision = saved.revision;
     await this.learn({ inventory: next });
     return undefined;
   }
 
-  /** Reports what takes effect with the record. */
-  #recorded({ adoptions }: Plan, approval: Inventory["approval"]): void {
-    const { ports, memory, gathered } = this;
-    if (approval !== undefined) emitApproval(ports.status, memory.emitted, gathered.instance.meta, approval);
-    emitAdoptions(ports.status, gathered, adoptions);
-    for (const adoption of adoptions) this.happened({ kind: "Adopted", adoption });
-    if (approval !== undefined) this.happened({ kind: "Approved", approval });
+  /** Emits events about the entries that the run added and removed. */
+  emitChanges(): void {
+    for (const change of ["Added", "Removed"] as const) emitEntries(this, change, this.ledger.changed(change));
   }
 
   /** Adds to the history. Call it before the world changes. */
@@ -458,46 +449,48 @@ export class World {
   }
 
   /** What the run knows at the moment, for its reports. Before the WAF was read, this is only what is declared. */
-  facts(
-    phase: RunFacts["phase"],
-    ended?: { readonly result: RunResult; readonly retryAtMs?: number | undefined },
-  ): RunFacts {
-    const { ledger, ports } = this;
-    const known = {
-      gathered: this.gathered,
-      desired: this.desired,
-      phase,
-      result: ended?.result,
-      done: ledger.done,
-      changes: ledger.changes(),
-      unrecorded: this.#unrecorded,
-      drift: this.#drift,
-      waiting: this.progress.waiting,
-      nowMs: ports.clock.nowMs(),
-      retryAtMs: ended?.retryAtMs,
-    };
+  facts(phase: RunFacts["phase"], result?: RunResult): RunFacts {
+    const { gathered, desired, inventory, ledger } = this;
     const plan = this.#plan;
-    if (plan === undefined) {
-      return { ...known, observed: undefined, plan, lists: undefined, inventory: undefined, pace: undefined };
-    }
-    const { inventory } = this;
-    const observed = ledger.shown(this.observed);
-    const decided = { held: plan.held, overflowOn: (list: ListName) => plan.lists[list].overflow };
-    const remaining = plan.operations.slice(this.#next);
+    const observed = plan && ledger.shown(this.observed);
     return {
-      ...known,
+      gathered,
+      desired,
+      phase,
+      result,
       observed,
       plan,
-      lists: this.#next === 0 ? plan.lists : summarizeLists(observed, inventory, remaining, decided),
-      inventory,
-      pace: paceOf(ledger.done, this.left, ports.clock.monotonicMs() - this.beganMs),
+      lists: observed && this.#summary(observed),
+      inventory: plan && inventory,
+      done: ledger.done,
+      unrecorded: this.#unrecorded,
+      drift: this.#drift,
+      pace: plan && { left: this.left, perSecond: this.#perSecond() },
+      waiting: this.reports.waiting,
+      nowMs: this.ports.clock.nowMs(),
     };
   }
 
+  /** Undefined until there were enough writes. */
+  #perSecond(): number | undefined {
+    const done = writesOf(this.ledger.done);
+    const tookMs = this.ports.clock.monotonicMs() - this.beganMs;
+    return done < paceFrom || tookMs <= 0 ? undefined : (done * 1000) / tookMs;
+  }
+
+  /** The list counts of the plan, updated with the writes since. */
+  #summary(observed: Observed): Plan["lists"] {
+    const { lists, held, operations } = this.plan;
+    if (this.#next === 0) return lists;
+    const decided = { held, overflowOn: (list: ListName) => lists[list].overflow };
+    return summarizeLists(observed, this.inventory, operations.slice(this.#next), decided);
+  }
+
   /** The facts at the end of a run, which may have ended before it compiled what is declared. */
-  async lastFacts(ended: { readonly result: RunResult; readonly retryAtMs?: number | undefined }): Promise<RunFacts> {
-    if (this.#desired === undefined) await this.#compile(this.memory.record, this.memory.lastObserved);
-    return this.facts("Ended", ended);
+  async lastFacts(result: RunResult): Promise<RunFacts> {
+    const { record, lastObserved } = this.memory;
+    if (this.#desired === undefined) await inSlices(this.ports.clock, this.#compile(record, lastObserved));
+    return this.facts("Ended", result);
   }
 
   /** `Gone` if the instance no longer exists, `Outdated` if the run has to start again. */
@@ -508,11 +501,47 @@ export class World {
 
   /** Identifies everything except the WAF that this attempt depends on. */
   get attempt(): string {
-    return attemptIn(this.gathered);
+    const { meta } = this.gathered.instance;
+    return attemptOf(this.gathered, meta.annotations[requestedAtAnnotation] ?? "", meta.generation);
   }
 }
 
 function known<T>(value: T | undefined): T {
   if (value === undefined) throw new Error("The run does not know this yet");
   return value;
+}
+
+/** True if both are the same WAF and key, and neither or both are being deleted. Otherwise the run has to start again. */
+function isSameWaf(a: Gathered, b: Gathered): boolean {
+  if (a.instance.baseUrl !== b.instance.baseUrl || a.instance.meta.uid !== b.instance.meta.uid) return false;
+  if (a.instance.meta.deleting !== b.instance.meta.deleting) return false;
+  if (a.instance.expectedDomain !== b.instance.expectedDomain || a.sameKey.length !== b.sameKey.length) return false;
+  if (a.key.state !== "Present" || b.key.state !== "Present") return false;
+  return a.key.key.reveal() === b.key.key.reveal();
+}
+
+/** True if the plan drops a managed entry or origin from the inventory that may still be on the WAF. */
+function orphansEntries({ origins }: Inventory, { inventory: next, outcomes }: Plan): boolean {
+  if ([...origins.keys()].some((host) => !next.origins.has(host))) return true;
+  return listNames.some((list) =>
+    outcomes[list].some((row) => row.shown && row.recorded !== undefined && !next.entries[list].has(row.entry)),
+  );
+}
+
+/** True if a cache shows the same version of every object as a fresh read. */
+export function showsSame(cached: Gathered, read: Gathered): boolean {
+  return cached === read || versionsIn(cached) === versionsIn(read);
+}
+
+function versionsIn({ instance, rules, origins, cacheClears, ...gathered }: Gathered): string {
+  const { autoBlocks = [], brokenReferences, invalidObjects = [] } = gathered;
+  const broken = [...(brokenReferences?.objects.values() ?? [])].map(({ declared }) => declared);
+  const objects = [instance, ...rules.map(({ rule }) => rule), ...origins, ...cacheClears, ...autoBlocks, ...broken];
+  const versions = objects.map((object) => {
+    const { uid, generation, annotations, deleting } = object.meta;
+    // Objects in a directory have no versions, so their content is compared.
+    if (uid === "") return JSON.stringify(object);
+    return JSON.stringify([resourceKey(object.meta), uid, generation, annotations, deleting]);
+  });
+  return JSON.stringify([versions.toSorted(), rules.flatMap(({ texts }) => texts), [...invalidObjects]]);
 }

@@ -2,130 +2,113 @@
 //
 // An entry is recorded in the inventory before its call. If the API rejects that call, the entry was already on the list and was
 // added by another writer. If the call may have taken effect, the entry is managed from then on.
-import type { ListName } from "../model/declared.ts";
-import { listNames } from "../model/declared.ts";
-import { unknownOwners } from "../model/entry-owners.ts";
+import { type ListName, listNames } from "../model/declared.ts";
+import { readOwners, unknownOwners } from "../model/entry-owners.ts";
 import type { Entry } from "../address/entry.ts";
 import type { Inventory, OwnedOrigin, Refusal } from "../model/inventory.ts";
 import type { Observed, ObservedEntries } from "../model/observed.ts";
-import type { Operation } from "../model/operation.ts";
-import { operationKey } from "../model/operation.ts";
-import type { DesiredState } from "../decide/desired.ts";
+import { type Operation, operationKey } from "../model/operation.ts";
+import { ruleIdOfOwner } from "../model/rule-id.ts";
+import type { Plan } from "../decide/plan.ts";
+import type { Changed } from "./status/events.ts";
 import { asksToAdopt } from "../decide/ownership.ts";
 import { displacedBy, RuleVersions, versionOf, withRefusal } from "../decide/refusals.ts";
-import type { EntryChange } from "./entry-changes.ts";
-import { EntryChanges } from "./entry-changes.ts";
-import type { WritesDone } from "./facts.ts";
-import { nothingDone } from "./facts.ts";
+import { nothingDone, type WritesDone } from "./facts.ts";
+import type { Happening, Known } from "./ports.ts";
 
 export type EntryOperation = Extract<Operation, { kind: "AddEntry" | "RemoveEntry" }>;
 export type OriginOperation = Extract<Operation, { kind: "AddOrigin" | "RemoveOrigin" }>;
 
 /** The state by which an outcome is judged. */
-interface Basis {
-  readonly inventory: Inventory;
-  readonly desired: DesiredState;
-}
+type Basis = Pick<Known, "inventory" | "desired">;
 
 export class WriteLedger {
-  readonly #writes: Readonly<Record<ListName, ListWrites>> = {
+  readonly #lists: Readonly<Record<ListName, ListWrites>> = {
     blocklist: new ListWrites(),
     allowlist: new ListWrites(),
   };
-  /** Lists that were written to, or where a write was refused, since they were last read. */
-  readonly #unread = new Set<ListName>();
-  /** Refused writes by their key, until the next read of the list shows why they were refused. */
-  readonly #refused = new Map<string, { readonly operation: EntryOperation; readonly message: string }>();
-  /** Writes with an unknown outcome by their key, until a response or the next read of the list shows the outcome. */
-  readonly #uncertain = new Map<string, EntryOperation>();
-  /** Entries that were recorded in this run and not sent yet. */
-  readonly #unsent: Readonly<Record<ListName, Set<Entry>>> = { blocklist: new Set(), allowlist: new Set() };
+  /** Hosts that were recorded in this run and not sent yet. */
   readonly #unsentOrigins = new Set<string>();
-  readonly #onRefusal: (refusal: Refusal, displaced: Refusal | undefined) => void;
-  readonly #changes = new EntryChanges();
-  #done: WritesDone = nothingDone;
+  readonly #happened: (happening: Happening) => void;
+  readonly #onDisplaced: (refusal: Refusal) => void;
+  readonly #done = { ...nothingDone };
 
-  /** @param onRefusal called for each refusal, with the one that the inventory no longer has room for */
-  constructor(onRefusal: (refusal: Refusal, displaced: Refusal | undefined) => void) {
-    this.#onRefusal = onRefusal;
+  /** @param onDisplaced called for each refusal that the inventory no longer has room for */
+  constructor(happened: (happening: Happening) => void, onDisplaced: (refusal: Refusal) => void) {
+    this.#happened = happened;
+    this.#onDisplaced = onDisplaced;
   }
 
   get done(): WritesDone {
-    return this.#done;
+    return { ...this.#done };
   }
 
-  /** The entries that were added and removed, by rule. */
-  changes(): readonly EntryChange[] {
-    return this.#changes.all();
+  /**
+   * The entries that were added or removed, with the `namespace/name` of the rules that declare them or last declared them. Each is
+   * named once, even if its write is repeated because the WAF does not show it.
+   */
+  changed(change: "Added" | "Removed"): Changed[] {
+    return listNames.flatMap((list) =>
+      Array.from(this.#lists[list].changed[change], ([entry, rules]) => ({ entry, rules })),
+    );
   }
 
-  get unread(): ReadonlySet<ListName> {
-    return this.#unread;
+  /** The lists that were written to, or where a write was refused, since they were last read. */
+  get unread(): readonly ListName[] {
+    return listNames.filter((list) => this.#lists[list].isUnread);
   }
 
   /** The number of refused writes that await the next read of their list. */
   get refusedCount(): number {
-    return this.#refused.size;
+    return this.#lists.blocklist.refused.size + this.#lists.allowlist.refused.size;
   }
 
   /** True if the write was refused, and must not be sent again before the next read of its list. */
   awaitsRead(operation: Operation): boolean {
-    return this.#refused.size > 0 && this.#refused.has(operationKey(operation));
+    if (this.refusedCount === 0 || isOriginOperation(operation)) return false;
+    return this.#lists[operation.list].refused.has(operationKey(operation));
   }
 
   /** Returns the WAF as last read, with later writes applied. Returns the same object if there were none. */
   shown(observed: Observed): Observed {
-    if (listNames.every((list) => this.#writes[list].isEmpty)) return observed;
-    const { blocklist, allowlist } = observed.lists;
-    return {
-      ...observed,
-      lists: {
-        blocklist: this.#writes.blocklist.over(blocklist),
-        allowlist: this.#writes.allowlist.over(allowlist),
-      },
-    };
+    if (listNames.every((list) => this.#lists[list].isEmpty)) return observed;
+    const blocklist = this.#lists.blocklist.over(observed.lists.blocklist);
+    return { ...observed, lists: { blocklist, allowlist: this.#lists.allowlist.over(observed.lists.allowlist) } };
   }
 
-  /** Call this when the inventory was stored. Notes the entries that were recorded before their call; those already listed were adopted. */
-  recorded(before: Inventory, after: Inventory, observed: Observed, adoptions: number): void {
-    this.#done = { ...this.#done, adopted: this.#done.adopted + adoptions };
-    for (const list of listNames) {
-      const live = observed.lists[list];
-      const now = after.entries[list];
-      for (const entry of now.keys()) {
-        const isNew = !before.entries[list].has(entry);
-        if (isNew && !this.#writes[list].shows(entry, live)) this.#unsent[list].add(entry);
+  /** Call this when the inventory of the plan was stored. Notes the entries that were recorded before their call. */
+  recorded(before: Inventory, { adoptions, operations }: Pick<Plan, "adoptions" | "operations">): void {
+    this.#done.adopted += adoptions.length;
+    for (const operation of operations) {
+      if (operation.kind === "AddEntry") {
+        const { list, entry } = operation;
+        if (!before.entries[list].has(entry)) this.#lists[list].unsent.add(entry);
+      } else if (operation.kind === "AddOrigin" && before.origins.get(operation.host)?.type !== operation.type) {
+        this.#unsentOrigins.add(operation.host);
       }
-    }
-    for (const [host, origin] of after.origins) {
-      if (before.origins.get(host)?.type !== origin.type) this.#unsentOrigins.add(host);
     }
   }
 
   /** Call this when the API accepted the write. Returns the resulting inventory. */
   accepted(operation: Operation, inventory: Inventory, nowMs: number): Inventory {
-    const { added, removed, originsAdded, originsRemoved } = this.#done;
-    this.#uncertain.delete(operationKey(operation));
     switch (operation.kind) {
       case "AddEntry":
-        this.#writes[operation.list].added(operation.entry);
-        this.#unsent[operation.list].delete(operation.entry);
-        this.#unread.add(operation.list);
-        this.#changes.added(operation.list, operation.entry, operation.rules[0]);
-        this.#done = { ...this.#done, added: added + 1 };
+        this.#lists[operation.list].accepted(operation, operation.rules.slice(0, 1));
+        this.#done.added += 1;
         return inventory;
-      case "RemoveEntry":
-        this.#writes[operation.list].removed(operation.entry, operation.spelling);
-        this.#unread.add(operation.list);
-        this.#noteRemoved(operation, inventory);
-        this.#done = { ...this.#done, removed: removed + 1 };
+      case "RemoveEntry": {
+        const { owners = unknownOwners } = inventory.entries[operation.list].get(operation.entry) ?? {};
+        const rules = readOwners(owners).flatMap((owner) => ruleIdOfOwner(owner) ?? []);
+        this.#lists[operation.list].accepted(operation, rules);
+        this.#done.removed += 1;
         return inventory;
+      }
       case "AddOrigin":
         this.#unsentOrigins.delete(operation.host);
-        this.#done = { ...this.#done, originsAdded: originsAdded + 1 };
+        this.#done.originsAdded += 1;
         return withOriginAdded(inventory, operation, nowMs);
       case "RemoveOrigin":
-        this.#done = { ...this.#done, originsRemoved: originsRemoved + 1 };
+        this.#done.originsRemoved += 1;
         return withoutOrigin(inventory, operation.host);
     }
   }
@@ -135,14 +118,15 @@ export class WriteLedger {
    * may be on it counts as listed, so that it is not dropped from the inventory if no rule declares it any longer.
    */
   unknown(operation: Operation): void {
-    if (operation.kind === "AddEntry" || operation.kind === "RemoveEntry") {
-      this.#uncertain.set(operationKey(operation), operation);
-      if (operation.kind === "AddEntry") this.#writes[operation.list].added(operation.entry);
-      this.#unsent[operation.list].delete(operation.entry);
-      this.#unread.add(operation.list);
-    } else {
+    if (isOriginOperation(operation)) {
       this.#unsentOrigins.delete(operation.host);
+      return;
     }
+    const writes = this.#lists[operation.list];
+    writes.uncertain.set(operationKey(operation), operation);
+    if (operation.kind === "AddEntry") writes.added(operation.entry);
+    writes.unsent.delete(operation.entry);
+    writes.isUnread = true;
   }
 
   /**
@@ -150,23 +134,11 @@ export class WriteLedger {
    * refusal takes effect immediately. Returns the resulting inventory.
    */
   refused(operation: Operation, message: string, basis: Basis, nowMs: number): Inventory {
-    if (operation.kind === "AddEntry" || operation.kind === "RemoveEntry") {
-      this.#refused.set(operationKey(operation), { operation, message });
-      this.#unread.add(operation.list);
-      return basis.inventory;
-    }
-    return this.#refusedOrigin(operation, message, basis, nowMs);
-  }
-
-  /** Call this when a list was read. Returns the writes with an unknown outcome that took effect, each only once. */
-  takeSettled(list: ListName, live: ObservedEntries): readonly EntryOperation[] {
-    const settled: EntryOperation[] = [];
-    for (const [key, operation] of this.#uncertain) {
-      if (operation.list !== list) continue;
-      this.#uncertain.delete(key);
-      if (live.has(operation.entry) === (operation.kind === "AddEntry")) settled.push(operation);
-    }
-    return settled;
+    if (isOriginOperation(operation)) return this.#refusedOrigin(operation, message, basis, nowMs);
+    const writes = this.#lists[operation.list];
+    writes.refused.set(operationKey(operation), { operation, message });
+    writes.isUnread = true;
+    return basis.inventory;
   }
 
   /**
@@ -174,29 +146,23 @@ export class WriteLedger {
    * resulting inventory.
    */
   listRead(list: ListName, live: ObservedEntries, basis: Basis, nowMs: number): Inventory {
-    this.#unread.delete(list);
-    this.#writes[list].forget();
-    let inventory = this.#disowned(
-      basis.inventory,
-      list,
-      [...this.#unsent[list]].filter((entry) => live.has(entry)),
-    );
+    const writes = this.#lists[list];
+    for (const operation of writes.uncertain.values()) {
+      if (isDone(operation, live)) this.#happened({ kind: "Settled", operation });
+    }
+    const refused = [...writes.refused];
+    writes.read();
+    const shown = [...writes.unsent].filter((entry) => live.has(entry));
+    let inventory = this.#disowned(basis.inventory, list, shown);
     const versions = new RuleVersions();
-    for (const [key, { operation, message }] of this.#refused) {
-      if (operation.list !== list) continue;
-      this.#refused.delete(key);
+    for (const [key, { operation, message }] of refused) {
       if (operation.kind === "AddEntry") inventory = this.#disowned(inventory, list, [operation.entry]);
-      if (live.has(operation.entry) === (operation.kind === "AddEntry")) continue;
+      if (isDone(operation, live)) continue;
       const rules = basis.desired.lists[list].get(operation.entry)?.rules ?? [];
       const wantedBy = operation.kind === "RemoveEntry" ? "" : versions.of(rules);
-      const refusal = { operation: key, message, refusedAtMs: nowMs, wantedBy };
-      inventory = this.#withRefusal(inventory, refusal);
+      inventory = this.#withRefusal(inventory, { operation: key, message, refusedAtMs: nowMs, wantedBy });
     }
     return inventory;
-  }
-
-  #noteRemoved({ list, entry }: Extract<EntryOperation, { kind: "RemoveEntry" }>, { entries }: Inventory): void {
-    this.#changes.removed(list, entry, entries[list].get(entry)?.owners ?? unknownOwners);
   }
 
   /**
@@ -218,15 +184,19 @@ export class WriteLedger {
   }
 
   #withRefusal(inventory: Inventory, refusal: Refusal): Inventory {
-    this.#onRefusal(refusal, displacedBy(inventory.refusals, refusal));
+    this.#happened({ kind: "Refused", refusal });
+    const displaced = displacedBy(inventory.refusals, refusal);
+    if (displaced !== undefined) this.#onDisplaced(displaced);
     return { ...inventory, refusals: withRefusal(inventory.refusals, refusal) };
   }
 
   /** Drops entries that were recorded in this run and never sent, or refused at their first call: they are not managed. */
   #disowned(inventory: Inventory, list: ListName, candidates: readonly Entry[]): Inventory {
-    const lost = candidates.filter((entry) => this.#unsent[list].delete(entry) && inventory.entries[list].has(entry));
+    const { unsent } = this.#lists[list];
+    const lost = candidates.filter((entry) => unsent.delete(entry) && inventory.entries[list].has(entry));
     if (lost.length === 0) return inventory;
-    const entries = withChanges(inventory.entries[list], new Map(lost.map((entry) => [entry, undefined])));
+    const entries = new Map(inventory.entries[list]);
+    for (const entry of lost) entries.delete(entry);
     return { ...inventory, entries: { ...inventory.entries, [list]: entries } };
   }
 }
@@ -237,6 +207,11 @@ export function isRemoval(operation: Operation): boolean {
 
 export function isOriginOperation(operation: Operation): operation is OriginOperation {
   return operation.kind === "AddOrigin" || operation.kind === "RemoveOrigin";
+}
+
+/** Whether the list shows what the write was for. */
+function isDone({ kind, entry }: EntryOperation, live: ObservedEntries): boolean {
+  return live.has(entry) === (kind === "AddEntry");
 }
 
 function withOriginAdded(
@@ -256,19 +231,17 @@ function withoutOrigin(inventory: Inventory, host: string): Inventory {
   return { ...inventory, origins };
 }
 
-/** A map with changes/** A map with changes: each is a new value, or undefined for a removal. */
-function withChanges<V>(map: ReadonlyMap<Entry, V>, changes: ReadonlyMap<Entry, V | undefined>): ReadonlyMap<Entry, V> {
-  if (changes.size === 0) return map;
-  const copy = new Map(map);
-  for (const [key, value] of changes) {
-    if (value === undefined) copy.delete(key);
-    else copy.set(key, value);
-  }
-  return copy;
-}
-
 /** The writes to one list since it was last read, applied to the result of that read. */
 class ListWrites {
+  isUnread = false;
+  /** Refused writes by their key, until the next read of the list shows why they were refused. */
+  readonly refused = new Map<string, { readonly operation: EntryOperation; readonly message: string }>();
+  /** Writes with an unknown outcome by their key, until a response or the next read of the list shows the outcome. */
+  readonly uncertain = new Map<string, EntryOperation>();
+  /** Entries that were recorded in this run and not sent yet. */
+  readonly unsent = new Set<Entry>();
+  /** The entries of all accepted writes, with their rules. */
+  readonly changed = { Added: new Map<Entry, readonly string[]>(), Removed: new Map<Entry, readonly string[]>() };
   readonly #added = new Set<Entry>();
   /** The spellings that were removed. */
   readonly #removed = new Map<Entry, Set<string>>();
@@ -277,43 +250,46 @@ class ListWrites {
     return this.#added.size === 0 && this.#removed.size === 0;
   }
 
+  accepted(operation: EntryOperation, rules: readonly string[]): void {
+    const { entry } = operation;
+    this.uncertain.delete(operationKey(operation));
+    this.isUnread = true;
+    if (operation.kind === "AddEntry") {
+      this.added(entry);
+      this.unsent.delete(entry);
+      this.changed.Added.set(entry, rules);
+    } else {
+      this.#added.delete(entry);
+      const spellings = this.#removed.get(entry) ?? new Set();
+      this.#removed.set(entry, spellings.add(operation.spelling));
+      this.changed.Removed.set(entry, rules);
+    }
+  }
+
   added(entry: Entry): void {
     this.#added.add(entry);
     this.#removed.delete(entry);
   }
 
-  removed(entry: Entry, spelling: string): void {
-    this.#added.delete(entry);
-    const spellings = this.#removed.get(entry) ?? new Set();
-    this.#removed.set(entry, spellings.add(spelling));
-  }
-
-  /** Call this when the list was read, because the result includes the writes. */
-  forget(): void {
+  /** The result of a read includes the writes. */
+  read(): void {
+    this.isUnread = false;
+    this.refused.clear();
+    this.uncertain.clear();
     this.#added.clear();
     this.#removed.clear();
-  }
-
-  /** Whether the list contains the entry after the writes. */
-  shows(entry: Entry, read: ObservedEntries): boolean {
-    return this.#added.has(entry) || this.#left(entry, read).length > 0;
   }
 
   /** Returns the list after the writes. An added entry has the spelling in which it was sent. */
   over(read: ObservedEntries): ObservedEntries {
     if (this.isEmpty) return read;
-    const changes = new Map<Entry, readonly string[] | undefined>();
-    for (const entry of this.#removed.keys()) {
-      const left = this.#left(entry, read);
-      changes.set(entry, left.length === 0 ? undefined : left);
+    const shown = new Map(read);
+    for (const [entry, removed] of this.#removed) {
+      const left = (read.get(entry) ?? []).filter((spelling) => !removed.has(spelling));
+      if (left.length === 0) shown.delete(entry);
+      else shown.set(entry, left);
     }
-    for (const entry of this.#added) changes.set(entry, [entry]);
-    return withChanges(read, changes);
-  }
-
-  #left(entry: Entry, read: ObservedEntries): readonly string[] {
-    const spellings = read.get(entry) ?? [];
-    const removed = this.#removed.get(entry);
-    return removed === undefined ? spellings : spellings.filter((spelling) => !removed.has(spelling));
+    for (const entry of this.#added) shown.set(entry, [entry]);
+    return shown;
   }
 }

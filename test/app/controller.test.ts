@@ -3,7 +3,7 @@ import { describe, expect, test } from "@jest/globals";
 import { InstanceController, turnMsMax, turnWritesMax } from "../../src/app/controller.ts";
 import type { ObjectName } from "../../src/model/resource.ts";
 import { nameKey } from "../../src/model/resource.ts";
-import type { RunResult } from "../../src/run/run-result.ts";
+import type { RunResult } from "../../src/run/facts.ts";
 import { addresses } from "../support/builders/manifests.ts";
 import { createMetrics } from "../../src/telemetry/metrics.ts";
 import { seededRandom } from "../support/builders/seeded-random.ts";

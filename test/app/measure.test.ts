@@ -1,7 +1,7 @@
 // The metrics of an outcome match the status of the instance, and are derived without reading that status.
 import { expect, test } from "@jest/globals";
 import { measureOutcome } from "../../src/app/measure.ts";
-import type { ReconcileOutcome } from "../../src/run/finish.ts";
+import type { ReconcileOutcome } from "../../src/run/report.ts";
 import { createMetrics } from "../../src/telemetry/metrics.ts";
 import { aRule, anInstance, instanceName } from "../support/builders/declare.ts";
 import { ConvergeWorld } from "../support/worlds/converge-world.ts";

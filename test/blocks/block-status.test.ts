@@ -52,13 +52,11 @@ function statusOf(
     lists: undefined,
     inventory,
     done: nothingDone,
-    changes: [],
     unrecorded: 0,
     drift: [],
     pace: undefined,
     waiting: undefined,
     nowMs: atMs,
-    retryAtMs: undefined,
   };
   const rule = desired.rules.find(({ rule: { meta } }) => meta.name === "scanners");
   if (rule === undefined) throw new Error("the WafAutoBlock is missing");

@@ -136,11 +136,11 @@ describe("A control sequence for terminals is shown as text", () => {
     [list, message, domain] = [[], "done", "shop.example"];
     const markup = "<img src=x> [click](http://evil.example) a\\|b @team";
     const time = new Date().toISOString().replace(/\.\d+Z$/, "Z");
-    const words = [time, "Added", "blocklist", [hostile, markup], "WafIpRule:shop/office", `${hostile} ${markup}`];
-    const event = `${JSON.stringify(words)}\n`;
+    const values = [hostile, markup];
+    const event = [time, "Added", "blocklist", values, "WafIpRule:shop/office", `${hostile} ${markup}`];
     await using folder = await scratchDirectory({
       "main.yaml": instanceDocument(waf.baseUrl),
-      ".wafsync/history/shop/main.txt": `# history shop/main: wafsync writes this file, do not edit it.\n${event}`,
+      ".wafsync/history/shop/main.txt": `# history shop/main: wafsync writes this file, do not edit it.\n${JSON.stringify(event)}\n`,
     });
     const { stdout } = await runWafsync(["history", "-f", folder.path, "-o", format]);
     expect(stdout).toContain("stop-commands");

@@ -1,61 +1,64 @@
 import { describe, expect, test } from "@jest/globals";
-import { arrivalMs, holdDuringArrival } from "../../src/run/take-over.ts";
-import { newInstanceMemory } from "../../src/run/instance-memory.ts";
-import type { ReconcilePorts, SourcePort } from "../../src/run/ports.ts";
-import { anInstance } from "../support/builders/declare.ts";
+import { arrivalMs, whileArriving } from "../../src/run/take-over.ts";
+import { InstanceMemory } from "../../src/run/instance-memory.ts";
+import type { SourcePort } from "../../src/run/ports.ts";
+import { anInstance, blocking } from "../support/builders/declare.ts";
 import { gathered } from "../support/builders/gathered.ts";
 import { createVirtualClock } from "../support/fakes/virtual-clock.ts";
+import { ConvergeWorld } from "../support/worlds/converge-world.ts";
 
-const name = { namespace: "edge", name: "shop" };
 const continuing = gathered({
   instance: anInstance({ meta: { annotations: { "wafsync.dev/continues": "old/shop" } } }),
 });
 
-function portsOf(declared: typeof continuing, more: Partial<SourcePort> = {}) {
+function aWorld(declared: typeof continuing, more: Partial<SourcePort> = {}) {
   const clock = createVirtualClock();
-  const source: SourcePort = {
-    gather: async () => declared,
-    confirm: async () => ({ state: "Read", gathered: declared }),
-    version: () => 1,
-    ...more,
-  };
-  return { clock, ports: holdDuringArrival({ source, clock } as unknown as ReconcilePorts, newInstanceMemory()) };
-}
-
-async function holds({ source }: ReconcilePorts): Promise<readonly (readonly string[] | undefined)[]> {
-  const confirmed = await source.confirm(name, {});
-  const read = confirmed.state === "Read" ? confirmed.gathered : undefined;
-  return [(await source.gather(name))?.brokenSources, read?.brokenSources];
+  const memory = new InstanceMemory();
+  const source = more as SourcePort;
+  return { clock, reasons: () => whileArriving(declared, { source, clock }, memory).brokenSources };
 }
 
 describe("An instance that continues another one", () => {
-  test("counts as incomplete for half a minute after it was first seen, in the cache and in fresh reads", async () => {
-    const { ports, clock } = portsOf(continuing);
-    const [reason] = (await ports.source.gather(name))?.brokenSources ?? [];
-    expect(reason).toContain(
-      "The instance continues WafInstance old/shop: wafsync removes nothing until 2026-01-01T00:00:30.000Z",
-    );
-    expect(await holds(ports)).toStrictEqual([[reason], [reason]]);
+  test("counts as incomplete for half a minute after it was first seen", async () => {
+    const { reasons, clock } = aWorld(continuing);
+    expect(reasons()).toStrictEqual([
+      expect.stringContaining(
+        "The instance continues WafInstance old/shop: wafsync removes nothing until 2026-01-01T00:00:30.000Z",
+      ),
+    ]);
+    expect(reasons()).toStrictEqual(reasons());
     await clock.advance(arrivalMs);
-    expect(await holds(ports)).toStrictEqual([[], []]);
+    expect(reasons()).toStrictEqual([]);
+  });
+
+  test("removes nothing in this time, after a fresh read either", async () => {
+    const world = new ConvergeWorld({ declared: { ...continuing, rules: [blocking("a", ["192.0.2.1"])] } });
+    // As in a cluster, where objects change one by one.
+    Object.assign(world.source, { isSettled: undefined });
+    await world.pass();
+    world.declare({ rules: [] });
+    await world.pass();
+    expect(world.waf.lists.blocklist).toStrictEqual(["192.0.2.1"]);
+    await world.clock.advance(arrivalMs);
+    await world.pass();
+    expect(world.waf.lists.blocklist).toStrictEqual([]);
   });
 
   test("counts as incomplete for the same time if the wall clock jumps", async () => {
-    const { ports, clock } = portsOf(continuing);
-    await ports.source.gather(name);
+    const { reasons, clock } = aWorld(continuing);
+    expect(reasons()).toHaveLength(1);
     clock.jumpWallClock(7_200_000);
-    expect((await ports.source.gather(name))?.brokenSources).toHaveLength(1);
+    expect(reasons()).toHaveLength(1);
     clock.jumpWallClock(-14_400_000);
     await clock.advance(arrivalMs);
-    expect(await holds(ports)).toStrictEqual([[], []]);
+    expect(reasons()).toStrictEqual([]);
   });
 
-  test("is complete if files are the source, because removals already wait until these are unchanged", async () => {
-    const { ports } = portsOf(continuing, { isSettled: () => true });
-    expect(await holds(ports)).toStrictEqual([[], []]);
+  test("is complete if files are the source, because removals already wait until these are unchanged", () => {
+    expect(aWorld(continuing, { isSettled: () => true }).reasons()).toStrictEqual([]);
   });
 
-  test("is the only one that counts as incomplete", async () => {
-    expect(await holds(portsOf(gathered()).ports)).toStrictEqual([[], []]);
+  test("is the only one that counts as incomplete", () => {
+    expect(aWorld(gathered()).reasons()).toStrictEqual([]);
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import { showsSame } from "../../src/run/view.ts";
+import { showsSame } from "../../src/run/world.ts";
 import { anAutoBlock } from "../support/builders/declare-auto-block.ts";
 import { anInstance, blocking } from "../support/builders/declare.ts";
 import { gathered } from "../support/builders/gathered.ts";

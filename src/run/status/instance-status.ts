@@ -1,22 +1,31 @@
 // The status of a WafInstance, from the facts of a run.
-import type { Condition } from "../../kinds/conditions.ts";
-import { formatTime, removeCondition, setCondition } from "../../kinds/conditions.ts";
-import { heldGroupsMax } from "../../kinds/waf-instance.ts";
-import type { WafInstanceStatus } from "../../kinds/waf-instance.ts";
-import type { ListName } from "../../model/declared.ts";
+import { type Condition, formatTime, withConditions } from "../../kinds/conditions.ts";
+import { heldGroupsMax, type WafInstanceStatus } from "../../kinds/waf-instance.ts";
 import { operationKey } from "../../model/operation.ts";
-import { asSentence, counted, inThousands } from "../../model/sentence.ts";
-import type { AcceptedFinding, SyncedFinding } from "./conditions.ts";
-import { accepted, conditionsOf } from "./conditions.ts";
+import { asSentence, counted, examplesOf, inThousands } from "../../model/sentence.ts";
+import {
+  accepted,
+  type AcceptedFinding,
+  withFindings,
+  forPerson,
+  paceInWords,
+  reading,
+  type SyncedFinding,
+  troubleOf,
+} from "./findings.ts";
 import type { ListSummary } from "../../decide/progress.ts";
+import type { Plan } from "../../decide/plan.ts";
 import { isFull } from "../../decide/disputes.ts";
-import { limitSuggestion, overflowOfInstance, waitingRemovals } from "./capacity-message.ts";
-import { heldGroups } from "./held-message.ts";
-import { heldMessage, keptMessage } from "./held-message.ts";
-import { paceInWords, troubleOf } from "./trouble.ts";
+import {
+  heldGroups,
+  heldMessage,
+  keptMessage,
+  limitSuggestion,
+  overflowOfInstance,
+  waitingRemovals,
+} from "./messages.ts";
 import type { RunFacts } from "../facts.ts";
 
-const examplesMax = 5;
 const planExamplesMax = 10;
 
 /** Returns the complete next status. Keeps former values for everything that the run could not determine. */
@@ -25,45 +34,57 @@ export function instanceStatus(
   facts: RunFacts,
   lastSyncMs: number | undefined,
 ): Partial<WafInstanceStatus> {
-  const { meta } = facts.gathered.instance;
-  const synced = assessInstance(facts, lastSyncMs);
-  let conditions = conditionsOf(
-    before.conditions ?? [],
-    { accepted: acceptInstance(facts), synced },
-    meta.generation,
-    facts.nowMs,
-  );
-  conditions = withSourceBroken(withRemovalsHeld(conditions, facts), facts);
+  const { desired, nowMs } = facts;
+  const assessment = { accepted: acceptInstance(facts), synced: assessInstance(facts, lastSyncMs) };
+  const common = withFindings(before, facts.gathered.instance.meta, assessment, nowMs);
+  const attached = desired.rules.filter(({ isAttached, rule }) => isAttached && rule.meta.kind === "WafIpRule");
   return {
-    ...before,
-    observedGeneration: meta.generation,
-    conditions: [...conditions],
-    attachedRules: facts.desired.rules.filter(({ isAttached, rule }) => isAttached && rule.meta.kind === "WafIpRule")
-      .length,
-    attachedOrigins: facts.desired.compiledOrigins.filter(({ isAttached }) => isAttached).length,
+    ...common,
+    conditions: [...withStaying(common.conditions, facts)],
+    attachedRules: attached.length,
+    attachedOrigins: desired.compiledOrigins.filter(({ isAttached }) => isAttached).length,
     ...(lastSyncMs === undefined ? {} : { lastSyncTime: formatTime(lastSyncMs) }),
     ...observedPart(before, facts),
   };
 }
 
+/** The conditions about what stays on the WAF. They keep their state while there is no plan. */
+function withStaying(before: readonly Condition[], facts: RunFacts): readonly Condition[] {
+  const { plan, result, nowMs } = facts;
+  const { generation } = facts.gathered.instance.meta;
+  if (result?.kind === "Blocked" && result.blocker === "InventoryUnreadable") {
+    const held = { status: "True", reason: "InventoryUnreadable", message: result.message } as const;
+    return withConditions(before, { RemovalsHeld: held }, generation, nowMs);
+  }
+  if (plan === undefined) return before;
+  const { held, kept } = plan;
+  const reason = held?.obstacle === undefined ? "TooManyRemovals" : obstacleReasons[held.obstacle.kind];
+  const broken = { status: "True", reason: "SourceBroken", message: keptMessage(facts) } as const;
+  const next = {
+    RemovalsHeld: held && ({ status: "True", reason, message: heldMessage(facts) } as const),
+    SourceBroken: kept.length === 0 ? undefined : broken,
+  };
+  return withConditions(before, next, generation, nowMs);
+}
+
+const obstacleReasons = { Unconfirmed: "Unconfirmed", Restored: "InventoryUnreadable" } as const;
+
 function observedPart(before: Partial<WafInstanceStatus>, facts: RunFacts): Partial<WafInstanceStatus> {
   const { observed, plan, lists, inventory } = facts;
   if (observed === undefined || plan === undefined || lists === undefined) return {};
+  const { held, observedOnly } = plan;
   const domain = inventory?.domain ?? before.domain;
-  const examples = plan.observedOnly.slice(0, planExamplesMax).map(operationKey);
-  const removals = plan.observedOnly.filter(({ kind }) => kind === "RemoveEntry" || kind === "RemoveOrigin").length;
+  const examples = observedOnly.slice(0, planExamplesMax).map(operationKey);
+  const removals = observedOnly.filter(({ kind }) => kind === "RemoveEntry" || kind === "RemoveOrigin").length;
   return {
     ...(domain === undefined ? {} : { domain }),
     primaryOrigin: observed.primaryOrigin,
     blocklist: listCounts(lists.blocklist),
     allowlist: listCounts(lists.allowlist),
     inventoryVersion: Math.max(before.inventoryVersion ?? 0, inventory?.version ?? 0),
-    heldPlan: plan.held?.hash,
-    removalsOnHold: plan.held === undefined ? undefined : heldGroups(plan.held).slice(0, heldGroupsMax),
-    plan:
-      plan.observedOnly.length === 0
-        ? undefined
-        : { additions: plan.observedOnly.length - removals, removals, examples },
+    heldPlan: held?.hash,
+    removalsOnHold: held && heldGroups(held).slice(0, heldGroupsMax),
+    plan: observedOnly.length === 0 ? undefined : { additions: observedOnly.length - removals, removals, examples },
   };
 }
 
@@ -73,11 +94,10 @@ function listCounts({ overflow, ...counts }: ListSummary): NonNullable<WafInstan
 }
 
 function acceptInstance({ result, desired }: RunFacts): AcceptedFinding {
-  if (result?.kind === "Blocked" && result.blocker === "DuplicateKey") {
-    return { status: "False", reason: "Conflict", message: result.message };
-  }
-  if (result?.kind === "Blocked" && result.blocker === "BaseUrlNotAllowed") {
-    return { status: "False", reason: "NotAllowed", message: result.message };
+  const blocker = result?.kind === "Blocked" ? result.blocker : undefined;
+  if (result?.kind === "Blocked" && (blocker === "DuplicateKey" || blocker === "BaseUrlNotAllowed")) {
+    const reason = blocker === "DuplicateKey" ? "Conflict" : "NotAllowed";
+    return { status: "False", reason, message: result.message };
   }
   if (desired.instanceFaults.length > 0) {
     return { status: "False", reason: "InvalidSpec", message: desired.instanceFaults.join(" ") };
@@ -85,17 +105,14 @@ function acceptInstance({ result, desired }: RunFacts): AcceptedFinding {
   return { ...accepted, message: "The instance is valid." };
 }
 
+/** The first that applies. */
 function assessInstance(facts: RunFacts, lastSyncMs: number | undefined): SyncedFinding {
   const trouble = troubleOf(facts);
   if (trouble !== undefined) return trouble;
-  const { plan, lists, phase, gathered } = facts;
-  if (plan === undefined || lists === undefined) {
-    // This is the status of a new generation, about which the result for the former one says nothing.
-    return { status: "Unknown", reason: "Pending", message: "The WAF is being read.", next: "Working" };
-  }
+  const { plan, phase, gathered } = facts;
+  if (plan === undefined) return reading;
   if (phase === "Applying") {
-    const left = facts.pace?.left ?? 0;
-    const message = `${left} ${left === 1 ? "change is" : "changes are"} still to be written.${paceInWords(facts)}`;
+    const message = `${counted(facts.pace?.left ?? 0, "change is", "changes are")} still to be written.${paceInWords(facts)}`;
     return { status: lastSyncMs === undefined ? "Unknown" : "False", reason: "Pending", message, next: "Working" };
   }
   if (gathered.instance.suspend) {
@@ -103,86 +120,47 @@ function assessInstance(facts: RunFacts, lastSyncMs: number | undefined): Synced
     const message = `The instance is suspended; ${changes} for spec.suspend: false.`;
     return { status: "Unknown", reason: "Suspended", message, next: "Paused" };
   }
-  if (plan.held !== undefined) {
-    return { status: "False", reason: "Held", message: heldMessage(facts), next: "Person" };
-  }
-  if (plan.kept.length > 0) {
-    return { status: "False", reason: "SourceBroken", message: keptMessage(facts), next: "Person" };
-  }
-  if (plan.contested.length > 0) return contestedFinding(facts);
-  const { refusals, origins } = plan;
-  if (refusals.size + origins.refused.size > 0) return refusedFinding(facts);
+  if (plan.held !== undefined) return forPerson("Held", heldMessage(facts));
+  if (plan.kept.length > 0) return forPerson("SourceBroken", keptMessage(facts));
+  if (plan.contested.length > 0) return forPerson("Contested", contestedMessage(plan));
+  if (plan.refusals.size + plan.origins.refused.size > 0) return forPerson("Rejected", refusedMessage(facts, plan));
   const overflow = overflowOfInstance(facts);
-  if (overflow !== undefined) {
-    return { status: "False", reason: "CapacityExceeded", message: overflow, next: "Person" };
-  }
+  if (overflow !== undefined) return forPerson("CapacityExceeded", overflow);
   if (plan.observedOnly.length > 0) {
     const changes = counted(plan.observedOnly.length, "change is", "changes are");
     const message = `Under the policy Observe, ${changes} not written: see status.plan.`;
     return { status: "False", reason: "Observed", message, next: "Settled" };
   }
-  return { status: "True", reason: "Synced", message: syncedMessage(facts), next: "Settled" };
+  return { status: "True", reason: "Synced", message: syncedMessage(facts, plan), next: "Settled" };
 }
 
-function syncedMessage({ lists, plan }: RunFacts): string {
-  const of = (list: ListName): string => {
-    const counts = lists?.[list];
-    if (counts === undefined) return "";
-    return `${list} ${counts.live} (${counts.managed} managed, ${counts.foreign} unmanaged)`;
-  };
-  const waiting = plan?.origins.waitingForPrimary ?? [];
+function syncedMessage(facts: RunFacts, plan: Plan): string {
+  const lists = facts.lists ?? plan.lists;
+  const [blocklist, allowlist] = (["blocklist", "allowlist"] as const).map((list) => {
+    const { live, managed, foreign } = lists[list];
+    return `${list} ${live} (${managed} managed, ${foreign} unmanaged)`;
+  });
+  const waiting = plan.origins.waitingForPrimary;
   const primary =
     waiting.length === 0
       ? ""
       : ` Origin ${waiting.join(", ")} is the primary, and stays until another host becomes the primary.`;
-  return `The WAF matches the declared state: ${of("blocklist")}, ${of("allowlist")}.${primary}`;
+  return `The WAF matches the declared state: ${blocklist}, ${allowlist}.${primary}`;
 }
 
-function contestedFinding({ plan }: RunFacts): SyncedFinding {
-  const contested = plan?.contested ?? [];
-  const examples = contested.slice(0, examplesMax).map(({ entry }) => entry);
+function contestedMessage({ contested }: Plan): string {
+  const examples = examplesOf(contested.map(({ entry }) => entry));
   const until = formatTime(Math.min(...contested.map(({ untilMs }) => untilMs)));
   const others = isFull(contested)
     ? ` wafsync tracks no more than this number: it corrects other entries at each resync, without a pause.`
     : "";
-  const message = `Another writer keeps reverting ${inThousands(contested.length)} of the declared entries (${examples.join(", ")}). Corrections are paused until ${until}: look for a second cluster or script with the same API key.${others}`;
-  return { status: "False", reason: "Contested", message, next: "Person" };
+  return `Another writer keeps reverting ${inThousands(contested.length)} of the declared entries (${examples}). Corrections are paused until ${until}: look for a second cluster or script with the same API key.${others}`;
 }
 
-function refusedFinding(facts: RunFacts): SyncedFinding {
-  const { plan } = facts;
-  const refusals = [...(plan?.refusals.values() ?? []), ...(plan?.origins.refused.values() ?? [])];
-  const first = refusals[0];
-  const count = refusals.length === 1 ? "1 write" : `${refusals.length} writes`;
-  const example = first === undefined ? "" : ` ${first.operation}: ${asSentence(first.message)}`;
+function refusedMessage(facts: RunFacts, plan: Plan): string {
+  const refusals = [...plan.refusals.values(), ...plan.origins.refused.values()];
+  const [first] = refusals;
   const again = `wafsync retries ${refusals.length === 1 ? "it" : "them"} after an hour, or when the rule changes.`;
-  const message = `The API refused ${count}. ${again}${example}${limitSuggestion(facts)}${waitingRemovals(facts)}`;
-  return { status: "False", reason: "Rejected", message, next: "Person" };
-}
-
-function withRemovalsHeld(conditions: readonly Condition[], facts: RunFacts): readonly Condition[] {
-  const { generation } = facts.gathered.instance.meta;
-  const { plan, result } = facts;
-  const common = { type: "RemovalsHeld", status: "True", observedGeneration: generation } as const;
-  if (result?.kind === "Blocked" && result.blocker === "InventoryUnreadable") {
-    const message = result.message;
-    return setCondition(conditions, { ...common, reason: "InventoryUnreadable", message }, facts.nowMs);
-  }
-  if (plan === undefined) return conditions;
-  const { held } = plan;
-  if (held === undefined) return removeCondition(conditions, "RemovalsHeld");
-  const reason = held.obstacle === undefined ? "TooManyRemovals" : obstacleReasons[held.obstacle.kind];
-  return setCondition(conditions, { ...common, reason, message: heldMessage(facts) }, facts.nowMs);
-}
-
-const obstacleReasons = { Unconfirmed: "Unconfirmed", Restored: "InventoryUnreadable" } as const;
-
-function withSourceBroken(conditions: readonly Condition[], facts: RunFacts): readonly Condition[] {
-  const { plan } = facts;
-  if (plan === undefined) return conditions;
-  const message = keptMessage(facts);
-  if (message === "") return removeCondition(conditions, "SourceBroken");
-  const { generation } = facts.gathered.instance.meta;
-  const common = { type: "SourceBroken", status: "True", observedGeneration: generation } as const;
-  return setCondition(conditions, { ...common, reason: "SourceBroken", message }, facts.nowMs);
+  const example = first === undefined ? "" : ` ${first.operation}: ${asSentence(first.message)}`;
+  return `The API refused ${counted(refusals.length, "write", "writes")}. ${again}${example}${limitSuggestion(facts)}${waitingRemovals(facts)}`;
 }

@@ -1,63 +1,61 @@
 // The status of a WafIpRule, from the facts of a run.
 import { formatTime } from "../../kinds/conditions.ts";
 import type { WafIpRuleStatus } from "../../kinds/waf-ip-rule.ts";
-import type { Gathered, GatheredRule } from "../../model/gathered.ts";
-import type { ResourceMeta } from "../../model/resource.ts";
-import { ruleIdOf } from "../../model/rule-id.ts";
-import type { CompiledRule } from "../../decide/compiled-rule.ts";
-import type { RuleProgress } from "../../decide/progress.ts";
-import { progressText, ruleProgress } from "../../decide/progress.ts";
-import { describeRejected, faultsIn } from "../../decide/compiled-rule.ts";
-import type { RejectedEntry } from "../../decide/rule-entries.ts";
-import { shortened } from "../../model/sentence.ts";
-import { assessRule } from "./assess-rule.ts";
-import type { AcceptedFinding } from "./conditions.ts";
-import { accepted, conditionsOf } from "./conditions.ts";
+import { type CompiledRule, describeRejected, faultsIn } from "../../decide/compiled-rule.ts";
+import { entriesLeft, progressText, type RuleProgress, ruleProgress } from "../../decide/progress.ts";
+import { asSentence, counted, shortened } from "../../model/sentence.ts";
+import { type ListName, unblockedAtMs } from "../../model/declared.ts";
+import { limitSuggestion, overflowOfRule } from "./messages.ts";
+import {
+  accepted,
+  type AcceptedFinding,
+  forPerson,
+  offFinding,
+  paceInWords,
+  pendingFinding,
+  reading,
+  type SyncedFinding,
+  troubleOf,
+  waitingInWords,
+  withFindings,
+} from "./findings.ts";
 import type { RunFacts } from "../facts.ts";
 
 const entriesShownMax = 20;
 const sourcesShownMax = 10;
-const sourcesBytesMax = 1_500;
 const entryLengthMax = 128;
 const sourceLengthMax = 512;
 const messageLengthMax = 1024;
-/** A status must stay readable: with long entries, sources and messages, fewer entries are shown. */
-const entriesBytesMax = 6_000;
-/** At least one entry is always shown. */
-const entriesBytesMin = 2_000;
-const entriesAndConditionsBytesMax = 7_500;
-
-type SourceStates = WafIpRuleStatus["sources"];
+/** A status must stay readable: with long conditions, entries and sources, fewer of them are shown. */
+const bytesMax = 7_500;
+/** One entry always fits. */
+const bytesMin = 2_000;
 
 export function ruleStatus(
   before: Partial<WafIpRuleStatus>,
-  rule: CompiledRule,
+  compiled: CompiledRule,
   facts: RunFacts,
   lastChangeMs: number | undefined,
 ): Partial<WafIpRuleStatus> {
-  const progress = progressOf(rule, facts);
-  const { meta } = rule.rule;
-  const conditions = conditionsOf(
-    before.conditions ?? [],
-    { accepted: acceptRule(rule), synced: assessRule(rule, progress, facts) },
-    meta.generation,
-    facts.nowMs,
-  );
-  const bytesLeft = entriesAndConditionsBytesMax - bytesOf(conditions);
-  const shown = shownEntries(rule, progress, bytesLeft);
+  const { rule, expiresAtMs } = compiled;
+  const progress = progressOf(compiled, facts);
+  const assessment = { accepted: acceptRule(compiled), synced: assessRule(compiled, progress, facts) };
+  const common = withFindings(before, rule.meta, assessment, facts.nowMs);
+  const room = { bytes: Math.max(bytesMin, bytesMax - bytesOf(common.conditions)) };
+  const rejected = fitting(rejectedEntries(compiled, progress).slice(0, entriesShownMax), room);
+  const sources = fitting(sourcesOf(compiled, facts).slice(0, sourcesShownMax), room);
   return {
-    ...before,
-    observedGeneration: meta.generation,
-    conditions: [...conditions],
-    ...shown,
-    sources: shownSources(rule, facts, bytesLeft - bytesOf(shown)),
-    expiresAt: rule.expiresAtMs === undefined ? undefined : formatTime(rule.expiresAtMs),
+    ...common,
+    rejected,
+    sources: sources.length === 0 ? undefined : sources,
+    expiresAt: expiresAtMs === undefined ? undefined : formatTime(expiresAtMs),
     ...(lastChangeMs === undefined ? {} : { lastChangeTime: formatTime(lastChangeMs) }),
-    ...(progress === undefined ? {} : countsOf(rule, progress)),
+    ...(progress === undefined ? {} : countsOf(compiled, progress)),
   };
 }
 
-function progressOf(rule: CompiledRule, { observed, plan, inventory }: RunFacts): RuleProgress | undefined {
+/** Undefined until the WAF has been read. */
+export function progressOf(rule: CompiledRule, { observed, plan, inventory }: RunFacts): RuleProgress | undefined {
   if (observed === undefined || plan === undefined || inventory === undefined) return undefined;
   return ruleProgress(rule, observed, plan, inventory.entries);
 }
@@ -79,64 +77,31 @@ function countsOf(rule: CompiledRule, progress: RuleProgress): Pick<WafIpRuleSta
 }
 
 /** Rejected entries come first, because a person has to correct them. Those of feeds come last. */
-function shownEntries(
-  rule: CompiledRule,
-  progress: RuleProgress | undefined,
-  bytesLeft: number,
-): Pick<WafIpRuleStatus, "rejected"> {
-  const bytesMax = Math.max(entriesBytesMin, Math.min(entriesBytesMax, bytesLeft));
-  const refused = (progress?.refused ?? []).map(({ entry, message }) => ({ entry, source: "the WAF's API", message }));
-  const ofFeeds = rule.rejected.filter(({ isOfFeed }) => isOfFeed === true);
-  return { rejected: firstEntries([...faultsIn(rule.rejected), ...refused, ...ofFeeds], bytesMax) };
+function rejectedEntries({ rejected }: CompiledRule, progress: RuleProgress | undefined) {
+  const refused = (progress?.refused ?? []).map((one) => ({ ...one, source: "the WAF's API" }));
+  const ofFeeds = rejected.filter(({ isOfFeed }) => isOfFeed === true);
+  return [...faultsIn(rejected), ...refused, ...ofFeeds].map(({ entry, source, message }) => ({
+    entry: shortened(entry, entryLengthMax),
+    source: shortened(source, sourceLengthMax),
+    message: shortened(message, messageLengthMax),
+  }));
 }
 
-/** Returns as many sources as fit. */
-function shownSources({ rule, parts }: CompiledRule, { gathered }: RunFacts, bytesLeft: number): SourceStates {
-  if (rule.addressesFrom.length === 0) return undefined;
-  const { texts = [] } = gatheredRule(gathered, rule.meta) ?? {};
-  const shown: NonNullable<SourceStates> = [];
-  let bytes = 0;
-  for (const [index, { kind, name, key }] of rule.addressesFrom.slice(0, sourcesShownMax).entries()) {
+function sourcesOf({ rule, parts }: CompiledRule, { gathered }: RunFacts) {
+  if (rule.addressesFrom.length === 0) return [];
+  const texts = gathered.rules.find((one) => one.rule === rule)?.texts ?? [];
+  return rule.addressesFrom.map(({ kind, name, key }, index) => {
     const text = texts[index];
-    const state = {
-      [kind === "Secret" ? "secret" : "configMap"]: name,
-      key,
-      ...(text?.state === "Read" ? { entries: entriesOf(parts, text.source) } : {}),
-    };
-    bytes += bytesOf(state);
-    if (bytes > Math.min(sourcesBytesMax, bytesLeft)) break;
-    shown.push(state);
-  }
-  return shown.length === 0 ? undefined : shown;
+    const entries = parts.find((part) => part.source === text?.source)?.entries.size ?? 0;
+    const field = kind === "Secret" ? "secret" : "configMap";
+    return { [field]: name, key, ...(text?.state === "Read" ? { entries } : {}) };
+  });
 }
 
-function entriesOf(parts: CompiledRule["parts"], source: string): number {
-  return parts.find((part) => part.source === source)?.entries.size ?? 0;
-}
-
-/** A cache for the lookups of one report, one for each rule. */
-const gatheredRules = new WeakMap<Gathered, ReadonlyMap<string, GatheredRule>>();
-
-function gatheredRule(gathered: Gathered, meta: ResourceMeta): GatheredRule | undefined {
-  const known = gatheredRules.get(gathered) ?? new Map(gathered.rules.map((one) => [ruleIdOf(one.rule.meta), one]));
-  gatheredRules.set(gathered, known);
-  return known.get(ruleIdOf(meta));
-}
-
-function firstEntries(items: readonly RejectedEntry[], bytesMax: number): WafIpRuleStatus["rejected"] {
-  const shown: WafIpRuleStatus["rejected"] = [];
-  let bytes = 0;
-  for (const { entry, source, message } of items.slice(0, entriesShownMax)) {
-    const item = {
-      entry: shortened(entry, entryLengthMax),
-      source: shortened(source, sourceLengthMax),
-      message: shortened(message, messageLengthMax),
-    };
-    bytes += bytesOf(item);
-    if (bytes > bytesMax) break;
-    shown.push(item);
-  }
-  return shown;
+/** The first items for which there is room. They take it. */
+function fitting<Item>(items: readonly Item[], room: { bytes: number }): Item[] {
+  const first = items.findIndex((item) => (room.bytes -= bytesOf(item)) < 0);
+  return items.slice(0, first === -1 ? items.length : first);
 }
 
 function bytesOf(value: unknown): number {
@@ -144,9 +109,96 @@ function bytesOf(value: unknown): number {
 }
 
 function acceptRule(rule: CompiledRule): AcceptedFinding {
-  if (rule.verdict === "Accepted") {
-    // If the rule is accepted, only entries of feeds can be rejected.
-    return rule.rejected.length === 0 ? accepted : { ...accepted, message: describeRejected(rule.rejected) };
+  if (rule.verdict !== "Accepted") return { status: "False", reason: rule.verdict, message: rule.message };
+  // If the rule is accepted, only entries of feeds can be rejected.
+  return rule.rejected.length === 0 ? accepted : { ...accepted, message: describeRejected(rule.rejected) };
+}
+
+/** The finding for the condition Synced. `progress` is undefined until the WAF has been read. */
+export function assessRule(rule: CompiledRule, progress: RuleProgress | undefined, facts: RunFacts): SyncedFinding {
+  if (!rule.isAttached) {
+    return forPerson("Pending", "The rule is not attached to its instance.");
   }
-  return { status: "False", reason: rule.verdict, message: rule.message };
+  const trouble = troubleOf(facts);
+  if (trouble !== undefined) return trouble;
+  if (progress === undefined) return reading;
+  if (rule.expired) return assessExpired(rule, progress, facts);
+  const { list } = rule;
+  const { desired, synced, refused, leftOut } = progress;
+  const so = `${synced} of ${desired} entries are on the ${list}`;
+  if (progress.pending > 0) return assessPending(rule, progress, so, facts);
+  const [first] = refused;
+  if (first !== undefined) {
+    // Guests must not learn the size of the list.
+    const suggestion = rule.isOwners ? limitSuggestion(facts) : "";
+    const message = `${so}; the API refused ${refused.length}. ${first.entry}: ${asSentence(first.message)}${suggestion}`;
+    return forPerson("Rejected", message);
+  }
+  if (leftOut.length > 0) {
+    const message = `${so}; ${overflowOfRule(list, leftOut, facts)}`;
+    return forPerson("CapacityExceeded", message);
+  }
+  const message = `${allOn(list, desired)}${derivedSentence(rule)}${foreignSentence(progress, facts, list)}`;
+  return { status: "True", reason: "Synced", message, next: "Settled" };
+}
+
+/** The entries on the list may be fewer or more than those that the rule declares. */
+function derivedSentence({ declared, rule }: CompiledRule): string {
+  if (declared === undefined) return "";
+  const fields = [...(rule.except.length === 0 ? [] : ["spec.except"]), ...(rule.aggregate ? ["spec.aggregate"] : [])];
+  return ` The rule declares ${counted(declared, "entry", "entries")}, before ${fields.join(" and ")}.`;
+}
+
+function assessPending({ list, entries }: CompiledRule, { synced }: RuleProgress, so: string, facts: RunFacts) {
+  if (facts.phase === "Applying") {
+    // The rate is for all rules together, and not meaningful for a rule that waits for others.
+    return pendingFinding(`${so}.${synced === 0 ? waitingInWords(facts) : paceInWords(facts)}`);
+  }
+  const isContested = facts.plan?.contested.some((item) => item.list === list && entries.has(item.entry)) === true;
+  const contested = forPerson("Contested", `${so}; another writer keeps removing the others. See the instance.`);
+  return assessOff(so, list, facts) ?? (isContested ? contested : pendingFinding(`${so}.`));
+}
+
+function assessOff(so: string, list: ListName, { gathered }: RunFacts): SyncedFinding | undefined {
+  const observed = `${so}; the policy Observe of the ${list} writes nothing.`;
+  return offFinding(list, gathered, `${so}; the instance is suspended.`, observed);
+}
+
+/** A rule is reported as expired only after its entries are removed: while some are on hold, it reports this. */
+function assessExpired(rule: CompiledRule, progress: RuleProgress, facts: RunFacts): SyncedFinding {
+  const { list, expiresAtMs } = rule;
+  const at = expiresAtMs === undefined || expiresAtMs === unblockedAtMs ? "" : ` at ${formatTime(expiresAtMs)}`;
+  const { observed, inventory, desired, plan } = facts;
+  const known = observed && inventory && { observed, wanted: desired.lists[list], managed: inventory.entries };
+  const left = known === undefined ? [] : entriesLeft(rule, known);
+  if (left.length === 0) {
+    const message = `The rule expired${at}; it no longer declares entries.${foreignSentence(progress, facts, list)}`;
+    return { status: "True", reason: "Expired", message, next: "Settled" };
+  }
+  if (facts.phase === "Applying") return pendingFinding(`The rule expired${at}; its entries are being removed.`);
+  const still = left.length === 1 ? "1 of its entries is still" : `${left.length} of its entries are still`;
+  const so = `The rule expired${at}, and ${still} on the ${list}`;
+  const held = new Set(plan?.held?.removals[list].map(({ entry }) => entry));
+  if (left.some((entry) => held.has(entry))) {
+    const message = `${so}: removals are on hold. See the condition RemovalsHeld of the instance.`;
+    return forPerson("Held", message);
+  }
+  return assessOff(so, list, facts) ?? pendingFinding(`${so}.`);
+}
+
+/** Reports entries that stay although no rule declares them; with the policy Exclusive they do not stay. */
+function foreignSentence({ desired, foreign }: RuleProgress, { gathered }: RunFacts, list: ListName): string {
+  if (foreign === 0 || gathered.instance.policies[list] === "Exclusive") return "";
+  if (desired === 0) {
+    const stay = foreign === 1 ? "1 of its entries stays" : `${foreign} of its entries stay`;
+    return ` ${stay} on the ${list}: another writer added ${foreign === 1 ? "it" : "them"}.`;
+  }
+  const were = foreign === 1 ? "1 of them was" : `${foreign} of them were`;
+  const [which, stay] = desired === 1 ? ["It was", "stays"] : [were, foreign === 1 ? "stays" : "stay"];
+  return ` ${which} added by another writer, and ${stay} on the ${list} when the rule expires or is deleted.`;
+}
+
+function allOn(list: ListName, desired: number): string {
+  if (desired === 0) return `The rule has no entries for the ${list}.`;
+  return desired === 1 ? `The entry is on the ${list}.` : `All ${desired} entries are on the ${list}.`;
 }

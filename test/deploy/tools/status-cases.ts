@@ -4,8 +4,8 @@ import type { Condition, NewCondition } from "../../../src/kinds/conditions.ts";
 import { setCondition } from "../../../src/kinds/conditions.ts";
 import type { AcceptedReason, ConditionType, ReasonFact, ReasonOf, SyncedReason } from "../../../src/kinds/reasons.ts";
 import { reasonFacts } from "../../../src/kinds/reasons.ts";
-import { accepted, conditionsOf } from "../../../src/run/status/conditions.ts";
-import type { AcceptedFinding, SyncedFinding } from "../../../src/run/status/conditions.ts";
+import { accepted, withFindings } from "../../../src/run/status/findings.ts";
+import type { AcceptedFinding, SyncedFinding } from "../../../src/run/status/findings.ts";
 import type { ResourceKind } from "../../../src/model/resource.ts";
 import { afterFetch, type FeedState, initialFeedState } from "../../../src/feeds/feed-state.ts";
 import { feedStatus } from "../../../src/feeds/feed-status.ts";
@@ -270,7 +270,7 @@ function finding(reason: SyncedReason, next: Next): SyncedFinding {
 }
 
 function assessed(acceptedFinding: AcceptedFinding, synced: SyncedFinding): readonly Condition[] {
-  return conditionsOf([], { accepted: acceptedFinding, synced }, generation, nowMs);
+  return withFindings({}, { generation }, { accepted: acceptedFinding, synced }, nowMs).conditions;
 }
 
 function built(conditions: readonly Omit<NewCondition, "message" | "observedGeneration">[]): readonly Condition[] {

@@ -1,7 +1,8 @@
 // Events about entries: which entries, for which rule, and never a flood of events.
 import { describe, expect, test } from "@jest/globals";
 import type { Entry } from "../../../src/address/entry.ts";
-import { EntryChanges } from "../../../src/run/entry-changes.ts";
+import { emptyInventory } from "../../../src/model/inventory.ts";
+import { WriteLedger } from "../../../src/run/write-ledger.ts";
 import { addresses, anInstance, blocking } from "../../support/builders/declare.ts";
 import { ConvergeWorld, converged } from "../../support/worlds/converge-world.ts";
 import { messageFaults } from "../../support/worlds/conformance.ts";
@@ -37,12 +38,20 @@ describe("An event about entries", () => {
   });
 
   test("counts an entry once, even if the WAF accepts it again and again and never shows it", () => {
-    const changes = new EntryChanges();
-    const entries = ["192.0.2.1" as Entry, "192.0.2.2" as Entry] as const;
-    for (let attempt = 0; attempt < 5; attempt += 1) changes.added("blocklist", entries[0], "edge/feed");
-    changes.added("blocklist", entries[1], "edge/feed");
-    const added = { change: "Added", list: "blocklist", rules: ["edge/feed"], count: 2, entries };
-    expect(changes.all()).toStrictEqual([added]);
+    const ledger = new WriteLedger(
+      () => undefined,
+      () => undefined,
+    );
+    const rules = ["edge/feed"];
+    const [first, second] = ["192.0.2.1" as Entry, "192.0.2.2" as Entry];
+    for (const entry of [first, first, first, second]) {
+      const operation = { kind: "AddEntry", list: "blocklist", entry, rules, reason: "" } as const;
+      ledger.accepted(operation, emptyInventory, 0);
+    }
+    expect(ledger.changed("Added")).toStrictEqual([
+      { entry: first, rules },
+      { entry: second, rules },
+    ]);
   });
 
   test("names the rule that still exists if several rules last declared the entry", async () => {

@@ -5,22 +5,18 @@ import { afterEach } from "@jest/globals";
 import type { Gathered } from "../../../src/model/gathered.ts";
 import { eventsOf, type HistoryEvent } from "../../../src/history/events.ts";
 import type { Inventory } from "../../../src/model/inventory.ts";
-import type { ResourceMeta } from "../../../src/model/resource.ts";
-import { nameKey } from "../../../src/model/resource.ts";
-import type { ReconcileOutcome } from "../../../src/run/finish.ts";
+import { nameKey, type ResourceMeta } from "../../../src/model/resource.ts";
+import type { ReconcileOutcome } from "../../../src/run/report.ts";
 import { previewInstance, reconcileInstance } from "../../../src/run/run.ts";
-import type { InstanceMemory } from "../../../src/run/instance-memory.ts";
-import { newInstanceMemory } from "../../../src/run/instance-memory.ts";
+import { InstanceMemory } from "../../../src/run/instance-memory.ts";
 import type { RunFacts } from "../../../src/run/facts.ts";
 import type { ReconcilePorts } from "../../../src/run/ports.ts";
 import { seededRandom } from "../builders/seeded-random.ts";
-import type { VirtualClock } from "../fakes/virtual-clock.ts";
-import { createVirtualClock } from "../fakes/virtual-clock.ts";
+import { createVirtualClock, type VirtualClock } from "../fakes/virtual-clock.ts";
 import { instanceName } from "../builders/declare.ts";
 import { gathered } from "../builders/gathered.ts";
 import { isCrash } from "../fakes/crash.ts";
-import type { FakeWafOptions } from "../fakes/fake-waf.ts";
-import { FakeWaf } from "../fakes/fake-waf.ts";
+import { FakeWaf, type FakeWafOptions } from "../fakes/fake-waf.ts";
 import { MemoryInventory } from "../fakes/memory-inventory.ts";
 import { MemoryLifecycle } from "../fakes/memory-lifecycle.ts";
 import { RecordedStatus } from "../fakes/recorded-status.ts";
@@ -64,7 +60,7 @@ export class ConvergeWorld {
   /** In chronological order, `saved` for each save of the inventory, and the call for each write to the WAF. */
   readonly journal: string[] = [];
   readonly #random: () => number;
-  #memory: InstanceMemory = newInstanceMemory();
+  #memory = new InstanceMemory();
   #stopping = new AbortController();
   #abandon = new AbortController();
   baseUrlObjection: string | undefined;
@@ -111,7 +107,7 @@ export class ConvergeWorld {
 
   /** The plan of a run, without applying it. */
   async preview(): Promise<RunFacts | undefined> {
-    const previewed = previewInstance(instanceName, this.#ports(), newInstanceMemory());
+    const previewed = previewInstance(instanceName, this.#ports(), new InstanceMemory());
     let over = false;
     void previewed.finally(() => (over = true));
     await this.clock.advanceUntil(() => over, passTimeMsMax);
@@ -200,7 +196,7 @@ export class ConvergeWorld {
 
   /** Starts a new process, which knows only the stored data. */
   restart(): void {
-    this.#memory = newInstanceMemory();
+    this.#memory = new InstanceMemory();
     this.#stopping = new AbortController();
     this.#abandon = new AbortController();
   }

@@ -1,10 +1,12 @@
-// The messages about removals on hold, and how to approve them, and about what stays because something can't be read.
+// The messages about what only the whole list decides: removals on hold and how to approve them, what stays because something can't be
+// read, and entries that a list has no room for.
 import type { HeldGroup } from "../../kinds/waf-instance.ts";
-import { approvalAnnotation, nameKey } from "../../model/resource.ts";
 import { type ListName, listNames } from "../../model/declared.ts";
 import { type EntryOwners, readOwners } from "../../model/entry-owners.ts";
-import { asSentence, counted, inThousands, listed, shortened } from "../../model/sentence.ts";
-import type { HeldRemoval, HeldRemovals, Obstacle, OriginRemoval } from "../../decide/removal-guard.ts";
+import { approvalAnnotation, nameKey } from "../../model/resource.ts";
+import { asSentence, counted, examplesOf, inThousands, listed, shortened } from "../../model/sentence.ts";
+import type { HeldRemoval, HeldRemovals, Obstacle } from "../../decide/removal-guard.ts";
+import type { Entry } from "../../address/entry.ts";
 import type { RunFacts } from "../facts.ts";
 
 const examplesMax = 5;
@@ -21,10 +23,26 @@ export function heldMessage(facts: Pick<RunFacts, "plan" | "gathered">): string 
     const removals = held.removals[list];
     if (removals.length === 0) continue;
     const limits = `: guards allow at most ${guards.maxRemovals} removals and ${guards.maxRemovalPercent}% of a list ${spanOf(held.recent[list], guards.window)}`;
-    const why = held.obstacle === undefined ? limits : "";
-    parts.push(`${countAndExamples(removals, list)} on hold${why}.${ownersSentence(removals)}`);
+    const examples = examplesOf(removals.map(({ entry }) => entry));
+    const what = counted(
+      removals.length,
+      `removal from the ${list} (${examples}) is`,
+      `removals from the ${list} (${examples}) are`,
+    );
+    parts.push(`${what} on hold${held.obstacle === undefined ? limits : ""}.${ownersSentence(removals)}`);
   }
-  if (held.origins.length > 0) parts.push(originsSentence(held.origins));
+  if (held.origins.length > 0) {
+    const hosts = listed(
+      held.origins.map(({ host }) => host),
+      namesShownMax,
+    );
+    const what = counted(
+      held.origins.length,
+      `removal of an origin (${hosts}) is`,
+      `removals of origins (${hosts}) are`,
+    );
+    parts.push(`${what} on hold.${ownersSentence(held.origins)}`);
+  }
   return [...parts, approvalSentence(facts, held)].filter((part) => part !== "").join(" ");
 }
 
@@ -37,26 +55,13 @@ function obstacleSentence({ kind, reason }: Obstacle): string {
 /** Earlier removals matter only if there are any. */
 function spanOf(recent: number, window: string): string {
   if (recent === 0) return "per plan";
-  const were = recent === 1 ? "1 entry was" : `${inThousands(recent)} entries were`;
-  return `per plan and within ${window}, and ${were} already removed in this time`;
+  return `per plan and within ${window}, and ${counted(recent, "entry was", "entries were")} already removed in this time`;
 }
 
 /** The message about an approval that does not match; empty if there is none or it matches. */
 export function mismatchSentence({ mismatch }: HeldRemovals): string {
   if (mismatch === undefined) return "";
   return `The annotation ${approvalAnnotation}: "${shortened(mismatch, mismatchLengthMax)}" does not match the removals on hold: it was already used, or it approves different removals.`;
-}
-
-function originsSentence(origins: readonly OriginRemoval[]): string {
-  const hosts = listed(
-    origins.map(({ host }) => host),
-    namesShownMax,
-  );
-  const what =
-    origins.length === 1
-      ? `1 removal of an origin (${hosts}) is`
-      : `${origins.length} removals of origins (${hosts}) are`;
-  return `${what} on hold.${ownersSentence(origins)}`;
 }
 
 function ownersSentence(removals: readonly Pick<HeldRemoval, "owners">[]): string {
@@ -82,42 +87,22 @@ function approvalSentence({ gathered }: Pick<RunFacts, "gathered">, { hash, obst
   return `To ${goal}: kubectl annotate --overwrite wafinstance -n ${meta.namespace} ${meta.name} ${approvalAnnotation}=${hash}`;
 }
 
-function countAndExamples(removals: readonly HeldRemoval[], list: ListName): string {
-  const examples = removals.slice(0, examplesMax).map(({ entry }) => entry);
-  const more = removals.length > examplesMax ? ", …" : "";
-  const count = removals.length === 1 ? "1 removal" : `${removals.length} removals`;
-  return `${count} from the ${list} (${examples.join(", ")}${more}) ${removals.length === 1 ? "is" : "are"}`;
-}
-
 const textLengthMax = 1024;
 const byGuards = "The guards of the instance allow fewer removals at once.";
 
 /** Groups removals on hold by list, last owners and reason, so that a person can decide about each group. The largest first. */
 export function heldGroups({ removals, obstacle }: HeldRemovals, entriesMax = examplesMax): HeldGroup[] {
-  const groups = new Map<string, { group: HeldGroup; examples: string[] }>();
-  for (const list of listNames) {
-    for (const { entry, owners } of removals[list]) {
-      const reason = asSentence(obstacle?.reason ?? byGuards);
-      const key = JSON.stringify([list, owners, reason]);
-      const known = groups.get(key) ?? { group: emptyGroup(list, owners, reason), examples: [] };
-      groups.set(key, known);
-      known.group.count += 1;
-      if (known.examples.length < entriesMax) known.examples.push(entry);
-    }
-  }
-  const all = [...groups.values()].map(({ group, examples }) => ({ ...group, examples }));
-  return all.toSorted((a, b) => b.count - a.count);
-}
-
-function emptyGroup(list: HeldGroup["list"], owners: EntryOwners, reason: string): HeldGroup {
-  const names = [...new Set(readOwners(owners).map(({ kind, name }) => `${kind} ${name}`))].join(", ");
-  return {
-    list,
-    owners: shortened(names, textLengthMax),
-    count: 0,
-    reason: shortened(reason, textLengthMax),
-    examples: [],
-  };
+  const reason = shortened(asSentence(obstacle?.reason ?? byGuards), textLengthMax);
+  const groups = listNames.flatMap((list) =>
+    [...Map.groupBy(removals[list], ({ owners }) => owners)].map(([owners, all]) => ({
+      list,
+      owners: shortened(ownerNames([owners]).join(", "), textLengthMax),
+      count: all.length,
+      reason,
+      examples: all.slice(0, entriesMax).map(({ entry }) => entry),
+    })),
+  );
+  return groups.toSorted((a, b) => b.count - a.count);
 }
 
 /** What stays because something can't be read: how much, what is broken, and how to let it go. Empty if nothing does. */
@@ -143,4 +128,54 @@ export function keptMessage({ plan }: Pick<RunFacts, "plan">): string {
       : ` ${left} more ${left === 1 ? "stays" : "stay"} for ${counted(others.length, "other reason", "other reasons")}.`;
   const way = letGo === undefined ? "" : ` To let ${largest.length === 1 ? "it" : "them"} go, ${letGo}.`;
   return `wafsync keeps ${parts.join(" and ")}, ${by}: ${asSentence(reason)}${way}${more}`;
+}
+
+/** This many additions refused in the same words suggest a limit. */
+const refusalsFrom = 3;
+
+/** The entries that the lists of the instance have no room for, as sentences; undefined if everything fits. */
+export function overflowOfInstance({ plan, gathered }: RunFacts): string | undefined {
+  const sentences = listNames.flatMap((list) => {
+    const left = plan?.leftOut[list];
+    if (left === undefined || left.size === 0) return [];
+    const { maxEntries = 0 } = gathered.instance.lists[list];
+    const what = `${counted(left.size, "entry", "entries")} (${examplesOf([...left])})`;
+    return [
+      `${what} ${left.size === 1 ? "does" : "do"} not fit on the ${list}, which has room for ${inThousands(maxEntries)} (spec.${list}.maxEntries).${roomOnHold(list, plan)}`,
+    ];
+  });
+  return sentences.length === 0 ? undefined : sentences.join(" ");
+}
+
+/** The same for the entries of one rule. It names no limit and no entry of another namespace. */
+export function overflowOfRule(list: ListName, leftOut: readonly Entry[], { plan }: Pick<RunFacts, "plan">): string {
+  const what = `${counted(leftOut.length, "entry", "entries")} (${examplesOf(leftOut)})`;
+  return `${what} ${leftOut.length === 1 ? "does" : "do"} not fit on the ${list}: the WAF accepts a limited number of entries.${roomOnHold(list, plan)}`;
+}
+
+function roomOnHold(list: ListName, plan: RunFacts["plan"]): string {
+  const isOnHold = plan !== undefined && plan.lists[list].held > 0;
+  return isOnHold ? " Removals that are on hold would make room: see the condition RemovalsHeld of the instance." : "";
+}
+
+/** Removals that wait for entries that the API does not accept; empty if there are none. */
+export function waitingRemovals({ plan }: Pick<RunFacts, "plan">): string {
+  const waiting = listNames.flatMap((list) => plan?.waiting[list] ?? []);
+  if (waiting.length === 0) return "";
+  return ` ${counted(waiting.length, "removal waits", "removals wait")} for them (${examplesOf(waiting)}), because declared entries would otherwise lose their cover.`;
+}
+
+/** Suggests that the size of the list may be the WAF's limit; empty unless additions were refused in the same words. */
+export function limitSuggestion({ plan, observed, gathered }: RunFacts): string {
+  if (plan === undefined || observed === undefined) return "";
+  for (const list of listNames) {
+    if (gathered.instance.lists[list].maxEntries !== undefined) continue;
+    const words = plan.outcomes[list].flatMap(({ entry, outcome: { insteadOf, refusals = [] } }) =>
+      insteadOf === "Add" ? refusals.map(({ message }) => message.replaceAll(entry, "")) : [],
+    );
+    const { size } = observed.lists[list];
+    if (![...Map.groupBy(words, (text) => text).values()].some(({ length }) => length >= refusalsFrom)) continue;
+    return ` If ${inThousands(size)} entries are the WAF's limit, set spec.${list}.maxEntries to ${size}.`;
+  }
+  return "";
 }

@@ -1,8 +1,8 @@
 import { expect, test } from "@jest/globals";
-import type { ResourceMeta } from "../../../src/model/resource.ts";
-import type { StatusPort } from "../../../src/run/ports.ts";
-import { reportUnattached } from "../../../src/run/status/report-unattached.ts";
-import { aCacheClear, aMeta } from "../../support/builders/declare.ts";
+import type { ResourceMeta } from "../../src/model/resource.ts";
+import type { StatusPort } from "../../src/run/ports.ts";
+import { reportUnattached } from "../../src/app/unattached-loop.ts";
+import { aCacheClear, aMeta } from "../support/builders/declare.ts";
 
 const reason = "InstanceNotFound";
 const message = "There is no WafInstance shop/main.";

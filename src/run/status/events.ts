@@ -1,0 +1,224 @@
+// Emits the events that people need to know about an object, each only once. They contain counts instead of one event per entry.
+import { hexDigest } from "../../model/hex-digest.ts";
+import type { Entry } from "../../address/entry.ts";
+import type { CompiledRule } from "../../decide/compiled-rule.ts";
+import type { DriftedEntry } from "../../decide/drift.ts";
+import type { Plan } from "../../decide/plan.ts";
+import { adoptAnnotation } from "../../decide/ownership.ts";
+import { listNames, unblockedAtMs } from "../../model/declared.ts";
+import type { Approval } from "../../model/inventory.ts";
+import { asSentence, counted, examplesOf, inThousands } from "../../model/sentence.ts";
+import type { Adoption } from "../../model/operation.ts";
+import { approvalAnnotation, type ResourceMeta } from "../../model/resource.ts";
+import { ruleIdOf, ruleLabel } from "../../model/rule-id.ts";
+import { heldMessage, keptMessage, mismatchSentence, overflowOfInstance } from "./messages.ts";
+import { troubleOf } from "./findings.ts";
+import type { RunFacts } from "../facts.ts";
+import type { ObjectEvent } from "../ports.ts";
+import type { World } from "../world.ts";
+
+const contestedLengthMax = 500;
+
+/** The run that emits them. */
+type Emitting = Pick<World, "ports" | "memory" | "gathered">;
+
+/** Emits events about changes by another writer that contradict the declared state. */
+export function emitDrift({ ports, gathered }: Emitting, drift: readonly DriftedEntry[]): void {
+  for (const change of ["Vanished", "Reappeared"] as const) {
+    const entries = drift.flatMap((item) => (item.change === change ? [item.entry] : []));
+    if (entries.length === 0) continue;
+    const what =
+      change === "Vanished"
+        ? `Another writer removed ${counted(entries.length, "declared entry", "declared entries")}, and wafsync adds ${entries.length === 1 ? "it" : "them"} again`
+        : `${counted(entries.length, "entry", "entries")} that wafsync had removed reappeared`;
+    const message = asSentence(`${what}: ${examplesOf(entries)}`);
+    ports.status.event(gathered.instance.meta, { type: "Warning", reason: "DriftDetected", message });
+  }
+}
+
+/** Emits an event about approved removals, so no other event needs to report that they are no longer on hold. */
+export function emitApproval({ ports, memory, gathered }: Emitting, { hash, removals }: Approval): void {
+  memory.emitted.isNew("held", undefined);
+  const count = counted(removals.blocklist.size + removals.allowlist.size, "removal is", "removals are");
+  const { meta } = gathered.instance;
+  const { approver } = meta;
+  const by = approver === undefined ? "" : `, which ${approver.manager} set at ${approver.time}`;
+  const message = `${count} approved by ${approvalAnnotation}: "${hash}"${by}.`;
+  ports.status.event(meta, { type: "Normal", reason: "RemovalsApproved", message });
+}
+
+/** Reports a missing record and its consequences. */
+export function unrecordedMessage({ unrecorded, desired }: RunFacts): string | undefined {
+  if (unrecorded === 0) return undefined;
+  const are = counted(unrecorded, "declared entry is", "declared entries are");
+  const [stay, them, their] =
+    unrecorded === 1
+      ? ["It counts as foreign and stays", "it", "its rule"]
+      : ["They count as foreign and stay", "them", "their rules"];
+  const origins = desired.origins.size === 0 ? "" : " Annotate every WafOrigin whose host the WAF already has, too.";
+  return `There is no record of earlier runs, and ${are} already on the lists. ${stay} when no rule declares ${them}. Restore the record, or adopt ${them} with ${adoptAnnotation}: "true" on ${their}.${origins}`;
+}
+
+/** What is to be reported about one subject, for as long as it lasts. */
+interface Problem extends Pick<ObjectEvent, "reason" | "message"> {
+  readonly type?: ObjectEvent["type"];
+  /** If it changes, the problem is reported again. Without it, this is the message. */
+  readonly identity?: string | undefined;
+}
+
+/** The events about subjects whose problem is solved. */
+const solutions: Readonly<Record<string, readonly [reason: string, message: string]>> = {
+  trouble: ["Recovered", "The WAF API is reachable again; reconciliation has resumed."],
+  held: ["RemovalsResumed", "No removals are on hold any longer."],
+  kept: ["SourceReadable", "Everything can be read again."],
+  overflow: ["CapacityRestored", "All declared entries fit again."],
+};
+
+/** Emits an event if the problem of the subject is another one than before, or has been solved. */
+export function emitChange(world: Emitting, object: ResourceMeta, subject: string, problem: Problem | undefined): void {
+  const { status } = world.ports;
+  const { emitted } = world.memory;
+  if (!emitted.isNew(subject, problem && (problem.identity ?? problem.message))) return;
+  const [reason = "", message = ""] = solutions[subject] ?? [];
+  if (problem !== undefined) {
+    status.event(object, { type: problem.type ?? "Warning", reason: problem.reason, message: problem.message });
+  } else if (reason !== "") status.event(object, { type: "Normal", reason, message });
+}
+
+/** Emits the events at the end of a run: what was done, and what has changed since the last run. */
+export function emitOutcome(world: Emitting, facts: RunFacts): void {
+  const { meta } = facts.gathered.instance;
+  const { originsAdded } = facts.done;
+  if (originsAdded > 0) {
+    const message = `Added ${counted(originsAdded, "origin", "origins")}.`;
+    world.ports.status.event(meta, { type: "Normal", reason: "OriginsAdded", message });
+  }
+  const problems = { ...troubleIn(facts), ...(facts.plan === undefined ? {} : problemsIn(facts, facts.plan)) };
+  for (const [subject, problem] of Object.entries(problems)) emitChange(world, meta, subject, problem);
+  for (const rule of facts.desired.rules) if (!rule.rule.meta.deleting) emitRule(world, rule, facts.plan);
+}
+
+type Problems = Readonly<Record<string, Problem | undefined>>;
+
+function troubleIn(facts: RunFacts): Problems {
+  const { result } = facts;
+  const trouble = troubleOf(facts);
+  // The blocker is more specific than the reason of the condition.
+  const reason = result?.kind === "Blocked" ? result.blocker : (trouble?.reason ?? "");
+  return {
+    unrecorded: problemOf("RecordMissing", unrecordedMessage(facts)),
+    trouble: problemOf(reason, trouble?.message, trouble?.reason),
+  };
+}
+
+/** Without a plan, these subjects are unknown: they are neither new nor resolved. */
+function problemsIn(facts: RunFacts, { held, contested, leftOut }: Plan): Problems {
+  const names = contested.map(({ list, entry }) => `${list} ${entry}`).join(", ");
+  const shown = names.length <= contestedLengthMax ? `${names}.` : `${names.slice(0, contestedLengthMax)}…`;
+  const reverts = `Another writer keeps reverting declared entries; corrections are paused for a while: ${shown}`;
+  // Only the number matters: other entries may take the place of these.
+  const counts = listNames.map((list) => leftOut[list].size).join(" ");
+  return {
+    held: problemOf("RemovalsHeld", heldMessage(facts)),
+    mismatch: problemOf("ApprovalMismatch", held && mismatchSentence(held)),
+    kept: problemOf("SourceBroken", keptMessage(facts)),
+    contested: problemOf("Contested", names === "" ? "" : reverts, hexDigest(names)),
+    overflow: problemOf("CapacityExceeded", overflowOfInstance(facts), counts),
+  };
+}
+
+function problemOf(reason: string, message = "", identity?: string): Problem | undefined {
+  return message === "" ? undefined : { reason, message, identity };
+}
+
+function emitRule(world: Emitting, rule: CompiledRule, plan: Plan | undefined): void {
+  const { id, verdict, message } = rule;
+  const { meta, expiresAtMs } = rule.rule;
+  const change = (subject: string, problem: Problem | undefined): void =>
+    emitChange(world, meta, `${subject} ${id}`, problem);
+  if (plan !== undefined) change("refused", refusedOf(rule, plan));
+  change(
+    "verdict",
+    verdict === "Accepted" ? undefined : { reason: verdict, message, identity: `${verdict}: ${message}` },
+  );
+  const ended =
+    expiresAtMs === unblockedAtMs
+      ? { reason: "Ended", message: "`wafsync unblock` ended the rule." }
+      : { reason: "Expired", message: "The rule has expired." };
+  change("expired", rule.expired ? { type: "Normal", identity: "expired", ...ended } : undefined);
+}
+
+function refusedOf({ entries, list }: CompiledRule, { refusals }: Plan): Problem | undefined {
+  const refused = refusals.size === 0 ? [] : [...entries].filter((entry) => refusals.has(`${list} +${entry}`));
+  const [first] = refused;
+  if (first === undefined) return undefined;
+  const words = asSentence(refusals.get(`${list} +${first}`)?.message ?? "");
+  const message = `The API refused ${refused.length} of the rule's entries. ${first}: ${words}`;
+  return { reason: "Rejected", message, identity: String(refused.length) };
+}
+
+/** With more rules than this, the instance gets one event for all of them. */
+const rulesOnInstanceMax = 5;
+/** The maximum number of rules with separate events in one run, per type of change; the others are only in the summary. */
+export const rulesWithEventMax = 20;
+const entriesShownMax = 10;
+
+/** An entry that was added, removed or adopted, and the `namespace/name` of its rules, or of those that last declared it. */
+export type Changed = Pick<Adoption, "entry" | "rules">;
+
+/** `rule` is its `namespace/name`; undefined if no rule is known. */
+type RuleChange = { readonly rule: string | undefined; readonly entries: Entry[]; count: number };
+
+/**
+ * Emits events about entries that were added, removed or adopted: one per rule, with the first entries, on the rule and on the
+ * instance. If many rules changed, the instance gets a single summary instead.
+ */
+export function emitEntries(
+  { ports: { status }, gathered: { instance, rules } }: Emitting,
+  change: keyof typeof reasons,
+  entries: readonly Changed[],
+): void {
+  if (entries.length === 0) return;
+  const metas = new Map(rules.map(({ rule: { meta } }) => [ruleIdOf(meta), meta]));
+  const byRule = new Map<string | undefined, RuleChange>();
+  for (const { entry, rules: ids } of entries) {
+    // If several rules declared an entry, it belongs to the first one that still exists.
+    const rule = ids.find((id) => metas.has(id)) ?? ids[0];
+    const group = byRule.get(rule) ?? { rule, entries: [], count: 0 };
+    byRule.set(rule, group);
+    group.count += 1;
+    if (group.count <= entriesShownMax) group.entries.push(entry);
+  }
+  const changes = [...byRule.values()];
+  const isSummed = changes.length > rulesOnInstanceMax;
+  const common = { type: "Normal", reason: reasons[change] } as const;
+  if (isSummed) status.event(instance.meta, { ...common, message: sumInWords(change, changes) });
+  for (const item of changes.slice(0, rulesWithEventMax)) {
+    const { rule } = item;
+    const details = { ...(rule === undefined ? {} : { rule }), entries: item.entries, count: item.count };
+    const left = item.count - item.entries.length;
+    const more = left > 0 ? ` and ${inThousands(left)} more` : "";
+    const count = counted(item.count, "entry", "entries");
+    const message = `${change} ${count} ${whoseInWords(change, item)}: ${item.entries.join(", ")}${more}.`;
+    const event = { ...common, message, details };
+    const meta = rule === undefined ? undefined : metas.get(rule);
+    if (!isSummed) status.event(instance.meta, event);
+    if (meta !== undefined && !meta.deleting) status.event(meta, isSummed ? event : { ...event, isRepeated: true });
+  }
+}
+
+const reasons = { Added: "EntriesAdded", Removed: "EntriesRemoved", Adopted: "EntriesAdopted" } as const;
+const prepositions = { Added: "for", Removed: "of", Adopted: "for" } as const;
+
+function whoseInWords(change: keyof typeof reasons, { rule }: RuleChange): string {
+  return rule === undefined ? "without a recorded rule" : `${prepositions[change]} ${ruleLabel(rule)}`;
+}
+
+function sumInWords(change: keyof typeof reasons, changes: readonly RuleChange[]): string {
+  const total = changes.reduce((sum, { count }) => sum + count, 0);
+  const largest = changes.toSorted((a, b) => b.count - a.count).slice(0, rulesOnInstanceMax);
+  const names = largest.map((item) => `${inThousands(item.count)} ${whoseInWords(change, item)}`).join(", ");
+  const of = prepositions[change];
+  const left = inThousands(changes.length - largest.length);
+  return `${change} ${counted(total, "entry", "entries")} ${of} ${inThousands(changes.length)} rules: ${names}, and the rest ${of} ${left} more.`;
+}

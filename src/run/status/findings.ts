@@ -1,0 +1,171 @@
+// Converts the findings for one object into conditions. The same rules apply to every kind, so that kubectl, Flux and Argo CD
+// interpret them in the same way:
+//
+// Ready is False only after failures, and Unknown while work is pending; Reconciling is present while work is in progress or will
+// be retried, and never while Ready is True; Stalled is present when only a person can resolve the problem.
+import { type Condition, findCondition, type NewConditions, withConditions } from "../../kinds/conditions.ts";
+import type { AcceptedReason, SyncedReason } from "../../kinds/reasons.ts";
+import type { ListName } from "../../model/declared.ts";
+import type { Gathered } from "../../model/gathered.ts";
+import type { ResourceMeta } from "../../model/resource.ts";
+import type { WafFault } from "../../model/waf-result.ts";
+import type { Blocker, RunFacts } from "../facts.ts";
+
+const idLengthMin = 6;
+
+export interface AcceptedFinding {
+  readonly status: "True" | "False";
+  readonly reason: AcceptedReason;
+  readonly message: string;
+}
+
+export interface SyncedFinding {
+  readonly status: "True" | "False" | "Unknown";
+  readonly reason: SyncedReason;
+  readonly message: string;
+  /** The message without the next step, for objects with a different next step; undefined if it is the same as `message`. */
+  readonly cause?: string;
+  /** The message contains the API's error: differences between attempts, such as a request ID, are not a change. */
+  readonly quotesApi?: true;
+  /** Who acts next: no one (`Settled`), wafsync immediately or later, a person, or the person who suspended the object. */
+  readonly next: "Settled" | "Working" | "Retrying" | "Person" | "Paused";
+}
+
+export interface Assessment {
+  readonly accepted: AcceptedFinding;
+  readonly synced: SyncedFinding;
+}
+
+export const accepted: AcceptedFinding = {
+  status: "True",
+  reason: "Accepted",
+  message: "The object is valid and attached.",
+};
+
+/** Returns the status with the conditions for an assessment. Keeps other conditions, and the transition times of unchanged ones. */
+export function withFindings<Status extends { readonly conditions?: readonly Condition[] }>(
+  status: Status,
+  { generation }: Pick<ResourceMeta, "generation">,
+  { accepted, synced: found }: Assessment,
+  nowMs: number,
+): Status & { observedGeneration: number; conditions: Condition[] } {
+  const before = status.conditions ?? [];
+  const synced = withKnownWords(before, found);
+  const { reason, message, next } = synced;
+  const isWorking = next === "Working" || next === "Retrying";
+  const isAccepted = accepted.status === "True";
+  const stalled = isAccepted ? next === "Person" : !isWorking;
+  const conditions: NewConditions = {
+    Accepted: accepted,
+    Synced: { status: synced.status, reason, message },
+    Ready: next === "Working" || isAccepted ? { status: readyStatuses[next], reason, message } : accepted,
+    Reconciling: isWorking ? { status: "True", reason, message } : undefined,
+    Stalled: stalled ? { ...(isAccepted ? { reason, message } : accepted), status: "True" } : undefined,
+  };
+  const after = withConditions(before, conditions, generation, nowMs);
+  return { ...status, observedGeneration: generation, conditions: [...after] };
+}
+
+const readyStatuses = {
+  Settled: "True",
+  Working: "Unknown",
+  Paused: "Unknown",
+  Retrying: "False",
+  Person: "False",
+} as const;
+
+/** Keeps the current message if the new one differs only in IDs. */
+function withKnownWords(before: readonly Condition[], synced: SyncedFinding): SyncedFinding {
+  if (synced.quotesApi !== true) return synced;
+  const known = findCondition(before, "Synced");
+  const isKnown = known?.reason === synced.reason && withoutIds(known.message) === withoutIds(synced.message);
+  return isKnown ? { ...synced, message: known.message } : synced;
+}
+
+/** Words with a digit and at least six characters: IDs, times, addresses. Status codes and durations are shorter, and URLs name WAFs. */
+function withoutIds(message: string): string {
+  const isId = (word: string): boolean => word.length >= idLengthMin && !word.includes("://");
+  return message.replaceAll(/[\w.:+/=-]*\d[\w.:+/=-]*/gu, (word) => (isId(word) ? "#" : word));
+}
+
+// The problem that prevents the sync of a whole instance: one finding, which the instance and all attached objects show.
+
+/** The finding that overrides everything else, or undefined if the WAF can be reconciled. */
+export function troubleOf(facts: Pick<RunFacts, "result" | "desired">): SyncedFinding | undefined {
+  const { result } = facts;
+  if (result?.kind === "Failed") return faultFinding(result.fault);
+  if (result?.kind === "Blocked") return blockerFinding(result.blocker, result.message);
+  if (result?.kind === "Unsettled") {
+    const cause = "The lists keep changing while they are written: another writer is active.";
+    return { status: "False", reason: "Contested", message: `${cause} wafsync retries.`, cause, next: "Retrying" };
+  }
+  const fault = facts.desired.instanceFaults[0];
+  if (fault !== undefined) {
+    return forPerson("Blocked", `A guard of the instance can't be read, so wafsync writes nothing. ${fault}`);
+  }
+  return undefined;
+}
+
+/** The finding for all objects until the WAF has been read. It says nothing of the result for an earlier generation. */
+export const reading = pendingFinding("The WAF is being read.");
+
+function faultFinding({ code, message: cause }: WafFault): SyncedFinding {
+  if (code === "BadApiKey" || code === "MissingApiKey") {
+    const message = `${cause} Store the correct key in the Secret that spec.apiKeySecretRef names; wafsync reads it again before each attempt.`;
+    return { ...forPerson("BadApiKey", message), quotesApi: true };
+  }
+  const retried = forPerson("ApiUnavailable", `${cause} wafsync retries.`);
+  return code === "TooLarge" ? retried : { ...retried, cause, quotesApi: true, next: "Retrying" };
+}
+
+function blockerFinding(blocker: Blocker, cause: string): SyncedFinding {
+  if (blocker === "MissingApiKey") return forPerson("BadApiKey", cause);
+  const isRetried = blocker === "InventoryConflict" || blocker === "InventoryUnwritable" || blocker === "Unconfirmed";
+  if (!isRetried) return forPerson("Blocked", cause);
+  return { status: "False", reason: "Blocked", message: `${cause} wafsync retries.`, cause, next: "Retrying" };
+}
+
+/** The finding if the instance writes nothing to this part at present. */
+export function offFinding(
+  part: ListName | "origins",
+  { instance }: Gathered,
+  whenSuspended: string,
+  whenObserved: string,
+): SyncedFinding | undefined {
+  if (instance.suspend) return { status: "Unknown", reason: "Suspended", message: whenSuspended, next: "Paused" };
+  if (instance.policies[part] !== "Observe") return undefined;
+  return { status: "False", reason: "Observed", message: whenObserved, next: "Settled" };
+}
+
+/** The finding for what only a person can resolve. */
+export function forPerson(reason: SyncedReason, message: string): SyncedFinding {
+  return { status: "False", reason, message, next: "Person" };
+}
+
+/** The finding for what is still to be written. */
+export function pendingFinding(message: string): SyncedFinding {
+  return { status: "Unknown", reason: "Pending", message, next: "Working" };
+}
+
+/** The rate of the run and the remaining time, in words; empty until they are known. */
+export function paceInWords(facts: RunFacts): string {
+  const waiting = waitingInWords(facts);
+  const { pace } = facts;
+  if (pace?.perSecond === undefined || pace.left === 0) return waiting;
+  const perSecond = pace.perSecond >= 10 ? Math.round(pace.perSecond) : Number(pace.perSecond.toPrecision(2));
+  return ` ${perSecond} calls per second, about ${durationInWords(pace.left / pace.perSecond)} left.${waiting}`;
+}
+
+/** Why the run is currently waiting; empty if it is not. */
+export function waitingInWords({ waiting }: RunFacts): string {
+  return waiting === undefined ? "" : ` Waiting: ${waiting}.`;
+}
+
+/** `45 s`, `3 min 20 s` or `2 h 5 min`. */
+export function durationInWords(seconds: number): string {
+  const whole = Math.max(1, Math.round(seconds));
+  if (whole < 60) return `${whole} s`;
+  const minutes = Math.floor(whole / 60);
+  if (minutes < 60) return whole % 60 === 0 ? `${minutes} min` : `${minutes} min ${whole % 60} s`;
+  return minutes % 60 === 0 ? `${minutes / 60} h` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+}
