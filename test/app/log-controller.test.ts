@@ -55,20 +55,3 @@ test("a run that failed counts as an error and as a retry", async () => {
   expect(reasonsOfRuns[0]).toStrictEqual(["start"]);
   expect(reasonsOfRuns.at(-1)).toStrictEqual(["retry"]);
 });
-
-test("a run that cannot start before a change counts as blocked, and not as a retry", async () => {
-  const { clock, controller, runs, retries } = await stage({ baseUrlObjection: "The base URL is not allowed." });
-  controller.wake(instanceName, "start");
-  await clock.advance(60_000);
-  expect(await runs("blocked")).toBe(1);
-  expect(await retries()).toBe(0);
-});
-
-test("a run that forwarded all entries counts as a success", async () => {
-  const { clock, controller, runs, retries } = await stage();
-  controller.wake(instanceName, "start");
-  await clock.advance(60_000);
-  expect(await runs("success")).toBeGreaterThan(0);
-  expect(await runs("error")).toBe(0);
-  expect(await retries()).toBe(0);
-});

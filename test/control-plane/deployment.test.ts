@@ -115,13 +115,6 @@ await describeWithControlPlane("deploy/kustomize", (cluster) => {
       expect(await may(operator, verb, resource, elsewhere)).toBe(false);
     });
 
-    test("the operator may write its Lease in its own namespace, and not delete it", async () => {
-      const lease = "leases.coordination.k8s.io";
-      const verbs = ["get", "create", "update", "delete"];
-      const answers = verbs.map((verb) => may(operator, verb, lease, operatorNamespace));
-      expect(await Promise.all(answers)).toStrictEqual([true, true, true, false]);
-    });
-
     test("people with the role edit write rules, and only admins write instances", async () => {
       for (const role of ["view", "edit", "admin"]) {
         const binding = ["create", "rolebinding", role, `--clusterrole=${role}`, `--user=${role}`, "-n", elsewhere];

@@ -63,36 +63,6 @@ describe("Drift", () => {
   });
 });
 
-describe("An entry that another writer added", () => {
-  const address = "192.0.2.7";
-
-  test("satisfies a rule that expires, and plan and apply say that it stays", async () => {
-    await using folder = await wafFolder();
-    folder.simulator.waf(testKey).add("blocklist", [address]);
-    const rule = (expiresAt: string): string =>
-      ruleDocument("short", { addresses: [address], spec: `  expiresAt: "${expiresAt}"\n` });
-    await folder.files.write("rule.yaml", rule("2090-01-01T00:00:00Z"));
-    const said = "WafIpRule shop/short is satisfied by an unmanaged entry, which stays after the rule expires";
-    const plan = await run(folder, "plan");
-    expect(plan.code).toBe(1);
-    expect(plan.stdout).toContain(`* blocklist  ${address}  ${said}`);
-    expect(plan.stdout).toContain(
-      "warning: There is no record of earlier runs, and 1 declared entry is already on the lists",
-    );
-    const applied = await run(folder, "apply");
-    expect(applied.code).toBe(0);
-    expect(applied.stdout).toContain(`note: blocklist ${address}: ${said}`);
-    expect(applied.stdout).toContain("blocklist 1 (0 managed, 1 unmanaged)");
-
-    await folder.files.write("rule.yaml", rule("2020-01-01T00:00:00Z"));
-    const expired = await run(folder, "apply");
-    expect(expired.stdout).toMatch(/WafIpRule +shop +short +expired +True/);
-    expect(expired.stdout).toContain(`${address}: unmanaged, and stays although WafIpRule shop/short has expired`);
-    expect((await planned(folder)).unmanaged.map(({ value }) => value)).toStrictEqual([address]);
-    expect(folder.simulator.waf(testKey).blocklist).toStrictEqual([address]);
-  });
-});
-
 describe("Every other difference from the declared state", () => {
   test("is in a plan that exits with 1 or 2: adoption, conflict, hold, cache clear, suspension", async () => {
     await using folder = await wafFolder({}, "  guards: {maxRemovals: 0}\n");

@@ -135,28 +135,6 @@ describe("An urgent address", () => {
     expect((await run(folder, "why 198.18.7.1")).code).toBe(1);
     expect((await run(folder, "why 198.18.7.3")).code).toBe(0);
   });
-
-  test("that is held together with other removals stays blocked, and the command shows how to approve them", async () => {
-    await using folder = await wafFolder({}, "  guards: {maxRemovals: 1}\n");
-    const waf = folder.simulator.waf(testKey);
-    await folder.files.write("rule.yaml", ruleDocument("team", { addresses: addresses(30) }));
-    expect((await run(folder, `block ${urgent}`)).code).toBe(0);
-    expect((await run(folder, "apply")).code).toBe(0);
-    await folder.files.remove("rule.yaml");
-    const held = await run(folder, `unblock ${urgent}`);
-    expect([held.code, held.stdout]).toStrictEqual([
-      1,
-      expect.stringContaining(`No rule blocks ${urgent} on shop/main any longer`),
-    ]);
-    const words = /To approve them: wafsync (approve .*)$/m.exec(held.stderr)?.[1]?.split(" ") ?? [];
-    expect(words).toStrictEqual(expect.arrayContaining(["approve", "-f", folder.path, "--instance", "shop/main"]));
-    expect(held.stderr).toMatch(
-      /1 removal from the blocklist, last declared by WafIpRule shop\/main-block-203-0-113-9/,
-    );
-    expect((await runWafsync([...words, "--yes"], { program: program() })).code).toBe(0);
-    expect((await run(folder, "apply")).code).toBe(0);
-    expect(waf.blocklist).toStrictEqual([]);
-  });
 });
 
 describe("A manually maintained list", () => {

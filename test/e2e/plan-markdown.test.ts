@@ -9,7 +9,6 @@ import { builtProgram } from "../support/processes/built-program.ts";
 import { runWafsync } from "../support/processes/wafsync-process.ts";
 import type { FinishedProcess } from "../support/processes/wafsync-process.ts";
 import {
-  cacheClearDocument,
   instanceDocument,
   keySpellings,
   originDocument,
@@ -84,22 +83,6 @@ describe("The comment", () => {
       `\n${left} lines are omitted, because the comment is limited to 60,000 characters. \`wafsync plan -o json\` prints them all.\n`,
     );
     expect(stdout.match(/<details/g)).toHaveLength(stdout.match(/<\/details>/g)?.length ?? 0);
-  });
-
-  test("says if there is nothing to do, and if there is no instance", async () => {
-    await using folder = await wafFolder();
-    const synced = await comment(folder);
-    expect([synced.code, synced.stdout]).toStrictEqual([
-      0,
-      expect.stringContaining("Nothing to do: the WAF matches the declared state."),
-    ]);
-    expect(synced.stdout).not.toContain("<details");
-    await folder.files.write("clear.yaml", cacheClearDocument("release", "release-1"));
-    expect((await comment(folder)).stdout).toContain("<summary>1 cache clear</summary>");
-    await folder.files.remove("main.yaml");
-    const empty = await comment(folder);
-    expect(empty.code).toBe(2);
-    expect(empty.stdout).toContain("so there is nothing to plan.");
   });
 
   test("contains the errors of files and of the API, because it must be self-contained", async () => {

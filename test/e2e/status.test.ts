@@ -115,27 +115,6 @@ test("a plan fetches feeds and stores nothing; without the flag, internal addres
   expect(await folder.everyFile()).not.toContain("confirmedAtMs");
 });
 
-test("apply names the added and removed entries of each rule, and plan the rule of each removal", async () => {
-  await using folder = await wafFolder();
-  folder.simulator.waf(testKey).add("blocklist", ["192.0.2.7"]);
-  const adopting = ruleDocument("feed", { addresses: ["192.0.2.1", "192.0.2.7"] });
-  await folder.files.write(
-    "feed.yaml",
-    adopting.replace("namespace: shop}", 'namespace: shop, annotations: {wafsync.dev/adopt: "true"}}'),
-  );
-  const added = await run(folder, "apply");
-  expect(added.stdout).toContain("  Added 1 entry for WafIpRule shop/feed: 192.0.2.1.\n");
-  expect(added.stdout).toContain("  Adopted 1 entry for WafIpRule shop/feed: 192.0.2.7.\n");
-
-  await folder.files.write("feed.yaml", "");
-  const { stdout } = await run(folder, "plan");
-  const former = "by wafsync, and no rule declares it any longer; last declared by WafIpRule shop/feed";
-  expect(stdout).toContain(`192.0.2.1  added ${former}`);
-  expect(stdout).toContain(`192.0.2.7  adopted ${former}`);
-  const removed = await run(folder, "apply");
-  expect(removed.stdout).toContain("  Removed 2 entries of WafIpRule shop/feed: 192.0.2.1, 192.0.2.7.\n");
-});
-
 test("a base URL with a wrong path is named with advice, and without the key", async () => {
   await using folder = await wafFolder();
   const wrong = instanceDocument(`${folder.simulator.baseUrl}/wrong`);

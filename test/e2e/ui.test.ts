@@ -1,7 +1,6 @@
 // `wafsync ui` on a folder, as a process: its page and its JSON show the same as the commands, and it only reads.
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { summarySchema } from "../../src/kinds/summary.ts";
-import { waitFor } from "../support/builders/cluster-objects.ts";
 import { hostileRows } from "../support/builders/hostile-rows.ts";
 import { everythingPrinted, runWafsync } from "../support/processes/wafsync-process.ts";
 import { servePage, textOf } from "../support/worlds/open-page.ts";
@@ -66,29 +65,6 @@ describe("wafsync ui of a folder", () => {
     const covered = textOf((await get("/instances/shop/main?address=192.0.2.3")).text);
     expect(covered).toContain("192.0.2.0/28");
     expect(covered).not.toContain("203.0.113.7");
-  });
-
-  test("shows removals on hold with their hash and the command that approves them", async () => {
-    await folder.files.write(
-      "many.yaml",
-      ruleDocument("many", { addresses: Array.from({ length: 80 }, (_, place) => `198.18.0.${place}`) }),
-    );
-    await runWafsync(["apply", ...folder.from]);
-    await folder.files.remove("many.yaml");
-    await runWafsync(["apply", ...folder.from]);
-    const { heldPlan } = await folder.statusOf("WafInstance/shop/main");
-    const hash = `Hash: ${String(heldPlan)}`;
-    // The page reads the folder every few seconds.
-    const shown = await waitFor(hash, 30_000, async () => {
-      const text = textOf((await get("/instances/shop/main")).text);
-      return text.includes(hash) ? text : undefined;
-    });
-    expect(shown).toContain(`wafsync approve -f ${folder.path} --allow-insecure-http --instance shop/main`);
-    expect(shown).toMatch(/80 removals from the\s+blocklist, last declared by WafIpRule shop\/many/);
-    const overview = await page.json("/summary");
-    expect(overview["totals"]).toMatchObject({ notReady: 1, onHold: 80 });
-    const approved = await runWafsync(["approve", ...folder.from, "--yes"]);
-    expect(approved.stderr).toBe("");
   });
 
   test("shows strings of attackers in the log as text, without markup or invisible characters, and reads the log once", async () => {

@@ -1,24 +1,11 @@
 import { expect, test } from "@jest/globals";
 import { withFeeds } from "../../src/feeds/feed-source.ts";
-import type { Gathered } from "../../src/model/gathered.ts";
 import { aFeed, feedContent } from "../support/builders/declare-feed.ts";
 import { aRule } from "../support/builders/declare.ts";
 import { gathered } from "../support/builders/gathered.ts";
 
 const name = { namespace: "edge", name: "shop" };
 const threats = { namespace: "shop", name: "threats" };
-
-function sourceOf(declared: Gathered) {
-  const content = feedContent(["192.0.2.7"]);
-  return withFeeds(
-    {
-      gather: async () => declared,
-      confirm: async () => ({ state: "Read", gathered: declared }),
-      version: () => 1,
-    },
-    { view: () => ({ feed: aFeed(), content }) },
-  );
-}
 
 test("the result stays the same object until something changes in a feed that its rules use", async () => {
   const rules = [aRule("shop/threats", { feeds: [threats], texts: [] })];
@@ -42,20 +29,4 @@ test("the result stays the same object until something changes in a feed that it
   const second = await source.gather(name);
   expect(second?.rules[0]?.texts).toMatchObject([{ entries: ["192.0.2.8"] }]);
   expect(await source.gather(name)).toBe(second);
-});
-
-test("a rule with a ConfigMap and a feed gets the content of both", async () => {
-  const rule = aRule("shop/threats", {
-    addressesFrom: [{ kind: "ConfigMap", namespace: "shop", name: "list", key: "list" }],
-    feeds: [threats],
-    texts: ["192.0.2.1"],
-  });
-  const source = sourceOf(gathered({ rules: [rule] }));
-  const confirmed = await source.confirm(name, {});
-  for (const found of [await source.gather(name), confirmed.state === "Read" ? confirmed.gathered : undefined]) {
-    expect(found?.rules[0]?.texts.map(({ source: from }) => from)).toStrictEqual([
-      "ConfigMap edge/list-0, key list",
-      "WafFeed shop/threats",
-    ]);
-  }
 });

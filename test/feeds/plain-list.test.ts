@@ -1,13 +1,9 @@
 import { describe, expect, test } from "@jest/globals";
 import { realClock } from "../../src/async/clock.ts";
 import type { FeedReading } from "../../src/feeds/content.ts";
-import { EntryCollector } from "../../src/feeds/entry-collector.ts";
-import { lineLengthMax, readPlain } from "../../src/feeds/plain-list.ts";
+import { lineLengthMax } from "../../src/feeds/plain-list.ts";
 import { readFeed } from "../../src/feeds/read-feed.ts";
-import { manyAddresses } from "../support/builders/feed-texts.ts";
-import { finished } from "../../src/model/finished.ts";
 import { readSharedList } from "./shared-lists.ts";
-import { slow } from "../support/processes/slowness.ts";
 
 async function read(text: string | Buffer): Promise<FeedReading> {
   const result = await readFeed(Buffer.from(text), { type: "Plain" }, { clock: realClock });
@@ -117,24 +113,6 @@ describe("A plain list", () => {
       ok: false,
       fault: { code: "TooManyEntries", message: "The feed has more than 2 entries." },
     });
-  });
-});
-
-describe("The reader of plain lists", () => {
-  test("reads 120,430 lines of a large public list in 100 ms of CPU", async () => {
-    const addresses = manyAddresses(120_430);
-    const text = `${addresses.join("\n")}\n`;
-    const costs: number[] = [];
-    for (let run = 0; run < 12; run += 1) {
-      const collector = new EntryCollector(Number.POSITIVE_INFINITY);
-      const bytes = Buffer.from(text);
-      const before = process.threadCpuUsage();
-      finished(readPlain(bytes, collector));
-      const { user, system } = process.threadCpuUsage(before);
-      costs.push((user + system) / 1000);
-      expect(collector.reading().counts).toStrictEqual({ total: 120_430, valid: 120_430, invalid: 0, duplicates: 0 });
-    }
-    expect(Math.min(...costs)).toBeLessThanOrEqual(slow(100));
   });
 });
 

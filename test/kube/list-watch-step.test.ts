@@ -91,18 +91,6 @@ describe("the delays of the list-watch", () => {
   });
 });
 
-describe("the length of a watch", () => {
-  test("differs by at least 250 s among a hundred list-watches", () => {
-    const seconds = Array.from({ length: 100 }, (_, seed) => {
-      const { command } = beginListWatch({ nowMs: 0, random: seededRandom(seed + 1) });
-      return command?.type === "OpenWatchList" ? command.timeoutSeconds : 0;
-    });
-    expect(Math.min(...seconds)).toBeGreaterThanOrEqual(300);
-    expect(Math.max(...seconds)).toBeLessThanOrEqual(600);
-    expect(Math.max(...seconds) - Math.min(...seconds)).toBeGreaterThanOrEqual(250);
-  });
-});
-
 describe("the way to list", () => {
   const failAgain = (state: ListWatchState): ListWatchStep => {
     const context = { nowMs: 0, random: () => 0 };

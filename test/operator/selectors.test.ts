@@ -51,15 +51,6 @@ await describeOperator("several operators", (world) => {
     await world().remove(manifest);
   });
 
-  test("see the keys of each other's instances", async () => {
-    const { waf } = await labelled("older", {});
-    const namespace = await world().newNamespace("same-key");
-    const declared = instance(namespace, world().simulator.baseUrl);
-    await world().apply(keySecret(namespace, waf.key));
-    await world().apply({ ...declared, metadata: { ...declared.metadata, labels: { [label]: "a" } } });
-    await world().becomes("WafInstance", namespace, "waf", "Accepted", "False Conflict");
-  });
-
   test("report an object that refers to no instance by its own labels", async () => {
     const namespace = await world().newNamespace("lonely");
     const lonely = rule(namespace, "lonely", addresses(1));

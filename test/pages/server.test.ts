@@ -14,7 +14,6 @@ interface Answer {
 
 let server: PageServer;
 let loads = 0;
-let closes = 0;
 const problems: unknown[] = [];
 const seen: PageRequest[] = [];
 
@@ -129,23 +128,6 @@ describe("The page server", () => {
     expect([status, body]).toStrictEqual([500, expect.stringContaining("This is a bug in wafsync")]);
     expect(body).not.toContain("it is broken");
     expect(problems).toHaveLength(1);
-  });
-
-  test("closes the app only if it was loaded", async () => {
-    const load = async () => ({
-      handle: async () => ({ status: 200, type: "text/plain", body: "" }),
-      close: async () => {
-        closes += 1;
-      },
-    });
-    const bind = { host: "127.0.0.1", port: 0 };
-    const unused = await startPageServer({ bind, load, onProblem: () => undefined });
-    await unused.close();
-    expect(closes).toBe(0);
-    const used = await startPageServer({ bind, load, onProblem: () => undefined });
-    await ask("/", {}, "GET", used.url);
-    await used.close();
-    expect(closes).toBe(1);
   });
 });
 

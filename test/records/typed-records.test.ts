@@ -236,15 +236,4 @@ describe("The lists of the last run", () => {
     expect(await takenFrom(store)).toMatchObject(seen);
     expect(await takenFrom(store)).toBeUndefined();
   });
-
-  test.each([
-    undefined,
-    "",
-    "null",
-    '{"domain":"shop.example","blocklist":[1],"allowlist":[]}',
-    '{"domain":"shop.example","blocklist":["192.0.2.1 x"],"allowlist":[]}',
-    '{"domain":"shop.example","blocklist":[],"allowlist":{}}',
-  ])("are unknown if the record is damaged: %j", async (text) => {
-    expect(await takenFrom(damagedStore(text))).toBeUndefined();
-  });
 });

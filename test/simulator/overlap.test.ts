@@ -24,15 +24,6 @@ test("an overlapping request is rejected without effect, and counted", async () 
   expect(waf.requests.map(({ overlapping }) => overlapping)).toStrictEqual([false, true]);
 });
 
-test("in the mode Record, an overlapping request takes effect and is counted", async () => {
-  const { write, simulator } = await startSimulated({ overlap: "Record", latencyMs: 20 });
-  const ips = ["192.0.2.1", "192.0.2.2", "192.0.2.3"];
-  const replies = await Promise.all(ips.map((ip) => write("POST", "/api/blocklist_ip", { ip })));
-  expect(replies.map(({ status }) => status)).toStrictEqual([200, 200, 200]);
-  const waf = simulator.waf(apiKey);
-  expect([waf.maxInFlight, waf.overlaps, waf.blocklist.length]).toStrictEqual([3, 2, 3]);
-});
-
 test("a request that the client gives up does not overlap the next one", async () => {
   let giveUp = new AbortController();
   const { call, read, simulator } = await startSimulated({
