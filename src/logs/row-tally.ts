@@ -31,24 +31,26 @@ export function createRowIdentity(seed: IdentitySeed): RowIdentity {
 
 /**
  * Two multiplicative hashes with different rotations. SHA-256 takes three times as long, because of the strings that it needs for
- * each row; nobody can look for collisions of a hash whose seed and results never leave the process and its record.
+ * each row. The multipliers are as secret as the seed: with known ones, an attacker could write requests that are likely to count as one.
+ * A difference whose effect does not depend on them, that of the highest bit, never cancels in both hashes.
  */
 export function identityOfFields(
   { low, high }: IdentitySeed,
   fields: readonly (string | number | boolean | null)[],
 ): number {
-  let one = low;
-  let other = high;
+  const [factor, otherFactor] = [low | 1, high | 1];
+  let one = high;
+  let other = low;
   for (const field of fields) {
     const text = field === null ? "" : String(field);
     for (let at = 0; at < text.length; at += 2) {
       const codes = text.charCodeAt(at) | (at + 1 < text.length ? text.charCodeAt(at + 1) << 16 : 0);
-      one = rotated(Math.imul(one ^ codes, 0x9e_37_79_b1), 13);
-      other = rotated(Math.imul(other ^ codes, 0x85_eb_ca_77), 17);
+      one = rotated(Math.imul(one ^ codes, factor), 13);
+      other = rotated(Math.imul(other ^ codes, otherFactor), 17);
     }
     const end = field === null ? 0 : ~text.length;
-    one = Math.imul(one ^ end, 0x9e_37_79_b1);
-    other = Math.imul(other ^ end, 0x85_eb_ca_77);
+    one = rotated(Math.imul(one ^ end, factor), 13);
+    other = rotated(Math.imul(other ^ end, otherFactor), 17);
   }
   return (one >>> 0) * 2 ** 20 + (other >>> 12);
 }
