@@ -1,53 +1,9 @@
 // The guards on entries, `except` and `aggregate` from a user's view: what `plan` and `why` print, and what `apply` writes.
-import { describe, expect, test } from "@jest/globals";
-import { originDocument, ruleDocument, testKey, wafFolder } from "../support/worlds/waf-folder.ts";
+import { expect, test } from "@jest/globals";
+import { ruleDocument, testKey, wafFolder } from "../support/worlds/waf-folder.ts";
 import { runFaster, runWafsync } from "../support/processes/wafsync-process.ts";
 
 runFaster();
-
-const neverBlock = `  guards: {neverBlock: [192.0.2.5]}\n`;
-
-interface PrintedRule {
-  readonly name: string;
-  readonly ready: string;
-  readonly progress: string;
-  readonly rejectedCount: number;
-}
-
-function ruleIn(stdout: string, name: string): PrintedRule | undefined {
-  const { instances } = JSON.parse(stdout) as { instances: { objects: PrintedRule[] }[] };
-  return instances[0]?.objects.find((object) => object.name === name);
-}
-
-describe("A Block entry around a protected address", () => {
-  const addresses = ["192.0.2.0/29", "198.51.100.0/30"];
-  const except = "  except: [192.0.2.5, 198.51.100.1]\n";
-
-  test("is rejected until spec.except leaves the address out, as the message says; then there is nothing to do", async () => {
-    await using folder = await wafFolder({}, neverBlock);
-    await folder.files.write("wide.yaml", ruleDocument("wide", { addresses }));
-    await folder.files.write("origin.yaml", originDocument("origin", "198.51.100.1"));
-    const rejected = await runWafsync(["plan", ...folder.from]);
-    expect(rejected.code).toBe(2);
-    expect(rejected.stdout).toContain("add 192.0.2.5 to spec.except of the rule.");
-    expect(rejected.stdout).toContain("add 198.51.100.1 to spec.except of the rule.");
-
-    await folder.files.write("wide.yaml", ruleDocument("wide", { addresses, spec: except }));
-    const applied = await runWafsync(["apply", ...folder.from, "-o", "json"]);
-    expect(applied.code).toBe(0);
-    expect(ruleIn(applied.stdout, "wide")).toMatchObject({ ready: "True", progress: "5/5", rejectedCount: 0 });
-    expect(folder.simulator.waf(testKey).blocklist.toSorted()).toStrictEqual([
-      "192.0.2.0/30",
-      "192.0.2.4",
-      "192.0.2.6/31",
-      "198.51.100.0",
-      "198.51.100.2/31",
-    ]);
-    const again = await runWafsync(["plan", ...folder.from]);
-    expect(again.code).toBe(0);
-    expect(again.stdout).toContain("Nothing to do: the WAF matches the declared state.");
-  });
-});
 
 test("addresses become one network without those that the rule leaves out; why and status say so", async () => {
   await using folder = await wafFolder({}, "  blocklist: {maxEntries: 3}\n  guards: {neverBlock: [198.51.100.9]}\n");

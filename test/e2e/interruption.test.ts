@@ -135,24 +135,4 @@ describe.each(["SIGINT", "SIGTERM"] as const)("%s", (signal) => {
       stderr: "Stopped before the plan was complete.\n",
     });
   });
-
-  test("stops `run` while it has nothing to do", async () => {
-    await using folder = await wafFolder({});
-    folder.simulator.waf(testKey).add("blocklist", [foreign]);
-    await folder.files.write("rule.yaml", ruleDocument("feed", { addresses }));
-    const running = startWafsync(["run", ...folder.from]);
-    await running.hasPrinted(/Synced|Ready/);
-    expect(await endedBy(signal, running)).toMatchObject({ code: 0 });
-    await expectGoesOn(folder);
-  });
-
-  test("stops a process that has just started", async () => {
-    await using folder = await wafFolder({});
-    folder.simulator.waf(testKey).add("blocklist", [foreign]);
-    await folder.files.write("rule.yaml", ruleDocument("feed", { addresses }));
-    const running = startWafsync(["run", ...folder.from]);
-    await once(running.child, "spawn");
-    await endedBy(signal, running);
-    await expectGoesOn(folder);
-  });
 });

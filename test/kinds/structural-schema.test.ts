@@ -1,9 +1,8 @@
 import { describe, expect, test } from "@jest/globals";
-import { z } from "zod";
 import { customResourceDefinition, objectSchema } from "../../src/kinds/custom-resource-definition.ts";
 import { kindDefinitions, servedDefinitions } from "../../src/kinds/custom-resource.ts";
 import { validationsKey } from "../../src/kinds/schema-rules.ts";
-import { type StructuralSchema, schemaAt, structuralSchema } from "../../src/kinds/structural-schema.ts";
+import { type StructuralSchema, schemaAt } from "../../src/kinds/structural-schema.ts";
 import { resourceKinds } from "../../src/model/resource.ts";
 
 interface PlacedSchema {
@@ -109,11 +108,4 @@ test("lists of addresses are atomic, 10,000 items of 43 characters, with rules o
   expect(addresses).toMatchObject({ maxItems: 10_000, "x-kubernetes-list-type": "atomic", items: { maxLength: 43 } });
   expect(addresses?.[validationsKey]).toBeUndefined();
   expect(addresses?.items?.[validationsKey]).toHaveLength(2);
-});
-
-test("a zod schema that a CRD cannot express throws an error with its path", () => {
-  const union = z.strictObject({ a: z.strictObject({ b: z.union([z.string(), z.int()]) }) });
-  expect(() => structuralSchema(union)).toThrow("The schema at .a.b has no type.");
-  const multiple = z.strictObject({ a: z.int().multipleOf(2) });
-  expect(() => structuralSchema(multiple)).toThrow("The schema at .a uses multipleOf, which CRDs do not support.");
 });

@@ -73,18 +73,6 @@ describe("the rows of an hour", () => {
   });
 });
 
-test("also limit pages without new rows", async () => {
-  world.limits = { pagesPerHourMax: 20 };
-  world.pageSize = 10;
-  world.block("2026-03-10T11:00:00Z", 500);
-  await world.look();
-  expect(world.forwarded.length).toBeLessThanOrEqual(200);
-  expect(world.condition()).toBe("False TooLarge");
-  expect(messageOf()).toContain("20 pages of logs were read");
-  const outcome = await world.look();
-  expect((outcome?.wakeAtMs ?? 0) - world.clock.nowMs()).toBeGreaterThan(hourMs - 60_000);
-});
-
 describe("rows that are remembered", () => {
   beforeEach(() => {
     world.limits = { rowsKeptMax: 1000 };

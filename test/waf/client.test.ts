@@ -182,39 +182,6 @@ describe("documented responses", () => {
     server.answers(json(200, { success: true, domain }));
     expect(await waf.removeOrigin("a.example")).toStrictEqual({ ok: true, value: { domain, message: "" } });
   });
-
-  test("for logs contain the page, and null at the end", async () => {
-    const entry = anEntry({ request_path: `/clear/${encodeURIComponent(testKey)}?x=1` });
-    const page = {
-      _scroll_id: "next",
-      hits: {
-        total: { value: 2, relation: "eq" },
-        hits: [
-          { ...entry, extra: 1 },
-          { ...entry, request_path: "/" },
-        ],
-      },
-    };
-    const { server, waf } = await start(json(200, page));
-    const result = await waf.queryLogs({ startDate: "2026-01-01", endDate: "2026-01-01", perPage: 2 });
-    expect(result).toStrictEqual({
-      ok: true,
-      value: {
-        scrollId: "next",
-        total: 2,
-        entries: [
-          { ...entry, request_path: "/clear/[api key]?x=1", extra: 1 },
-          { ...entry, request_path: "/" },
-        ],
-        broken: [],
-      },
-    });
-    server.answers(json(200, { _scroll_id: null, hits: { total: { value: 2 }, hits: [] } }));
-    expect(await waf.scrollLogs("next")).toStrictEqual({
-      ok: true,
-      value: { scrollId: null, total: 2, entries: [], broken: [] },
-    });
-  });
 });
 
 const html = "<!doctype html><html><body>Bad gateway</body></html>";

@@ -7,7 +7,7 @@ import { createLogFormat } from "../../../src/cli/logs/log-format.ts";
 import { type LogOutput, openLogFile } from "../../../src/cli/logs/log-output.ts";
 import { seededRandom } from "../../support/builders/seeded-random.ts";
 import { scratchDirectory } from "../../support/worlds/scratch-directory.ts";
-import { Multiset, dayNumber, failPages, logKey, logWorld } from "../../support/worlds/log-world.ts";
+import { Multiset, dayNumber, failPages, logWorld } from "../../support/worlds/log-world.ts";
 import type { LogWorld } from "../../support/worlds/log-world.ts";
 
 const firstDay = dayNumber("2026-06-06");
@@ -133,32 +133,7 @@ describe("following", () => {
     expect(expected.size).toBeGreaterThan(1_200);
     expect((await rowsIn(file, true)).difference(expected)).toStrictEqual({ missing: [], tooMany: [] });
   });
-
-  test("requests one row of each day if nothing is new", async () => {
-    await using files = await scratchDirectory({});
-    await using world = await logWorld({ now: "2026-06-20T12:00:00Z", logRowsPerDay: 0 });
-    const entry = [...(await rowsOfOneDay())][0];
-    if (entry === undefined) throw new TypeError("there should be a row");
-    world.simulator.waf(logKey).addLogEntry({ ...entry, user_agent: "", country: "NL" }, 0);
-    let looks = 0;
-    const clock = {
-      nowMs: () => world.time.nowMs,
-      sleep: async () => {
-        looks += 1;
-        if (looks === 3) world.stopping.abort();
-      },
-    };
-    const following = { firstDay: dayNumber("2026-06-19"), lookbackDays: 1, intervalMs: 1, clock };
-    await follow(world, join(files.path, "rows"), following);
-    const asked = world.simulator.requests().map(({ parameters }) => parameters["per_page"]);
-    expect(asked).toStrictEqual(["100", "100", "1", "1", "1", "1"]);
-  });
 });
-
-async function rowsOfOneDay() {
-  await using world = await logWorld({ now: "2026-06-20T12:00:00Z", logRowsPerDay: 1 });
-  return [...world.rows(dayNumber("2026-06-19"), dayNumber("2026-06-19"), () => Number.POSITIVE_INFINITY)];
-}
 
 test("a checkpoint that was tampered with is rejected, and the error says what to do", async () => {
   await using files = await scratchDirectory({ "rows.wafsync-resume": '{"version":1,"offset":-5}' });
