@@ -207,7 +207,8 @@ function folderFault(folder: FoundFile, error: unknown): SourceFault {
   return accessFault(".", error);
 }
 
-const fileBytesMax = 4 * 1024 * 1024;
+/** As large as etcd accepts an object. A parsed file takes several hundred bytes for each of its values, which can be two bytes long. */
+const fileBytesMax = 1.5 * 1024 * 1024;
 
 export type ReadText =
   | { readonly ok: true; readonly text: string }

@@ -247,7 +247,7 @@ describe("files that are hard to read", () => {
     [
       "a file of 5 MB is",
       Buffer.alloc(5_000_000, "# comment\n"),
-      "big.yaml: the file has 4.8 MiB, but the limit is 4 MiB: split it",
+      "big.yaml: the file has 4.8 MiB, but the limit is 1.5 MiB: split it",
     ],
     [
       "a file in UTF-16 is",
