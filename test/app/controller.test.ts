@@ -175,19 +175,6 @@ describe("metrics", () => {
     expect(await metric(seconds)).toBeGreaterThan(0.25);
   });
 
-  test("count a wake during the backoff of a failed run neither as an error nor as a retry", async () => {
-    const { clock, source, waf, controller, metric } = stage();
-    waf.failOn({ on: "Any", times: 1_000, effect: "Before", fault: { ...down, retryAfterMs: 30_000 } });
-    controller.wake(instanceName, "start");
-    await clock.advance(1_000);
-    source.change((before) => ({ ...before, rules: [] }));
-    controller.wake(instanceName, "WafIpRule deleted");
-    await clock.advance(1_000);
-    expect(await metric(runsOf("error"))).toBe(1);
-    expect(await metric(runsOf("requeue"))).toBe(1);
-    expect(await metric('workqueue_retries_total{name="instances"}')).toBe(1);
-  });
-
   test("count a run that only a change can unblock as blocked", async () => {
     const { clock, inventory, controller, metric } = stage();
     inventory.makeUnreadable("The inventory is damaged.");

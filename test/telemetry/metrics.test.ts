@@ -1,6 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
 import { Registry } from "prom-client";
-import { KeyedQueue } from "../../src/async/keyed-queue.ts";
 import type { EventDropReason } from "../../src/kube/event-recorder.ts";
 import { listNames } from "../../src/model/declared.ts";
 import { createMetrics } from "../../src/telemetry/metrics.ts";
@@ -10,7 +9,6 @@ import { eventDropReasons } from "../../src/telemetry/metrics-runtime.ts";
 import { measuredCalls } from "../../src/telemetry/metrics-waf.ts";
 import { endpointOf, wafOperations } from "../../src/waf/operations.ts";
 import type { OperationName } from "../../src/waf/operations.ts";
-import { VirtualTime } from "../support/fakes/virtual-time.ts";
 
 const make = () => createMetrics({ version: "1.2.3", withProcess: false });
 const call = { method: "POST", endpoint: "/api/blocklist_ip", status: 200, faultCode: undefined, durationMs: 20 };
@@ -221,28 +219,4 @@ test("automatic blocks show how many clients they list, and a deleted one leaves
   }
   metrics.forgetAutoBlock("edge/attackers");
   expect(await metrics.text()).toBe(before);
-});
-
-test("a queue is measured as it works", async () => {
-  const metrics = make();
-  const time = new VirtualTime();
-  const observer = metrics.queue("instances");
-  const queue = new KeyedQueue<string>({ clock: time.clock(), random: () => 0.5, observer });
-  observer.follow(() => queue.stats());
-  for (const key of ["a", "b"]) queue.add(key, { priority: "Change", reason: "test" });
-  await time.advance(2_000);
-  await queue.get();
-  await time.advance(3_000);
-  queue.retry("c", "test");
-  const text = await metrics.text();
-  for (const line of [
-    'workqueue_depth{name="instances"} 1',
-    'workqueue_adds_total{name="instances"} 2',
-    'workqueue_retries_total{name="instances"} 1',
-    'workqueue_queue_duration_seconds_sum{name="instances"} 2',
-    'workqueue_unfinished_work_seconds{name="instances"} 3',
-    'workqueue_longest_running_processor_seconds{name="instances"} 3',
-  ]) {
-    expect(text.split("\n")).toContain(line);
-  }
 });

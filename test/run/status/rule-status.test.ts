@@ -132,20 +132,4 @@ describe("The sources of a rule", () => {
       { configMap: "c", key: "list" },
     ]);
   });
-
-  test("are listed as far as there is room", async () => {
-    const names = Array.from({ length: 64 }, (_, index) => `${"n".repeat(250)}${index}`);
-    const texts = names.map((_, index) => `192.0.2.${index}\n`);
-    const rule = aRule("feed", { addressesFrom: from(...names), texts });
-    const world = await converged({ rules: [rule] });
-    expect(world.status.read(metaOf(world))?.["sources"]).toHaveLength(10);
-    // Rejected entries come first.
-    const invalid = texts.map((text) => `${text}${"x".repeat(200)}\n`);
-    world.declare({ rules: [aRule("feed", { addressesFrom: from(...names), texts: invalid })] });
-    await world.pass();
-    const status = world.status.read(metaOf(world));
-    expect(status?.["rejected"]).toHaveLength(17);
-    expect(status?.["sources"] ?? []).toHaveLength(0);
-    expect(JSON.stringify(status).length).toBeLessThan(8 * 1024);
-  });
 });

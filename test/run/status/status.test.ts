@@ -120,31 +120,6 @@ describe("The status of a rule", () => {
     expect(world.status.condition(metaOf(world), "Ready")).toBe("True Synced");
     expect(world.status.eventReasons().slice(-2)).toStrictEqual(["ApiUnavailable", "Recovered"]);
   });
-
-  test("names the WAF that the instance has now, in the status of every object", async () => {
-    const origins = [anOrigin("a.example")];
-    const world = await converged({ rules: [blocking("feed", addresses(2))], origins });
-    for (const [generation, name] of ["waf1", "waf2"].entries()) {
-      const baseUrl = `https://${name}.example`;
-      world.declare({ instance: anInstance({ baseUrl, meta: { generation: generation + 2 } }) });
-      const fault = { code: "Unavailable", message: `${baseUrl} can't be reached (ECONNREFUSED).` } as const;
-      world.waf.failOn({ on: "Read", effect: "Before", fault });
-      await world.sleepUntil((await world.pass()).wakeAtMs);
-      for (const meta of [world.instance, metaOf(world), world.declared().origins[0]!.meta])
-        expect(world.status.message(meta, "Ready")).toContain(baseUrl);
-    }
-  });
-
-  test("is not written while the instance is being deleted", async () => {
-    const world = await converged({ rules: [blocking("feed", addresses(2))] });
-    const fault = { code: "Unavailable", message: "The API can't be reached." } as const;
-    world.waf.failOn({ on: "Read", effect: "Before", fault });
-    const before = world.status.read(metaOf(world));
-    world.declare({ instance: anInstance({ meta: { deleting: true } }) });
-    await world.pass();
-    expect(world.status.condition(world.instance, "Ready")).toBe("False ApiUnavailable");
-    expect(world.status.read(metaOf(world))).toStrictEqual(before);
-  });
 });
 
 describe("The status of an instance", () => {
