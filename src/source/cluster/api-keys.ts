@@ -41,8 +41,10 @@ export class ApiKeys {
   async read(instance: DeclaredInstance, ageMsMax: number): Promise<GatheredKey> {
     const { texts, onKey } = this.#options;
     const known = this.#knownOf(instance);
+    // Another base URL never gets a key that was read for the former one: its Secret may be deleted by now.
+    const isFresh = known.outcome === undefined;
     known.outcome ??= "Reading";
-    await texts.load(known.secret, { lengthMax: valueLengthMax, ageMsMax, isFresh: false });
+    await texts.load(known.secret, { lengthMax: valueLengthMax, ageMsMax, isFresh });
     const key = this.#keyOf(instance, known);
     known.outcome = key.state;
     const former = known.lastGood;
