@@ -107,11 +107,7 @@ export class SecretSearch {
   *#find(text: string, lengthMin: number): Generator<TextRange, void> {
     if (this.#needles.size <= secretsSearchedMax) {
       const all = [...this.#needles.values()].flat();
-      const plain = all.filter(({ isBase64 }) => !isBase64);
-      this.#pattern ??= new RegExp(
-        plain.map(({ wanted }) => wanted.replaceAll(/[^\w\s]/g, String.raw`\$&`)).join("|") || "(?!)",
-        "i",
-      );
+      this.#pattern ??= patternOf(all.flatMap(({ isBase64, wanted }) => (isBase64 ? [] : [wanted])));
       const hasBase64 = all.some(({ isBase64, wanted }) => isBase64 && text.includes(wanted));
       if (!hasBase64 && !this.#pattern.test(text)) return;
     }
@@ -136,6 +132,12 @@ export class SecretSearch {
     }
     return candidates;
   }
+}
+
+/** V8 misses some alternatives, without regard to case, if others contain a Kelvin sign: then, every string may match. */
+function patternOf(wanted: readonly string[]): RegExp {
+  if (wanted.some((text) => /\P{ASCII}/u.test(text))) return /(?:)/;
+  return new RegExp(wanted.map((text) => text.replaceAll(/[^\w\s]/g, String.raw`\$&`)).join("|") || "(?!)", "i");
 }
 
 function needlesOf(secret: string): readonly Needle[] {

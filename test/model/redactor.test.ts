@@ -116,6 +116,10 @@ describe("redaction", () => {
     );
   });
 
+  test("finds a key beside one with a Kelvin sign", () => {
+    expect(redactorOf("\u{212a}!K!!!!!!!!!", "K!!!!!!!").redact(" K!!!!!!! ")).toBe(" [api key] ");
+  });
+
   test("leaves every other string unchanged", () => {
     const text = `GET /api/blocklist_ips?api_key=%20 "x" \\u0041 &amp; 2001:db8::/32`;
     expect(redactorOf(awkward).redact(text)).toBe(text);
