@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, describe, expect, test } from "@jest/globals";
 import { caseCount } from "../support/builders/case-count.ts";
+import { faultSteps } from "../support/simulation/fault-steps.ts";
 import { SimSums } from "../support/simulation/sim-sums.ts";
 import { simulateSeed } from "../support/simulation/simulate-seed.ts";
 
@@ -34,6 +35,11 @@ describe("Whatever people, networks and crashes do", () => {
     const [one, two] = [await simulateSeed(7), await simulateSeed(7)];
     expect(one.trace).toStrictEqual(two.trace);
     expect(one.trace.length).toBeGreaterThan(30);
+  });
+
+  test("every pair of a fault and a step that happened is one that the list knows", () => {
+    expect([...sums.pairs].filter((pair) => !faultSteps.includes(pair))).toStrictEqual([]);
+    expect(sums.pairs.size).toBeGreaterThan(100);
   });
 
   test("nothing of a world is left when its seed is over", async () => {

@@ -257,6 +257,8 @@ export class Ledger {
     }
     const forbidden = this.#forbidden(list, entry, { confirmed, moments });
     if (forbidden !== undefined) complain(forbidden);
+    // The guards do not count the end of an automatic block.
+    if (endsByItself(confirmed, this.#inventory(), entry)) return;
     const objections = moments.map((atMs) =>
       this.#countObjection(list, [entry], knowledge, { confirmed, moments, atMs }),
     );
@@ -339,7 +341,8 @@ export class Ledger {
         seen[list]?.has(other) === true &&
         !this.#approved[list].has(other) &&
         !allowed[list].pending.has(other) &&
-        !waits(other),
+        !waits(other) &&
+        !endsByItself(confirmed, this.#inventory(), other),
     );
     const count = new Set([...left, ...entries]).size;
     if (count > maxRemovals) return `${count} entries would be removed at once, and ${maxRemovals} may be`;
@@ -571,6 +574,13 @@ function recordedOf(inventory: Inventory, list: ListName, entry: Entry): Recorde
     isMerged: record?.lines !== undefined,
     hasEntriesOf: (source) => all.some(({ owners }) => readOwners(owners).some((owner) => owner.source === source)),
   };
+}
+
+/** Whether the entry is recorded for a WafAutoBlock that still exists. */
+function endsByItself({ autoBlocks = [] }: Gathered, { entries }: Inventory, entry: Entry): boolean {
+  return readOwners(entries.blocklist.get(entry)?.owners ?? unknownOwners).some(
+    ({ kind, name }) => kind === "WafAutoBlock" && autoBlocks.some(({ meta }) => nameKey(meta) === name),
+  );
 }
 
 /** A stale cache may show an earlier instance with the same name. */

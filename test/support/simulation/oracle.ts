@@ -30,7 +30,8 @@ export interface Memory {
  * The entries that the rules declare for the lists at a time. If an entry is declared for both lists, the owner of the instance decides; otherwise
  * Block, if the blocklist shows it or it is recorded for it; then Allow likewise; then the oldest rule. Guests do not unblock entries of others.
  */
-export function wantedEntries(gathered: Gathered, nowMs: number, memory: Memory): Wanted {
+export function wantedEntries(declared: Gathered, nowMs: number, memory: Memory): Wanted {
+  const gathered = withJudgedClients(declared, nowMs);
   const merged = { blocklist: new Set<Entry>(), allowlist: new Set<Entry>() };
   const holds = (list: ListName, entry: Entry): boolean => {
     const shown = memory.shown(list);
@@ -78,6 +79,31 @@ export function wantedEntries(gathered: Gathered, nowMs: number, memory: Memory)
   );
   const on = (list: ListName) => new Set(kept.flatMap((claim) => (claim.list === list ? [claim.entry] : [])));
   return { blocklist: on("blocklist"), allowlist: on("allowlist") };
+}
+
+/** Automatic blocks as plain rules: the clients that are listed at this time, and not exempt. */
+function withJudgedClients(gathered: Gathered, nowMs: number): Gathered {
+  if (!gathered.rules.some(({ rule }) => rule.yieldsTo !== undefined)) return gathered;
+  const { namespace } = gathered.instance.meta;
+  const allows = gathered.rules.filter(({ rule }) => rule.action === "Allow" && rule.meta.namespace === namespace);
+  const allowed = allows
+    .filter((rule) => !isOver(rule, nowMs))
+    .flatMap((rule) => entriesOf(rule).filter((entry) => !isForbidden(gathered, "allowlist", entry)));
+  const rules = gathered.rules.map((rule): GatheredRule => {
+    const { yieldsTo, suggests } = rule.rule;
+    if (yieldsTo === undefined) return rule;
+    const exempt = [...yieldsTo, ...allowed];
+    const texts = rule.texts.map((text) => {
+      if (text.state !== "Listed") return text;
+      const entries = text.entries
+        .filter((entry) => suggests !== true && (text.ending?.get(entry) ?? 0) > nowMs)
+        .filter((entry) => !isForbidden(gathered, "blocklist", entry))
+        .filter((entry) => !exempt.some((other) => sharesAddress(other, entry)));
+      return { ...text, entries };
+    });
+    return { ...rule, texts };
+  });
+  return { ...gathered, rules };
 }
 
 /** What a rule counts as declaring, because the record says so. */

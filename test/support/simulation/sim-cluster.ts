@@ -1,6 +1,7 @@
 // The declared state of a simulation with its complete history: a process sees it through a lagging watch, or with a fresh read.
 // The same objects are used for a directory, where they have only a name as their identity, and no age.
 import { ApiKey } from "../../../src/model/api-key.ts";
+import type { DeclaredAutoBlock } from "../../../src/model/declared.ts";
 import type { DeclaredCacheClear, DeclaredInstance, DeclaredOrigin } from "../../../src/model/declared.ts";
 import type { BrokenReferences, Gathered, GatheredRule } from "../../../src/model/gathered.ts";
 import type { ObjectName, ResourceMeta } from "../../../src/model/resource.ts";
@@ -12,6 +13,7 @@ export interface Declared {
   readonly rules: ReadonlyMap<string, GatheredRule>;
   readonly origins: ReadonlyMap<string, DeclaredOrigin>;
   readonly clears: ReadonlyMap<string, DeclaredCacheClear>;
+  readonly autoBlocks: ReadonlyMap<string, DeclaredAutoBlock>;
   /** The content of the Secret that all instances use; undefined if the Secret does not exist. */
   readonly key: string | undefined;
   /** Why the state may be incomplete. */
@@ -21,7 +23,7 @@ export interface Declared {
 /** The maximum delay until a process sees a change. */
 export const watchLagMsMax = 20_000;
 
-type Parts = "instances" | "rules" | "origins" | "clears";
+type Parts = "instances" | "rules" | "origins" | "clears" | "autoBlocks";
 interface Named {
   readonly meta: ResourceMeta;
 }
@@ -37,6 +39,7 @@ export class SimCluster {
       rules: new Map(),
       origins: new Map(),
       clears: new Map(),
+      autoBlocks: new Map(),
       key: undefined,
       broken: [],
     },
@@ -110,16 +113,21 @@ export class SimCluster {
 
   /** The current state of this object; undefined if it was deleted. */
   current(meta: ResourceMeta): ResourceMeta | undefined {
-    const { instances, rules, origins, clears } = this.now;
+    const { instances, rules, origins, clears, autoBlocks } = this.now;
     const found = {
       WafInstance: instances.get(nameKey(meta))?.meta,
       WafIpRule: rules.get(nameKey(meta))?.rule.meta,
       WafOrigin: origins.get(nameKey(meta))?.meta,
       WafCacheClear: clears.get(nameKey(meta))?.meta,
       WafFeed: undefined,
-      WafAutoBlock: undefined,
+      WafAutoBlock: autoBlocks.get(nameKey(meta))?.meta,
     }[meta.kind];
     return found?.uid === meta.uid ? found : undefined;
+  }
+
+  /** The last state of this WafAutoBlock, which may be deleted. */
+  declaredBlock(name: string, uid: string): DeclaredAutoBlock | undefined {
+    return this.#history.findLast(({ autoBlocks }) => autoBlocks.get(name)?.meta.uid === uid)?.autoBlocks.get(name);
   }
 
   gathered(index: number, instance: ObjectName): Gathered | undefined {
@@ -160,6 +168,7 @@ function gatherAt(declared: Declared, name: ObjectName, isDirectory: boolean): G
     rules: [...declared.rules.values()].filter(({ rule }) => isMine(rule)),
     origins: [...declared.origins.values()].filter(isMine),
     cacheClears: [...declared.clears.values()].filter(isMine),
+    ...(declared.autoBlocks.size > 0 ? { autoBlocks: [...declared.autoBlocks.values()].filter(isMine) } : {}),
     namespaceLabels: new Map(),
     brokenSources: declared.broken,
     brokenReferences: brokenReferences(declared, isDirectory),

@@ -35,6 +35,8 @@ function answers(key: string): readonly (readonly [string, SimAnswer])[] {
   ];
 }
 
+export const answerNames: readonly string[] = answers("").map(([name]) => name);
+
 /** A random fault. `random` returns a number from 0 to below 1. */
 export function anyFault(random: () => number, key: string): SimFault {
   const effect = random() < 0.5 ? "Before" : "After";
@@ -61,4 +63,8 @@ export function describeFault(fault: SimFault): string {
   const when = fault.effect === "Before" ? "before its effect" : "after its effect";
   if (fault.kind === "Answer") return `${fault.name}, ${when}`;
   return `${fault.kind === "Reset" ? "connection reset" : "no answer"}, ${when}`;
+}
+
+export function describeSaveFault(fault: "Conflict" | "Failed"): string {
+  return fault === "Conflict" ? "conflict" : "write failed";
 }

@@ -10,6 +10,7 @@ import { nameKey, type ObjectName } from "../../../src/model/resource.ts";
 import { aFeed, textFacts } from "../builders/declare-feed.ts";
 import { RecordedStatus } from "../fakes/recorded-status.ts";
 import { type Answer, keyOf, objectionTo, type Served, spokenEntries } from "./feed-oracle.ts";
+import { describeSaveFault } from "./sim-faults.ts";
 import type { SimProcess } from "./sim-process.ts";
 import type { SimWorld } from "./sim-world.ts";
 
@@ -137,6 +138,7 @@ export class SimFeeds {
     if (!process.mayWrite) return "The Lease is lost.";
     if (problems.api !== undefined) return problems.api;
     const fault = saveFault();
+    if (fault !== undefined) this.#world.cover(describeSaveFault(fault), "save of feed");
     if (fault !== undefined) return `The record cannot be written: ${fault}.`;
     const name = nameKey(feed);
     const was = this.#stored.get(name);

@@ -3,11 +3,15 @@
 import { CacheClears } from "../../../src/clears/clears.ts";
 import { FeedLoop } from "../../../src/feeds/feed-loop.ts";
 import { InstanceController } from "../../../src/app/controller.ts";
+import type { LogController } from "../../../src/app/log-controller.ts";
 import type { Clock } from "../../../src/async/clock.ts";
 import type { ApiKey } from "../../../src/model/api-key.ts";
 import type { DeclaredInstance } from "../../../src/model/declared.ts";
-import type { ObjectName } from "../../../src/model/resource.ts";
+import type { ObjectName, ResourceMeta } from "../../../src/model/resource.ts";
 import { nameKey } from "../../../src/model/resource.ts";
+import { BlockBook } from "../../../src/blocks/block-book.ts";
+import { withAutoBlocks } from "../../../src/blocks/block-rules.ts";
+import { blockStatusFrom } from "../../../src/blocks/block-status.ts";
 import { FeedBook } from "../../../src/feeds/feed-book.ts";
 import { withFeeds } from "../../../src/feeds/feed-source.ts";
 import type { ReconcileObserver, ReconcilePorts, SourcePort, StatusPort } from "../../../src/run/ports.ts";
@@ -16,6 +20,7 @@ import { createWafClient } from "../../../src/waf/client.ts";
 import type { HeldLane } from "../../../src/waf/lane-registry.ts";
 import { LaneRegistry } from "../../../src/waf/lane-registry.ts";
 import type { Knowledge } from "./ledger.ts";
+import { logForwarder } from "./sim-log-forwarder.ts";
 import type { Life } from "./sim-time.ts";
 import { SimWall } from "./sim-time.ts";
 import { simTransport } from "./sim-transport.ts";
@@ -36,6 +41,8 @@ export class SimProcess {
   seen: number;
   /** The number of requests in progress. */
   inFlight = 0;
+  /** The one that began last, and is not over. */
+  request: string | undefined;
   /** The clock of its node. */
   readonly wall: SimWall;
   /** Writes in transit that take effect late. */
@@ -51,6 +58,8 @@ export class SimProcess {
   readonly #controller: InstanceController;
   readonly #book: FeedBook;
   readonly #feeds: FeedLoop;
+  readonly #blocks: BlockBook;
+  readonly #logs: LogController;
   ended = false;
 
   constructor(world: SimWorld, id: number, seen: number, wallOffsetMs: number) {
@@ -67,6 +76,21 @@ export class SimProcess {
       feeds: () => ({ used: world.feeds.declared(), unused: [] }),
       clock,
     });
+    this.#blocks = new BlockBook({
+      records: {
+        load: async (instance) => await this.#call("loadLogs", () => world.logs.peek(instance as ResourceMeta)),
+      },
+      clock,
+      onChange: (instance) => this.#controller.wake(instance, "automatic blocks changed"),
+    });
+    this.#logs = logForwarder(world, this, {
+      clock,
+      call: async (where, effect) => await this.#call(where, effect),
+      open: (instance, key) => this.#open(instance, key),
+      isPermitted: () => this.#permission().permitted,
+      book: this.#blocks,
+      stopping: this.#stopping.signal,
+    });
     const ports = this.#ports();
     this.#controller = new InstanceController({
       startRun: (instance) => {
@@ -74,6 +98,7 @@ export class SimProcess {
           ports,
           onOutcome: ({ result, facts }) => {
             world.note(this, `run of ${nameKey(instance)} ended: ${JSON.stringify(result)}`);
+            if (result.kind === "Gone") this.#blocks.forget(instance);
             if (facts !== undefined) world.ledger.reported(facts, this.wall);
           },
           onError: (error) => world.defect(this, `A run of ${nameKey(instance)} threw ${describeError(error)}`),
@@ -97,6 +122,7 @@ export class SimProcess {
         for (const name of this.#world.cluster.at(this.seen).instances.keys()) this.#wake(name, "feeds changed");
       });
     }
+    if (this.#world.logs.isUsed || this.#world.blocks.isUsed) void this.#logs.run(signal);
     await this.#controller.run(signal);
   }
 
@@ -162,6 +188,7 @@ export class SimProcess {
 
   #wake(name: string, reason: string): void {
     this.#controller.wake(parsed(name), reason);
+    this.#logs.wake(parsed(name), reason);
   }
 
   /** A call of a port. A process that is killed during the call never learns its result. */
@@ -191,6 +218,7 @@ export class SimProcess {
       openWaf: (instance, key) => this.#open(instance, key),
       newHooks: () => new CacheClears(),
       status: this.#status(),
+      statusOf: blockStatusFrom(this.#blocks),
       clock: this.#clock(),
       random: world.random,
       observer: this.#observer(),
@@ -202,14 +230,17 @@ export class SimProcess {
   /** What a run gets is what is known of the declared state, entries of feeds included. */
   #source(): SourcePort {
     const world = this.#world;
-    const fed = withFeeds(
-      {
-        gather: async (instance) => await this.#call("gather", () => world.cluster.gathered(this.seen, instance)),
-        confirm: async (instance) => await this.#call("confirm", () => world.confirm(this, instance)),
-        version: () => this.seen + world.rollouts.seenBy(this) + this.#book.version(),
-        removeObject: async (object) => await this.#call("removeObject", () => world.removeObject(object)),
-      },
-      this.#book,
+    const fed = withAutoBlocks(
+      withFeeds(
+        {
+          gather: async (instance) => await this.#call("gather", () => world.cluster.gathered(this.seen, instance)),
+          confirm: async (instance) => await this.#call("confirm", () => world.confirm(this, instance)),
+          version: () => this.seen + world.rollouts.seenBy(this) + this.#book.version(),
+          removeObject: async (object) => await this.#call("removeObject", () => world.removeObject(object)),
+        },
+        this.#book,
+      ),
+      this.#blocks,
     );
     return {
       ...fed,

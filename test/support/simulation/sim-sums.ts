@@ -1,4 +1,5 @@
 // Summarizes the results of many seeds, for `npm run simulate` and the suite.
+import { describeCoverage } from "./fault-steps.ts";
 import type { SeedReport } from "./simulate-seed.ts";
 
 const summed = ["steps", "calls", "faults", "kills", "jumps", "processes", "simulatedMs"] as const;
@@ -15,11 +16,17 @@ export class SimSums {
     processes: 0,
     simulatedMs: 0,
   };
+  readonly #pairs = new Set<string>();
 
   add(report: SeedReport): void {
     this.#seeds += 1;
     for (const name of summed) this.#sums[name] += report[name];
     this.#callsToSettleMax = Math.max(this.#callsToSettleMax, report.callsToSettle);
+    for (const pair of report.pairs) this.#pairs.add(pair);
+  }
+
+  get pairs(): ReadonlySet<string> {
+    return this.#pairs;
   }
 
   describe(): string {
@@ -27,7 +34,8 @@ export class SimSums {
     const hours = Math.round(simulatedMs / 3_600_000);
     return (
       `${this.#seeds} seeds, ${hours} simulated hours, ${steps} steps, ${calls} calls, ${faults} faults, ${kills} kills, ` +
-      `${jumps} clock jumps, ${processes} processes; at most ${this.#callsToSettleMax} calls to the declared state.`
+      `${jumps} clock jumps, ${processes} processes; at most ${this.#callsToSettleMax} calls to the declared state; ` +
+      describeCoverage(this.#pairs)
     );
   }
 }

@@ -74,7 +74,8 @@ export class SimUsers {
 
   createInstance(name = shop, change: Partial<DeclaredInstance> = {}): void {
     const access = [aGrant({ actions: ["Block", "Allow"], maxEntries: 8, minPrefixLength: { ipv4: 28, ipv6: 48 } })];
-    const more = name === shop ? this.#world.rollouts.declared() : {};
+    const { rollouts, logs } = this.#world;
+    const more = name === shop ? { ...rollouts.declared(), ...logs.declared() } : {};
     const instance = anInstance({ name, resyncIntervalMs: 300_000, access, ...more });
     const meta = { ...instance.meta, ...this.#meta() };
     this.#world.cluster.put("instances", { ...instance, meta, expectedDomain: this.#world.waf.domain, ...change });
@@ -173,6 +174,7 @@ export class SimUsers {
       const { policies, guards } = cluster.now.instances.get(name) ?? anInstance();
       const writing = (policy: ListPolicy): ListPolicy => (policy === "Observe" ? "Additive" : policy);
       this.edit(name, {
+        ...(name === shop ? this.#world.logs.declared() : {}),
         suspend: false,
         resyncIntervalMs: 3_600_000,
         policies: {

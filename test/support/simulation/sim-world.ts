@@ -11,10 +11,12 @@ import type { ObjectEvent } from "../../../src/run/ports.ts";
 import { seededRandom } from "../builders/seeded-random.ts";
 import { RecordedStatus } from "../fakes/recorded-status.ts";
 import { callMsMax, Ledger } from "./ledger.ts";
+import { SimBlocks } from "./sim-blocks.ts";
 import { SimCluster, watchLagMsMax } from "./sim-cluster.ts";
 import { SimFeeds } from "./sim-feeds.ts";
 import type { SimFault } from "./sim-faults.ts";
-import { describeFault } from "./sim-faults.ts";
+import { describeFault, describeSaveFault } from "./sim-faults.ts";
+import { SimLogs } from "./sim-logs.ts";
 import { SimProcess } from "./sim-process.ts";
 import { SimRollouts } from "./sim-rollouts.ts";
 import { SimTime } from "./sim-time.ts";
@@ -35,6 +37,8 @@ export interface SimOptions {
   readonly isSlow?: boolean;
   readonly hasFeeds?: boolean;
   readonly hasRollouts?: boolean;
+  readonly hasLogs?: boolean;
+  readonly hasBlocks?: boolean;
 }
 
 export interface SimCall {
@@ -52,12 +56,16 @@ export class SimWorld {
   readonly ledger: Ledger;
   readonly feeds: SimFeeds;
   readonly rollouts: SimRollouts;
+  readonly logs: SimLogs;
+  readonly blocks: SimBlocks;
   readonly status = new RecordedStatus();
   readonly trace: string[] = [];
   readonly calls: SimCall[] = [];
   /** Changes of the WAF by wafsync. */
   readonly writes: string[] = [];
   readonly counts = { faults: 0, kills: 0, jumps: 0, points: 0, clears: 0, processes: 0 };
+  /** The pairs of a fault and a step that occurred: see fault-steps.ts. */
+  readonly pairs = new Set<string>();
   processes: SimProcess[] = [];
   /** Origins whose type a person was asked to check. */
   readonly toldToCheck = new Set<string>();
@@ -81,12 +89,14 @@ export class SimWorld {
 
   constructor(options: SimOptions) {
     const { seed, isDirectory = false, isSlow = false } = options;
-    const { hasFeeds = false, hasRollouts = false } = options;
+    const { hasFeeds = false, hasRollouts = false, hasLogs = false, hasBlocks = false } = options;
     this.random = seededRandom(seed);
     this.cluster = new SimCluster(isDirectory, () => this.time.nowMs());
     this.#isSlow = isSlow;
     this.feeds = new SimFeeds(this, hasFeeds);
     this.rollouts = new SimRollouts(this, seed, hasRollouts);
+    this.logs = new SimLogs(this, seed, hasLogs);
+    this.blocks = new SimBlocks(this, seed, hasBlocks);
     this.ledger = new Ledger(
       this.waf,
       (instance) => (instance === undefined ? this.inventory() : this.inventoryOf(instance)),
@@ -134,6 +144,10 @@ export class SimWorld {
     if (!process.life.alive) return false;
     this.counts.points += 1;
     if (!this.kills(where)) return true;
+    this.cover(
+      `killed ${where.split(" ")[0] ?? ""}`,
+      where.slice(where.indexOf(" ") + 1).replace(/ of [a-z]+$/, " of feed"),
+    );
     this.killed(process, where);
     return false;
   }
@@ -149,9 +163,20 @@ export class SimWorld {
   /** Sets the clock of a node. */
   setClock(process: SimProcess, offsetMs: number): void {
     this.counts.jumps += 1;
-    this.rollouts.upset();
+    this.interrupted(process, offsetMs > process.wall.offsetMs ? "clock set forward" : "clock set back");
+    this.blocks.clockShows(process.wall.nowMs());
     process.wall.set(offsetMs);
     this.note(process, `has a clock that is ${Math.round(offsetMs / 1000)} s ahead`);
+  }
+
+  /** An event affects a process, whatever it is currently doing. */
+  interrupted(process: SimProcess, how: string): void {
+    this.rollouts.upset();
+    this.cover(how, process.request ?? "no call");
+  }
+
+  cover(fault: string, step: string): void {
+    this.pairs.add(`${fault} @ ${step}`);
   }
 
   async pause(process: SimProcess): Promise<void> {
@@ -206,6 +231,7 @@ export class SimWorld {
     const name = nameKey(instance);
     const stored = this.#inventories.get(name);
     const fault = this.problems.api === undefined ? this.saveFault() : "Failed";
+    if (fault !== undefined) this.cover(describeSaveFault(fault), "save");
     if (fault !== undefined) this.rollouts.upset();
     if (fault === "Failed") return { state: "Failed", problem: "The inventory could not be written." };
     if (fault === "Conflict" || revision !== String(stored?.revision ?? "")) {
@@ -291,6 +317,7 @@ export class SimWorld {
         if (fault !== undefined) {
           this.counts.faults += 1;
           if (request.path.startsWith("/clear/")) isClearLost = true;
+          this.cover(describeFault(fault), stepOf(request));
           this.note(process, `${describeRequest(request)} meets a fault: ${describeFault(fault)}`);
         }
         return fault;
@@ -300,6 +327,7 @@ export class SimWorld {
       begun: (request) => this.#begun(process, request),
       ended: (request, how) => {
         process.inFlight = Math.max(0, process.inFlight - 1);
+        process.request = undefined;
         if (request.path.startsWith("/clear/") && (isClearLost || how !== "200")) this.rollouts.upset();
         isClearLost = false;
         this.note(process, `${describeRequest(request)} → ${how}`);
@@ -309,22 +337,27 @@ export class SimWorld {
   }
 
   #begun(process: SimProcess, request: SimRequest): void {
-    this.calls.push({ name: describeRequest(request), atMs: this.time.nowMs() });
+    if (!this.logs.isLogCall(request)) this.calls.push({ name: describeRequest(request), atMs: this.time.nowMs() });
     // Also after a rotation: both keys belong to the same WAF.
     if (this.processes.some(({ inFlight }) => inFlight > 0))
       this.ledger.violation(`${describeRequest(request)} was sent while another request was in progress`);
     process.inFlight += 1;
+    process.request = stepOf(request);
     if (request.path === "/api/origins" && request.method === "GET") this.#strayWrites = 0;
   }
 
   #serve(process: SimProcess, request: SimRequest) {
+    if (this.logs.isLogCall(request)) return this.logs.serve(request, this.waf.key, this.isSwapped);
     if (this.isSwapped) return this.#serveElsewhere(request);
     const knowledge = process.knowledge.get(process.caller);
     const list = request.path.includes("blocklist") ? "blocklist" : "allowlist";
     const isListRead = request.method === "GET" && request.path !== "/api/origins";
     const staleness = isListRead ? this.chooseStaleness() : "None";
     const shown = this.waf.shown(list, staleness);
-    if (isListRead && shown !== this.waf.lists[list]) this.note(process, `is shown an old ${list}: ${shown.join(" ")}`);
+    if (isListRead && shown !== this.waf.lists[list]) {
+      this.cover(staleness === "Write" ? "old by a write" : "old by seconds", stepOf(request));
+      this.note(process, `is shown an old ${list}: ${shown.join(" ")}`);
+    }
     const answer = this.waf.serve(
       request,
       (change) => {
@@ -351,7 +384,10 @@ export class SimWorld {
     const [namespace = "", name = ""] = process.caller.split("/");
     const sinceMs = Math.max(process.startedMs, this.time.nowMs() - watchLagMsMax - callMsMax);
     const declared = this.cluster.declaredSince(sinceMs, { namespace, name });
-    return declared.flatMap((gathered) => this.feeds.extended(gathered, process));
+    const known = process.knowledge.get(process.caller)?.gathered;
+    return declared
+      .map((gathered) => this.blocks.extended(gathered, known))
+      .flatMap((gathered) => this.feeds.extended(gathered, process));
   }
 
   /** A write to the lists whose result no process receives. */
@@ -385,6 +421,11 @@ export class SimWorld {
     if (isComplete && this.#lastClearMs === 0)
       this.ledger.violation(`${namespace}/${name} is complete, and no call was made`);
   }
+}
+
+/** Without what varies. */
+function stepOf({ method, path }: SimRequest): string {
+  return `${method} ${path.startsWith("/clear/") ? "/clear" : path}`;
 }
 
 export function describeRequest({ method, path, parameters }: SimRequest): string {

@@ -24,6 +24,8 @@ export interface SeedReport {
   /** The number of times that the clock of a node was set. */
   readonly jumps: number;
   readonly simulatedMs: number;
+  /** The pairs of a fault and a step that occurred. */
+  readonly pairs: readonly string[];
   readonly processes: number;
   /** The calls to the WAF from the end of all faults until the declared state was reached. */
   readonly callsToSettle: number;
@@ -68,7 +70,10 @@ class Installation {
     this.#hasJumps = seed % 7 < 3;
     const [isDirectory, hasFeeds] = [seed % 4 === 3, seed % 5 === 1];
     const hasRollouts = seed % 11 < 3 && !isDirectory;
-    this.#world = new SimWorld({ seed, isDirectory, isSlow: true, hasFeeds, hasRollouts });
+    const hasLogs = seed % 13 < 3 && !isDirectory;
+    const hasBlocks = seed % 13 > 1 && seed % 13 < 6 && !isDirectory && !hasLogs;
+    const options = { seed, isDirectory, isSlow: true, hasFeeds, hasRollouts, hasLogs, hasBlocks };
+    this.#world = new SimWorld(options);
     this.#users = new SimUsers(this.#world);
     const world = this.#world;
     world.waf.spell = spellings[world.pick(spellings.length)] ?? world.waf.spell;
@@ -110,7 +115,7 @@ class Installation {
   }
 
   report(): SeedReport {
-    const { ledger, trace, time, calls, counts } = this.#world;
+    const { ledger, trace, time, calls, counts, pairs } = this.#world;
     return {
       seed: this.#seed,
       violations: [...ledger.violations],
@@ -121,6 +126,7 @@ class Installation {
       kills: counts.kills,
       jumps: counts.jumps,
       simulatedMs: time.elapsedMs,
+      pairs: [...pairs],
       processes: counts.processes,
       callsToSettle: this.#callsToSettle,
     };
@@ -207,7 +213,7 @@ class Installation {
     const process = this.#process;
     if (process === undefined || !process.life.alive) return;
     const choice = world.pick(3);
-    world.rollouts.upset();
+    world.interrupted(process, ["killed", "asked to stop", "Lease lost"][choice] ?? "killed");
     if (choice === 0) return world.killed(process, "by the system");
     if (choice === 1) {
       world.note(process, "is asked to stop");
@@ -267,6 +273,8 @@ class Installation {
     world.time.turns = 2;
     world.isSwapped = false;
     Object.assign(world.problems, { inventory: undefined, api: undefined, confirm: undefined, lifecycle: undefined });
+    world.logs.settle();
+    world.blocks.settle();
     this.#users.settle();
     world.feeds.settle();
     world.rollouts.settle();
@@ -274,6 +282,7 @@ class Installation {
     if (!world.cluster.now.instances.has(shop)) this.#users.createInstance();
     this.#users.settle();
     const before = world.calls.length;
+    world.blocks.attackLater();
     await this.#advance(quietMs);
     // Time stands still after a violation: nothing more is reached, and reports of that would only hide the cause.
     if (this.#isBroken()) return;
@@ -283,6 +292,8 @@ class Installation {
     this.#users.checkOrigins();
     if (!this.#isBroken()) this.#expectDeclared();
     world.rollouts.expectCleared();
+    world.logs.expectForwarded();
+    world.blocks.expectBlocked();
     if (!this.#isBroken()) await this.#expectQuiet();
   }
 
@@ -298,7 +309,8 @@ class Installation {
     const declared = writer === undefined ? undefined : cluster.gathered(cluster.latest, writer.meta);
     if (declared === undefined) return ledger.violation("There is no instance in the end");
     const gathered = this.#world.feeds.current(declared);
-    const wanted = wantedEntries(gathered, this.#wallMs(), ledger.memory);
+    const known = this.#process?.knows(gathered.instance.meta).gathered;
+    const wanted = wantedEntries(this.#world.blocks.extended(gathered, known), this.#wallMs(), ledger.memory);
     // Entries that another instance has left on the WAF and still records belong to that instance.
     const own = this.#world.inventoryOf(gathered.instance.meta);
     const isOfOther = (list: ListName, entry: Entry): boolean =>
@@ -351,6 +363,8 @@ class Installation {
   /** Each resync makes three reads and no other calls. */
   async #expectQuiet(): Promise<void> {
     const world = this.#world;
+    // Automatic blocks must have ended by any clock, because one that is set back before their end begins them again.
+    if (this.#hasJumps) await this.#advance(Math.max(0, world.blocks.endMs + jumpMsMax + hourMs - world.time.nowMs()));
     const before = world.calls.length;
     // Nothing else can expire, so setting a clock has no effect.
     if (this.#hasJumps) this.#setClocks();
