@@ -275,9 +275,9 @@ function viewWaiting({ plan }: RunFacts): DifferenceView[] {
   ];
 }
 
-function viewUnmanaged({ plan, desired, observed }: RunFacts): DifferenceView[] {
-  if (plan === undefined || observed === undefined) return [];
-  return findUnmanaged(desired, observed, plan).map(({ list, entry, rule: { id, expired, expiresAtMs } }) => {
+function viewUnmanaged({ plan, desired }: RunFacts): DifferenceView[] {
+  if (plan === undefined) return [];
+  return findUnmanaged(desired, plan).map(({ list, entry, rule: { id, expired, expiresAtMs } }) => {
     const left = `unmanaged, and stays although ${ruleLabel(id)} has expired`;
     const when = expiresAtMs === undefined ? "when no rule declares it any longer" : "after the rule expires";
     const stays = `${ruleLabel(id)} is satisfied by an unmanaged entry, which stays ${when}`;

@@ -3,7 +3,6 @@
 import type { ListName } from "../model/declared.ts";
 import { listNames } from "../model/declared.ts";
 import type { Entry } from "../address/entry.ts";
-import type { Observed } from "../model/observed.ts";
 import type { CompiledRule } from "./compiled-rule.ts";
 import type { DesiredState } from "./desired.ts";
 import type { Plan } from "./plan.ts";
@@ -17,28 +16,22 @@ export interface UnmanagedEntry {
 
 /** Only for lists where such entries stay: `Exclusive` removes them, and `Observe` manages nothing. */
 export function findUnmanaged(
-  { instance, lists, rules }: Pick<DesiredState, "instance" | "lists" | "rules">,
-  observed: Observed,
-  plan: Pick<Plan, "lists" | "inventory">,
+  { instance, rules }: Pick<DesiredState, "instance" | "rules">,
+  { outcomes }: Pick<Plan, "outcomes">,
 ): UnmanagedEntry[] {
-  const found: UnmanagedEntry[] = [];
-  for (const list of listNames) {
-    if (instance.policies[list] !== "Additive" || plan.lists[list].foreign === 0) continue;
-    const managed = plan.inventory.entries[list];
-    const isUnmanaged = (entry: Entry): boolean => observed.lists[list].has(entry) && !managed.has(entry);
-    for (const [entry, { rules: wantedBy }] of lists[list]) {
-      if (!isUnmanaged(entry)) continue;
-      const rule = wantedBy.find(({ expiresAtMs }) => expiresAtMs !== undefined) ?? wantedBy[0];
-      if (rule !== undefined) found.push({ list, entry, rule });
-    }
-    const left = new Map<Entry, CompiledRule>();
+  return listNames.flatMap((list) => {
+    if (instance.policies[list] !== "Additive") return [];
+    const expired = new Map<Entry, CompiledRule>();
     for (const rule of rules) {
       if (rule.list !== list || !rule.expired || rule.rule.meta.deleting) continue;
-      for (const entry of rule.parts.flatMap(({ entries }) => [...entries.keys()])) {
-        if (!lists[list].has(entry) && isUnmanaged(entry)) left.set(entry, rule);
-      }
+      for (const { entries } of rule.parts) for (const entry of entries.keys()) expired.set(entry, rule);
     }
-    for (const [entry, rule] of left) found.push({ list, entry, rule });
-  }
-  return found;
+    return outcomes[list].flatMap(({ entry, declared, shown, rules: declaring, outcome: { kind } }) => {
+      const isUnmanaged = shown && (kind === "Foreign" || kind === "Nothing" || kind === "Release");
+      if (!isUnmanaged) return [];
+      const first = declaring.find(({ expiresAtMs }) => expiresAtMs !== undefined) ?? declaring[0];
+      const rule = declared ? first : expired.get(entry);
+      return rule === undefined ? [] : [{ list, entry, rule }];
+    });
+  });
 }
