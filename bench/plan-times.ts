@@ -1,6 +1,6 @@
 // Measures how long plans take, from declared resources to ordered operations. Each result is the best of several rounds.
 import type { Entry } from "../src/address/entry.ts";
-import { observeSpellings } from "../src/model/observe-spellings.ts";
+import { observeSpellings } from "../src/model/observed.ts";
 import type { GatheredRule } from "../src/model/gathered.ts";
 import type { Inventory } from "../src/model/inventory.ts";
 import type { Observed } from "../src/model/observed.ts";

@@ -19,7 +19,7 @@ import { Judges } from "./judges.ts";
 import { compileDesired, guardsIn } from "../decide/desired.ts";
 import { guardEntries } from "../decide/guards.ts";
 import { protectedFrom } from "../decide/yielding.ts";
-import { compileOrigins } from "../decide/desired-origins.ts";
+import { compileOrigins } from "../decide/origin-plan.ts";
 import { blockRule } from "./block-rules.ts";
 import type { DaySummary } from "../logs/day-reading.ts";
 import { identityOfFields, type IdentitySeed, type RowTally } from "../logs/row-tally.ts";

@@ -7,7 +7,7 @@ import { toDeclared } from "../kinds/to-declared.ts";
 import { addressesMax } from "../kinds/waf-ip-rule.ts";
 import { type DeclaredOrigin, type ListName, listNames } from "../model/declared.ts";
 import { networkOf, type Entry, isOpaque } from "../address/entry.ts";
-import { observeSpellings } from "../model/observe-spellings.ts";
+import { observeSpellings } from "../model/observed.ts";
 import type { Gathered, GatheredRule } from "../model/gathered.ts";
 import type { ObjectName } from "../model/resource.ts";
 import { compileDesired } from "../decide/desired.ts";

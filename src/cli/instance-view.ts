@@ -8,7 +8,7 @@ import { type ResourceMeta, nameKey } from "../model/resource.ts";
 import { ruleIdOf, ruleLabel } from "../model/rule-id.ts";
 import { asSentence } from "../model/sentence.ts";
 import { progressText, ruleProgress } from "../decide/progress.ts";
-import { findUnmanaged } from "../decide/unmanaged.ts";
+import { findUnmanaged } from "../decide/other-writers.ts";
 import { faultsIn } from "../decide/compiled-rule.ts";
 import type { RunFacts } from "../run/facts.ts";
 import { unrecordedMessage } from "../run/status/events.ts";

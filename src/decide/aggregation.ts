@@ -5,9 +5,8 @@
 // - those that expire by themselves, as in a CrowdSec feed: their neighbors may not expire with them;
 // - those that the rule adopts, because they are on the list already;
 // - those that only the record says it declares: they may be merged networks.
-import { aggregate, networksAround } from "../address/ranges.ts";
+import { aggregate, NetworkIndex, networksAround } from "../address/ranges.ts";
 import type { ListName, PrefixLengths } from "../model/declared.ts";
-import { NetworkIndex } from "../address/ranges.ts";
 import type { Entry } from "../address/entry.ts";
 import type { Inventory, OwnedEntry } from "../model/inventory.ts";
 import type { Observed } from "../model/observed.ts";

@@ -62,7 +62,11 @@ export class Declarers {
 
   wantedBy(entry: Entry): WantedBy {
     if (this.#always !== undefined) return this.#always;
-    const owners = this.rules.flatMap((rule) => ownersOf(rule).filter((_, index) => isFrom(rule, index, entry)));
+    // A network that is left of several entries, or merged, may come from any source of its rule, so all of them own it.
+    const owners = this.rules.flatMap((rule) => {
+      const { parts, declared } = rule;
+      return ownersOf(rule).filter((_, index) => declared !== undefined || parts[index]?.entries.has(entry) === true);
+    });
     const lines = Math.max(0, ...this.rules.map((rule) => rule.lines.get(entry) ?? 0));
     const key = `${lines} ${owners.map(({ name, source }) => `${name} ${source ?? ""}`).join("\n")}`;
     const known = this.#known.get(key) ?? this.#wantedOf(owners, lines);
@@ -80,11 +84,6 @@ export class Declarers {
 
 function ownersOf({ id, parts }: CompiledRule): EntryOwner[] {
   return parts.map(({ source }) => ownerOfRule(id, source));
-}
-
-/** A network that is left of several entries, or merged, may come from any source of its rule, so all of them own it. */
-function isFrom({ parts, declared }: CompiledRule, index: number, entry: Entry): boolean {
-  return declared !== undefined || parts[index]?.entries.has(entry) === true;
 }
 
 export class Book {

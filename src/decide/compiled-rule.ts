@@ -111,3 +111,11 @@ export function describeEmpty({ texts }: GatheredRule): string {
   const are = texts.length === 1 ? "is" : "are";
   return `The rule declares no entries, because ${first.source}${more} ${are} empty: write one address or network per line, or delete the rule.`;
 }
+
+/** The expiry of a rule: the earlier of `expiresAt` and creation plus `ttl`; undefined if it never expires. */
+export function expiryOf(rule: DeclaredRule): number | undefined {
+  const byTtl =
+    rule.ttlMs === undefined || rule.meta.createdAtMs === undefined ? undefined : rule.meta.createdAtMs + rule.ttlMs;
+  if (rule.expiresAtMs === undefined) return byTtl;
+  return byTtl === undefined ? rule.expiresAtMs : Math.min(rule.expiresAtMs, byTtl);
+}

@@ -12,8 +12,7 @@ import { type ListName, listNames } from "../model/declared.ts";
 import type { Entry } from "../address/entry.ts";
 import { ruleLabel } from "../model/rule-id.ts";
 import { type ListsNow, SentAs } from "./aggregation.ts";
-import type { CompiledRule } from "./compiled-rule.ts";
-import { describeRejected, faultsIn, placeOf } from "./compiled-rule.ts";
+import { type CompiledRule, describeRejected, faultsIn, placeOf } from "./compiled-rule.ts";
 import type { RejectedEntry } from "./rule-entries.ts";
 
 export interface SettledConflicts {

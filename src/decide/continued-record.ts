@@ -3,11 +3,9 @@
 // another team, so the domain is not sufficient: the API key or the base URL must also match the record. If the API at the same
 // base URL returns the same domain, it has verified the key.
 import type { ApiKey } from "../model/api-key.ts";
-import type { DeclaredInstance } from "../model/declared.ts";
+import { type DeclaredInstance, listNames } from "../model/declared.ts";
 import type { AllowedRemovals, HandledTrigger, Inventory, Managed } from "../model/inventory.ts";
-import { listNames } from "../model/declared.ts";
-import type { ObjectName } from "../model/resource.ts";
-import { nameKey } from "../model/resource.ts";
+import { nameKey, type ObjectName } from "../model/resource.ts";
 
 /** Whether a record belongs to the WAF that `instance` reaches with `key` and that reports `domain`. */
 export function isAboutSameWaf(

@@ -3,8 +3,14 @@
 //   gathered rules ──▶ attached? ──▶ parsed ──▶ except ──▶ guards ──▶ expired? ──▶ conflicts ──▶ aggregate ──▶ lists
 //
 // An entry that is rejected at any of these steps is reported on its rule and affects nothing else.
-import type { DeclaredInstance, DeclaredOrigin, DeclaredRule, Guards, ListName } from "../model/declared.ts";
-import { listNames } from "../model/declared.ts";
+import {
+  type DeclaredInstance,
+  type DeclaredOrigin,
+  type DeclaredRule,
+  type Guards,
+  type ListName,
+  listNames,
+} from "../model/declared.ts";
 import type { Entry } from "../address/entry.ts";
 import type { BrokenReference, Gathered } from "../model/gathered.ts";
 import type { Shown } from "../model/observed.ts";
@@ -18,7 +24,7 @@ import { settleConflicts } from "./conflicts.ts";
 import { asksToAdopt } from "./ownership.ts";
 import type { Broken, CompiledOrigin, CompiledRule } from "./compiled-rule.ts";
 import { type AdmittedRule, admitInSlices, type Drafting, draftRule, draftStandIn, isOwnersOf } from "./draft-rule.ts";
-import { compileOrigins } from "./desired-origins.ts";
+import { compileOrigins } from "./origin-plan.ts";
 import { Book, type Declarers } from "./book.ts";
 import { compileGuards, type EntryGuards, RuleGuard } from "./guards.ts";
 import type { Obstacle } from "./removal-guard.ts";

@@ -3,8 +3,7 @@
 // has a separate record. A WAF whose domain changed keeps its record: it is recognized by its API key.
 import type { ApiKey } from "../model/api-key.ts";
 import type { DeclaredInstance } from "../model/declared.ts";
-import type { Inventory, Managed } from "../model/inventory.ts";
-import { countManaged, emptyInventory } from "../model/inventory.ts";
+import { countManaged, emptyInventory, type Inventory, type Managed } from "../model/inventory.ts";
 import { counted } from "../model/sentence.ts";
 
 /** The maximum number of other domains in the record. */

@@ -1,6 +1,13 @@
 // Evaluates a single rule: whether it is attached, its entries, and the rejected ones. Conflicts with other rules are resolved later.
-import type { DeclaredInstance, DeclaredRule, Grant, ListName, PrefixLengths } from "../model/declared.ts";
-import { emptyRule, listOf } from "../model/declared.ts";
+import {
+  type DeclaredInstance,
+  type DeclaredRule,
+  emptyRule,
+  type Grant,
+  type ListName,
+  listOf,
+  type PrefixLengths,
+} from "../model/declared.ts";
 import type { Entry } from "../address/entry.ts";
 import type { Gathered, GatheredRule } from "../model/gathered.ts";
 import type { Shown } from "../model/observed.ts";
@@ -9,12 +16,19 @@ import { asSentence } from "../model/sentence.ts";
 import { ownerOfRule, ruleIdOf, ruleLabel } from "../model/rule-id.ts";
 import { decideAttachment } from "../model/attachment.ts";
 import { type EntryQuota, limitedRule, ungrantedIn, ungrantedPart } from "./guest-limits.ts";
-import type { Broken, CompiledRule, RuleVerdict } from "./compiled-rule.ts";
-import { describeEmpty, describeRejected, faultsIn, placeOf } from "./compiled-rule.ts";
+import {
+  type Broken,
+  type CompiledRule,
+  describeEmpty,
+  describeRejected,
+  expiryOf,
+  faultsIn,
+  placeOf,
+  type RuleVerdict,
+} from "./compiled-rule.ts";
 import { type EntryGuards, guardEntries, type RuleGuard } from "./guards.ts";
 import type { RejectedEntry, RuleEntries, RulePart, RuleReader } from "./rule-entries.ts";
 import { withoutYielded } from "./yielding.ts";
-import { expiryOf } from "./expiry.ts";
 import { type BrokenPart, type LastDeclared, type Memory, type RememberedRule, standInMeta } from "./remembered.ts";
 
 /** A rule can have 64 sources, and several conditions repeat the message. */

@@ -1,23 +1,19 @@
 // Explains why an address is blocked, allowed, or neither: all entries of both lists that cover it, all rules that declare it, and the
 // outcome of each entry in the next plan.
 import { AddressCover } from "../address/ranges.ts";
-import type { DeclaredRule, ListName } from "../model/declared.ts";
-import { listNames } from "../model/declared.ts";
-import { readOwners } from "../model/entry-owners.ts";
-import type { EntryOwner } from "../model/entry-owners.ts";
-import type { Entry } from "../address/entry.ts";
-import { prefixLengthOf } from "../address/entry.ts";
+import { type DeclaredRule, type ListName, listNames } from "../model/declared.ts";
+import { type EntryOwner, readOwners } from "../model/entry-owners.ts";
+import { type Entry, prefixLengthOf } from "../address/entry.ts";
 import { finished } from "../model/finished.ts";
 import type { Gathered } from "../model/gathered.ts";
 import type { Inventory, Manner } from "../model/inventory.ts";
-import { observeSpellings } from "../model/observe-spellings.ts";
-import type { ObservedEntries } from "../model/observed.ts";
+import { type ObservedEntries, observeSpellings } from "../model/observed.ts";
 import { ruleIdOf } from "../model/rule-id.ts";
 import { type CompiledRule, endOf, evidenceOf } from "./compiled-rule.ts";
 import { placeIn, RuleReader } from "./rule-entries.ts";
 import { agreeing, type Outcome } from "./decisions.ts";
 import { compileInSlices, type DesiredState } from "./desired.ts";
-import { planInSlices } from "./plan.ts";
+import { type Plan, planInSlices } from "./plan.ts";
 
 export interface ExaminedInput {
   readonly gathered: Gathered;
@@ -36,7 +32,7 @@ export interface Examined extends Pick<ExaminedInput, "gathered" | "inventory"> 
   /** Undefined if the lists could not be read. */
   readonly lists: Readonly<Record<ListName, ObservedEntries>> | undefined;
   /** What the next plan decides about the rows whose columns disagree; undefined if the lists or the inventory could not be read. */
-  readonly outcomes: Readonly<Record<ListName, ReadonlyMap<Entry, Outcome>>> | undefined;
+  readonly outcomes: Plan["outcomes"] | undefined;
 }
 
 /** A rule that declares an entry that covers the address. */
@@ -105,14 +101,7 @@ export function* examineInSlices(input: ExaminedInput): Generator<undefined, Exa
   const readAtMs = { blocklist: nowMs, allowlist: nowMs };
   const observed = { domain: inventory.domain ?? "", primaryOrigin: "", lists, readAtMs };
   const { outcomes } = yield* planInSlices({ desired, observed, inventory, reportedVersion, nowMs });
-  const byEntry = (list: ListName) => new Map(outcomes[list].map(({ entry, outcome }) => [entry, outcome]));
-  return {
-    gathered,
-    inventory,
-    desired,
-    lists,
-    outcomes: { blocklist: byEntry("blocklist"), allowlist: byEntry("allowlist") },
-  };
+  return { gathered, inventory, desired, lists, outcomes };
 }
 
 /** Looks the address up in the desired state, on the lists and in the inventory. */
@@ -155,7 +144,7 @@ function coveringOf(list: ListName, entry: Entry, cover: AddressCover, examined:
     wantedBy: rules.map((rule) => wantingOf(rule, entry, cover)),
     lines: record?.lines ?? rules.map(({ lines }) => lines.get(entry)).find((lines) => lines !== undefined),
     formerOwners: rules.length > 0 || record === undefined ? [] : readOwners(record.owners),
-    outcome: outcomes && (outcomes[list].get(entry) ?? agreeing),
+    outcome: outcomes && (outcomes[list].find((row) => row.entry === entry)?.outcome ?? agreeing),
   };
 }
 

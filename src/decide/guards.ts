@@ -1,11 +1,8 @@
 // The guards on single entries: they reject entries that no rule may put on a list.
-import { without } from "../address/ranges.ts";
+import { NetworkIndex, without } from "../address/ranges.ts";
 import type { DeclaredOrigin, DeclaredInstance, Grant, Guards, ListName } from "../model/declared.ts";
-import type { Entry } from "../address/entry.ts";
-import { parseDeclaredEntry, readObservedEntry } from "../address/entry.ts";
+import { type Entry, networkOf, parseDeclaredEntry, readObservedEntry } from "../address/entry.ts";
 import type { Network } from "../address/network.ts";
-import { networkOf } from "../address/entry.ts";
-import { NetworkIndex } from "../address/ranges.ts";
 import { asSentence, listed } from "../model/sentence.ts";
 import { tooWide } from "./guest-limits.ts";
 import { placeIn, type RejectedEntry, type RulePart } from "./rule-entries.ts";

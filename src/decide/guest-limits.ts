@@ -1,7 +1,6 @@
 // Applies a grant to a guest's rule: sets limits, and rejects individual entries that exceed them.
 import type { DeclaredInstance, DeclaredOrigin, DeclaredRule, Grant, ListName } from "../model/declared.ts";
-import { networkOf } from "../address/entry.ts";
-import type { Entry } from "../address/entry.ts";
+import { type Entry, networkOf } from "../address/entry.ts";
 import { nameKey, type ResourceMeta } from "../model/resource.ts";
 import { inThousands } from "../model/sentence.ts";
 import { adoptAnnotation, asksToAdopt } from "./ownership.ts";

@@ -14,11 +14,11 @@ import { lastDeclaredBy, remembering } from "../model/entry-owners.ts";
 import type { Inventory, OwnedEntry, Refusal } from "../model/inventory.ts";
 import type { Observed, ObservedEntries } from "../model/observed.ts";
 import { type Context, decide, intends, nothing, type Outcome } from "./decisions.ts";
-import { leftOutOf } from "./capacity.ts";
+import { leftOutOf } from "./room.ts";
 import type { CompiledRule } from "./compiled-rule.ts";
-import type { Contested } from "./disputes.ts";
-import { asksToAdopt, type EntryLine, isRetained, Records } from "./ownership.ts";
+import { type Contested } from "./disputes.ts";
 import { RuleVersions, standingRefusal } from "./refusals.ts";
+import { asksToAdopt, type EntryLine, isRetained, Records } from "./ownership.ts";
 import type { DesiredState } from "./desired.ts";
 
 /** A row, and its outcome. */

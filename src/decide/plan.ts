@@ -19,9 +19,9 @@ import { ruleIdOfOwner } from "../model/rule-id.ts";
 import { fullList } from "./decisions.ts";
 import type { Broken } from "./compiled-rule.ts";
 import { type Contested, contestedNow } from "./disputes.ts";
-import { type AddEntry, orderAdds } from "./order.ts";
-import { asksToAdopt } from "./ownership.ts";
 import { refusalsByOperation, withoutEnded } from "./refusals.ts";
+import { type AddEntry, orderAdds, orderWrites, type RemoveEntry, urgencyAmong } from "./order.ts";
+import { asksToAdopt } from "./ownership.ts";
 import {
   type HeldRemoval,
   type HeldRemovals,
@@ -33,7 +33,6 @@ import {
   restoredInventory,
 } from "./removal-guard.ts";
 import { orderForRoom } from "./room.ts";
-import { type RemoveEntry, orderWrites, urgencyAmong } from "./urgent-removals.ts";
 import { type OriginPlan, decideOrigins, planOrigins } from "./origin-plan.ts";
 import { type DesiredState, existingRulesOf } from "./desired.ts";
 import { type Decided, draftList, type ListDraft } from "./list-draft.ts";

@@ -14,18 +14,14 @@
 import type { Entry } from "../address/entry.ts";
 import { decideAttachment } from "../model/attachment.ts";
 import { continuesOf } from "../model/continues.ts";
-import type { DeclaredOrigin, ListName } from "../model/declared.ts";
-import { listNames, listOf } from "../model/declared.ts";
-import type { EntryOwner, EntryOwners } from "../model/entry-owners.ts";
-import { readOwners } from "../model/entry-owners.ts";
+import { type DeclaredOrigin, type ListName, listNames, listOf } from "../model/declared.ts";
+import { type EntryOwner, type EntryOwners, readOwners } from "../model/entry-owners.ts";
 import type { BrokenReference, Gathered } from "../model/gathered.ts";
 import { type Inventory, isLeaving, type OwnedEntry } from "../model/inventory.ts";
-import { nameKey, nameOfKey, resourceKey } from "../model/resource.ts";
-import type { ResourceRef } from "../model/resource.ts";
+import { nameKey, nameOfKey, resourceKey, type ResourceRef } from "../model/resource.ts";
 import { namespaceOfRule, ruleIdOfOwner, splitRetainers } from "../model/rule-id.ts";
 import { asSentence, capitalized } from "../model/sentence.ts";
-import type { Broken } from "./compiled-rule.ts";
-import { expiryOf } from "./expiry.ts";
+import { type Broken, expiryOf } from "./compiled-rule.ts";
 
 /** A broken part of a rule that exists. */
 export interface BrokenPart extends Broken {

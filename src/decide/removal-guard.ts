@@ -2,10 +2,8 @@
 // approves exactly these; one hash identifies them. All are on hold without a fresh read of what is declared, and until a user accepts
 // an inventory that was restored.
 import { hexDigest } from "../model/hex-digest.ts";
-import type { Guards, ListName } from "../model/declared.ts";
-import { listNames } from "../model/declared.ts";
-import type { EntryOwners } from "../model/entry-owners.ts";
-import { readOwners, unknownOwners } from "../model/entry-owners.ts";
+import { type Guards, type ListName, listNames } from "../model/declared.ts";
+import { type EntryOwners, readOwners, unknownOwners } from "../model/entry-owners.ts";
 import { ruleIdOfOwner } from "../model/rule-id.ts";
 import type { Entry } from "../address/entry.ts";
 import { type AllowedRemovals, type Approval, emptyInventory, type Inventory } from "../model/inventory.ts";

@@ -1,10 +1,8 @@
 // The entries of one rule: parsed, in canonical form. Nothing here depends on other rules.
-import type { Entry } from "../address/entry.ts";
-import { parseDeclaredEntry } from "../address/entry.ts";
+import { type Entry, parseDeclaredEntry } from "../address/entry.ts";
 import { describeIndex, describeLine } from "../model/address-source.ts";
 import type { AddressText, GatheredRule } from "../model/gathered.ts";
 import { ruleIdOf } from "../model/rule-id.ts";
-import { type AddressLine, readAddressLines } from "./address-lines.ts";
 
 /** Parsing them takes a millisecond or two. */
 const sliceLines = 500;
@@ -168,4 +166,26 @@ function firstEndIn(ending: ReadonlyMap<Entry, number>, nowMs: number): number |
   let first: number | undefined;
   for (const endMs of ending.values()) if (endMs > nowMs && (first === undefined || endMs < first)) first = endMs;
   return first;
+}
+
+export interface AddressLine {
+  readonly text: string;
+  /** The position in its text or list, starting at 1. */
+  readonly number: number;
+}
+
+/** The entries of a text, in order, each with its line number. */
+export function* readAddressLines(text: string): Generator<AddressLine, void> {
+  let number = 0;
+  for (const line of text.split("\n")) {
+    number += 1;
+    const entry = entryOnLine(line);
+    if (entry !== "") yield { text: entry, number };
+  }
+}
+
+/** The line without its comment and surrounding whitespace; may be empty. */
+export function entryOnLine(line: string): string {
+  const comment = line.indexOf("#");
+  return (comment === -1 ? line : line.slice(0, comment)).trim();
 }

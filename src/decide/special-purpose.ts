@@ -1,11 +1,9 @@
 // Networks that never send requests over the public Internet, according to the IANA registries of special-purpose addresses and
 // of the IPv6 address space. Networks for documentation and benchmarks are intentionally omitted: examples and load tests use
 // them, and on a real WAF they have no effect. docs/concepts/safety.md explains each choice.
-import type { Entry } from "../address/entry.ts";
-import { readObservedEntry } from "../address/entry.ts";
+import { type Entry, readObservedEntry } from "../address/entry.ts";
 import type { Network } from "../address/network.ts";
-import { NetworkIndex } from "../address/ranges.ts";
-import { without } from "../address/ranges.ts";
+import { NetworkIndex, without } from "../address/ranges.ts";
 
 /** A network, its purpose and the RFC. */
 type Row = readonly [network: string, purpose: string];

@@ -1,7 +1,6 @@
 // Rules whose entries yield: they give way to everything that allows or protects one of their addresses, because a wider block would
 // include that address too. Such rules are no decision of a person.
-import type { Entry } from "../address/entry.ts";
-import { parseDeclaredEntry } from "../address/entry.ts";
+import { type Entry, parseDeclaredEntry } from "../address/entry.ts";
 import { NetworkIndex } from "../address/ranges.ts";
 import type { DeclaredRule } from "../model/declared.ts";
 import { type Inventory, isLeaving } from "../model/inventory.ts";

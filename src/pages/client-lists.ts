@@ -2,7 +2,7 @@
 import type { Clock } from "../async/clock.ts";
 import { inSlices } from "../async/time-slices.ts";
 import { NetworkIndex } from "../address/ranges.ts";
-import { observeSpellings } from "../model/observe-spellings.ts";
+import { observeSpellings } from "../model/observed.ts";
 import { type Entry, isOpaque, networkOf, parseDeclaredEntry } from "../address/entry.ts";
 import { compileInSlices } from "../decide/desired.ts";
 import { specialPurposeObjection } from "../decide/special-purpose.ts";

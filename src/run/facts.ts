@@ -3,7 +3,7 @@ import type { Gathered } from "../model/gathered.ts";
 import type { Inventory } from "../model/inventory.ts";
 import type { Observed } from "../model/observed.ts";
 import type { DesiredState } from "../decide/desired.ts";
-import type { DriftedEntry } from "../decide/drift.ts";
+import type { DriftedEntry } from "../decide/other-writers.ts";
 import type { Plan } from "../decide/plan.ts";
 import type { WafFault } from "../model/waf-result.ts";
 

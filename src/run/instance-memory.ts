@@ -6,7 +6,7 @@ import type { Inventory, Refusal } from "../model/inventory.ts";
 import type { Observed } from "../model/observed.ts";
 import type { Operation } from "../model/operation.ts";
 import { Books } from "../decide/desired.ts";
-import type { LastSeen } from "../decide/drift.ts";
+import type { LastSeen } from "../decide/other-writers.ts";
 import { refusalEndsAtMs } from "../decide/refusals.ts";
 import type { RunHooks } from "./ports.ts";
 import type { RunResult } from "./facts.ts";

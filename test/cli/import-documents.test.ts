@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import * as fc from "fast-check";
-import { observeSpellings } from "../../src/model/observe-spellings.ts";
+import { observeSpellings } from "../../src/model/observed.ts";
 import { emptyInventory } from "../../src/model/inventory.ts";
 import { compileDesired } from "../../src/decide/desired.ts";
 import type { Plan } from "../../src/decide/plan.ts";

@@ -2,7 +2,7 @@
 // nothing to do.
 import { describe, expect, test } from "@jest/globals";
 import * as fc from "fast-check";
-import { observeSpellings } from "../../src/model/observe-spellings.ts";
+import { observeSpellings } from "../../src/model/observed.ts";
 import type { DeclaredInstance } from "../../src/model/declared.ts";
 import type { GatheredRule } from "../../src/model/gathered.ts";
 import type { Inventory } from "../../src/model/inventory.ts";

@@ -2,7 +2,7 @@ import { describe, expect, test } from "@jest/globals";
 import type { LabelSelector } from "../../src/model/declared.ts";
 import { matchesSelector } from "../../src/model/attachment.ts";
 import { compileDesired } from "../../src/decide/desired.ts";
-import { readAddressLines } from "../../src/decide/address-lines.ts";
+import { readAddressLines } from "../../src/decide/rule-entries.ts";
 import { allowing, anInstance, anOrigin, aRule, blocking, createdMs, openGrant } from "../support/builders/declare.ts";
 import { anInventory, desiredOf, entry, gathered, nowMs } from "../support/builders/gathered.ts";
 

@@ -5,7 +5,7 @@ import { operationKey } from "../../src/model/operation.ts";
 import { contestedNow, disputesMax, noteDisputes } from "../../src/decide/disputes.ts";
 import { ApiKey } from "../../src/model/api-key.ts";
 import { decideDomain, otherDomainsMax } from "../../src/decide/domain.ts";
-import { findDrift } from "../../src/decide/drift.ts";
+import { findDrift } from "../../src/decide/other-writers.ts";
 import { versionOf, withRefusal } from "../../src/decide/refusals.ts";
 import { addresses, anInstance, aRule, blocking } from "../support/builders/declare.ts";
 import { anInventory, desiredOf, entry, nowMs, observed, planOf, testKey } from "../support/builders/gathered.ts";

@@ -2,7 +2,7 @@
 import { hexDigest } from "../../model/hex-digest.ts";
 import type { Entry } from "../../address/entry.ts";
 import type { CompiledRule } from "../../decide/compiled-rule.ts";
-import type { DriftedEntry } from "../../decide/drift.ts";
+import type { DriftedEntry } from "../../decide/other-writers.ts";
 import type { Plan } from "../../decide/plan.ts";
 import { adoptAnnotation } from "../../decide/ownership.ts";
 import { listNames, unblockedAtMs } from "../../model/declared.ts";

@@ -3,7 +3,7 @@ import { ApiKey } from "../../../src/model/api-key.ts";
 import type { ListName } from "../../../src/model/declared.ts";
 import type { Entry } from "../../../src/address/entry.ts";
 import { readObservedEntry } from "../../../src/address/entry.ts";
-import { observeSpellings } from "../../../src/model/observe-spellings.ts";
+import { observeSpellings } from "../../../src/model/observed.ts";
 import type { EntryOwner } from "../../../src/model/entry-owners.ts";
 import { writeOwners } from "../../../src/model/entry-owners.ts";
 import type { Gathered } from "../../../src/model/gathered.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "@jest/globals";
 import { NetworkIndex } from "../../src/address/ranges.ts";
-import { OthersIndex } from "../../src/decide/others-index.ts";
+import { OthersIndex } from "../../src/decide/protect-others.ts";
 import { entry } from "../support/builders/gathered.ts";
 import { seededRandom } from "../support/builders/seeded-random.ts";
 

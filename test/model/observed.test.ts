@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import { observeSpellings } from "../../src/model/observe-spellings.ts";
+import { observeSpellings } from "../../src/model/observed.ts";
 
 describe("a list as observed", () => {
   test("collects the spellings of one network in the order of the list", () => {

@@ -1,0 +1,70 @@
+// What other writers did to the lists. Unmanaged entries are declared and on a list, but another writer added them, so they stay when
+// their rule is deleted or expires. An expired rule reports its remaining entries for the same reason. Drift is what others changed since
+// wafsync last read the lists, and contradicts the declared state.
+import { type ListName, listNames } from "../model/declared.ts";
+import type { Entry } from "../address/entry.ts";
+import type { CompiledRule } from "./compiled-rule.ts";
+import type { DesiredState } from "./desired.ts";
+import type { Plan } from "./plan.ts";
+import type { Observed, SeenLists } from "../model/observed.ts";
+
+export interface UnmanagedEntry {
+  readonly list: ListName;
+  readonly entry: Entry;
+  /** The rule that declares it; if there are several, one with an expiry. */
+  readonly rule: CompiledRule;
+}
+
+/** Only for lists where such entries stay: `Exclusive` removes them, and `Observe` manages nothing. */
+export function findUnmanaged(
+  { instance, rules }: Pick<DesiredState, "instance" | "rules">,
+  { outcomes }: Pick<Plan, "outcomes">,
+): UnmanagedEntry[] {
+  return listNames.flatMap((list) => {
+    if (instance.policies[list] !== "Additive") return [];
+    const expired = new Map<Entry, CompiledRule>();
+    for (const rule of rules) {
+      if (rule.list !== list || !rule.expired || rule.rule.meta.deleting) continue;
+      for (const { entries } of rule.parts) for (const entry of entries.keys()) expired.set(entry, rule);
+    }
+    return outcomes[list].flatMap(({ entry, declared, shown, rules: declaring, outcome: { kind } }) => {
+      const isUnmanaged = shown && (kind === "Foreign" || kind === "Nothing" || kind === "Release");
+      if (!isUnmanaged) return [];
+      const first = declaring.find(({ expiresAtMs }) => expiresAtMs !== undefined) ?? declaring[0];
+      const rule = declared ? first : expired.get(entry);
+      return rule === undefined ? [] : [{ list, entry, rule }];
+    });
+  });
+}
+
+export interface DriftedEntry {
+  readonly list: ListName;
+  readonly entry: Entry;
+  /** `Vanished`: a declared entry is missing from the list. `Reappeared`: wafsync removed it, no rule declares it, and it is back. */
+  readonly change: "Vanished" | "Reappeared";
+}
+
+export interface LastSeen extends SeenLists {
+  /** The entries that this process removed, as far as it remembers. */
+  readonly removed: Readonly<Record<ListName, ReadonlySet<Entry>>>;
+}
+
+/** Only changes that wafsync corrects are drift: not if it writes nothing, or ignores the entries of other writers. */
+export function findDrift(desired: DesiredState, observed: Observed, last: LastSeen | undefined): DriftedEntry[] {
+  const { suspend, policies } = desired.instance;
+  if (last === undefined || last.domain !== observed.domain || suspend) return [];
+  const drift: DriftedEntry[] = [];
+  for (const list of listNames) {
+    if (policies[list] === "Observe") continue;
+    const now = observed.lists[list];
+    for (const entry of last.lists[list].keys()) {
+      if (!now.has(entry) && desired.lists[list].has(entry)) drift.push({ list, entry, change: "Vanished" });
+    }
+    if (policies[list] !== "Exclusive") continue;
+    for (const entry of last.removed[list]) {
+      if (!now.has(entry) || last.lists[list].has(entry) || desired.lists[list].has(entry)) continue;
+      drift.push({ list, entry, change: "Reappeared" });
+    }
+  }
+  return drift;
+}
