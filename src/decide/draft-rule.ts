@@ -249,14 +249,16 @@ function brokenIn(
   { id: rule, list }: Pick<CompiledRule, "id" | "list">,
   { missing, invalid }: Pick<RuleEntries, "missing" | "invalid">,
 ): BrokenPart[] {
+  const { kind } = ownerOfRule(rule, undefined);
   const parts = missing.map(({ source, problem }): BrokenPart => ({
     list,
     rule,
     source,
     reason: asSentence(`${ruleLabel(rule)}: ${problem}`),
-    letGo: rule.startsWith("WafAutoBlock ")
-      ? "delete the WafAutoBlock"
-      : `remove ${source} from spec.addressesFrom of the rule, or delete the rule`,
+    letGo:
+      kind === "WafIpRule"
+        ? `remove ${source} from spec.addressesFrom of the rule, or delete the rule`
+        : `delete the ${kind}`,
   }));
   const first = invalid[0];
   if (first === undefined) return parts;

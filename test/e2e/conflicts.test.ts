@@ -45,6 +45,17 @@ describe("An Allow rule for an entry that another rule blocks", () => {
     expect((await apply(folder)).lists).toBe(`${one} /`);
   });
 
+  test("does not win because a rule that retains the block is deleted", async () => {
+    await using folder = await wafFolder({}, impatient);
+    await declare(folder, "a-keep", "Block", "  deletionPolicy: Retain\n");
+    await declare(folder, "scanners", "Block");
+    await declare(folder, "office", "Allow");
+    await apply(folder);
+    await rm(join(folder.path, "a-keep.yaml"));
+    for (let time = 0; time < 3; time += 1) expect((await apply(folder)).lists).toBe(`${one} /`);
+    expect(await remedyOf(folder, "office")).toContain("WafIpRule shop/scanners with action Block already has");
+  });
+
   test("does not lift a block that is on the list but not in the record", async () => {
     await using folder = await wafFolder();
     await declare(folder, "scanners", "Block");
