@@ -211,7 +211,8 @@ function isRecordedAlike(a: CompiledRule, b: CompiledRule): boolean {
     a.parts.length === b.parts.length &&
     a.parts.every(({ source, entries }, index) => {
       const part = b.parts[index];
-      return part?.source === source && part?.entries === entries;
+      // All entries of a single source have the same owner.
+      return part !== undefined && part.source === source && (b.parts.length === 1 || part.entries === entries);
     })
   );
 }
