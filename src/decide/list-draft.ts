@@ -102,7 +102,8 @@ export function draftList(list: ListName, input: DraftInput): ListDraft {
     refused,
     leftOut,
     size,
-    sizeMax: stuck.length === 0 ? size : sizeWith([...planned, ...stuck]),
+    // Networks that a declared one replaces are on the list, too: otherwise, they would take it below the threshold of the share.
+    sizeMax: Math.max(live.size + adds.length, stuck.length === 0 ? size : sizeWith([...planned, ...stuck])),
   };
 }
 

@@ -3,12 +3,23 @@ import { unknownOwners } from "../../src/model/entry-owners.ts";
 import type { GatheredRule } from "../../src/model/gathered.ts";
 import { emptyInventory } from "../../src/model/inventory.ts";
 import type { Approval } from "../../src/model/inventory.ts";
+import { compileDesired } from "../../src/decide/desired.ts";
+import { planInstance } from "../../src/decide/plan.ts";
 import { versionOfRules } from "../../src/decide/refusals.ts";
 import type { HeldRemoval } from "../../src/decide/removal-guard.ts";
 import { hashRemovals } from "../../src/decide/removal-guard.ts";
 import { addresses, anInstance, aRule, blocking } from "../support/builders/declare.ts";
 import type { Situation } from "../support/builders/gathered.ts";
-import { desiredOf, entry, nowMs, ownedBy, planOf } from "../support/builders/gathered.ts";
+import {
+  anInventory,
+  desiredOf,
+  entry,
+  gathered,
+  nowMs,
+  observed,
+  ownedBy,
+  planOf,
+} from "../support/builders/gathered.ts";
 
 /** A list with `kept` declared entries, and `removed` managed entries that no rule declares. */
 function removing(
@@ -289,6 +300,21 @@ describe("An approval", () => {
     expect(plan.held).toBeUndefined();
     expect(plan.inventory.approval).toBeUndefined();
   });
+});
+
+test("The share applies to a list of ten entries, even if a declared network replaces some of them", () => {
+  const declared = ["192.0.2.0/28", "192.0.2.32/30", "192.0.2.40"];
+  const merged = ["192.0.2.0/30", "192.0.2.14/31"];
+  const gone = Array.from({ length: 5 }, (_, index) => `198.51.100.${index}`);
+  const shown = observed({ blocklist: [...declared, ...merged, ...gone] });
+  const { entries, ...rest } = anInventory({ blocklist: [...declared, ...merged, ...gone] });
+  const lines = (one: string): object => (merged.includes(one) ? { lines: 2 } : {});
+  const blocklist = new Map([...entries.blocklist].map(([one, record]) => [one, { ...record, ...lines(one) }]));
+  const inventory = { ...rest, entries: { ...entries, blocklist } };
+  const desired = compileDesired(gathered({ rules: [blocking("wide", declared)] }), nowMs, inventory, shown);
+  const { held, operations } = planInstance({ desired, observed: shown, inventory, nowMs });
+  expect(held?.removals.blocklist).toHaveLength(5);
+  expect(operations.map((operation) => "entry" in operation && operation.entry)).toStrictEqual(merged);
 });
 
 test("The hash identifies a set of removals in any order, and differs for each list and each use", () => {

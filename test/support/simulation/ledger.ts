@@ -334,7 +334,10 @@ export class Ledger {
       this.#forbidden(list, other, { confirmed, moments }) !== undefined ||
       disputes.some((dispute) => dispute.list === list && dispute.entry === other) ||
       refusals.some(
-        ({ operation }) => operation.startsWith(`${list} -`) && operation.includes(other.split("/")[0] ?? ""),
+        ({ operation }) =>
+          (operation.startsWith(`${list} -`) && operation.includes(other.split("/")[0] ?? "")) ||
+          // A removal waits for an addition that the WAF does not accept, if both share addresses.
+          (operation.startsWith(`${list} +`) && sharesAddress(operation.slice(`${list} +`.length), other)),
       );
     const left = [...this.#removable(list, confirmed, atMs)].filter(
       (other) =>
