@@ -155,6 +155,7 @@ export class SimWorld {
   killed(process: SimProcess, where: string): void {
     this.note(process, `is killed ${where}`);
     this.counts.kills += 1;
+    this.blocks.clockShows(process.wall.nowMs());
     this.rollouts.upset();
     process.kill();
     this.onKilled();
