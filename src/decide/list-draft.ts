@@ -16,7 +16,7 @@ import type { Observed, ObservedEntries } from "../model/observed.ts";
 import { type Context, decide, intends, nothing, type Outcome } from "./decisions.ts";
 import { leftOutOf } from "./room.ts";
 import type { CompiledRule } from "./compiled-rule.ts";
-import { type Contested } from "./disputes.ts";
+import type { Contested } from "./disputes.ts";
 import { RuleVersions, standingRefusal } from "./refusals.ts";
 import { asksToAdopt, type EntryLine, isRetained, Records } from "./ownership.ts";
 import type { DesiredState } from "./desired.ts";

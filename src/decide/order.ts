@@ -197,10 +197,6 @@ function byEntryOn(list: AddEntry["list"], operations: readonly AddEntry[]): Rea
   return found;
 }
 
-// Removals that do not wait for all pending additions: lifting an urgent block, manually or by expiry, takes no longer than setting
-// one. This applies only to the blocklist, because lifting a block early takes access away from no one. A removal stays
-// behind every addition that shares an address with it, so that nothing is unblocked in between.
-
 export type RemoveEntry = Extract<Operation, { kind: "RemoveEntry" }>;
 
 /** Further removals wait for the additions, because comparing all of them with overlapping additions would take too long. */
@@ -212,7 +208,11 @@ export interface UrgencyBasis {
   readonly owned: ReadonlyMap<Entry, OwnedEntry>;
 }
 
-/** The additions, interleaved with equally urgent removals from the blocklist; all other removals follow. */
+/**
+ * The additions, interleaved with equally urgent removals from the blocklist; all other removals follow. Lifting an urgent block, manually
+ * or by expiry, takes no longer than setting one. This applies only to the blocklist, because lifting a block early takes access away
+ * from no one. A removal stays behind every addition that shares an address with it, so that nothing is unblocked in between.
+ */
 export function orderWrites(
   adds: readonly AddEntry[],
   removals: readonly RemoveEntry[],

@@ -204,9 +204,10 @@ function changeOf(
   return change;
 }
 
-// The desired origins of an instance. A host has one type: if there are two WafOrigins for a host, the owner's takes precedence,
-// then the older one.
-
+/**
+ * The desired origins of an instance. A host has one type: if there are two WafOrigins for a host, the owner's takes precedence, then
+ * the older one.
+ */
 export interface DesiredOrigins {
   /** By host. */
   readonly wanted: ReadonlyMap<string, DeclaredOrigin>;

@@ -81,10 +81,6 @@ function entriesOf(rules: readonly CompiledRule[]): Entry[] {
   return rules.flatMap(({ entries }) => [...entries]);
 }
 
-// Finds entries of other namespaces that overlap an entry. An index per namespace would have quadratic cost. Instead, namespaces
-// are numbered, and for each binary digit there is one index for namespaces with a 0 and one for those with a 1: any other
-// namespace differs in some digit, so it is in an index that does not include the own namespace.
-
 export interface EntryOf {
   readonly entry: Entry;
   readonly namespace: string;
@@ -95,6 +91,11 @@ interface DigitIndex {
   readonly ones: NetworkIndex;
 }
 
+/**
+ * Finds entries of other namespaces that overlap an entry. An index per namespace would have quadratic cost. Instead, namespaces
+ * are numbered, and for each binary digit there is one index for namespaces with a 0 and one for those with a 1: any other
+ * namespace differs in some digit, so it is in an index that does not include the own namespace.
+ */
 export class OthersIndex {
   readonly #numbers = new Map<string, number>();
   /** By binary digit, lowest first. */

@@ -76,13 +76,6 @@ function orderForList(
   return { writes: [...placed], noRoom: left };
 }
 
-// A list accepts a limited number of entries. If not all of them fit, it gets, in this order:
-//
-// 1. entries of other writers, which wafsync does not remove;
-// 2. entries with higher priority;
-// 3. entries that are already on the list, so that a new rule with the same priority unblocks nothing;
-// 4. entries of older rules.
-
 export interface CapacityInput {
   readonly target: ReadonlyMap<Entry, Declarers>;
   readonly live: ObservedEntries;
@@ -96,7 +89,14 @@ export interface CapacityInput {
 
 const nothingLeftOut: ReadonlySet<Entry> = new Set();
 
-/** The entries of the target that do not fit. */
+/**
+ * The entries of the target that do not fit. A list accepts a limited number of entries. If not all of them fit, it gets, in this order:
+ *
+ * 1. entries of other writers, which wafsync does not remove;
+ * 2. entries with higher priority;
+ * 3. entries that are already on the list, so that a new rule with the same priority unblocks nothing;
+ * 4. entries of older rules.
+ */
 export function leftOutOf({ target, live, owned, maxEntries, exclusive, rules }: CapacityInput): ReadonlySet<Entry> {
   if (maxEntries === undefined) return nothingLeftOut;
   const isForeign = (entry: Entry): boolean => live.has(entry) && !owned.has(entry);

@@ -174,7 +174,7 @@ export interface AddressLine {
   readonly number: number;
 }
 
-/** The entries of a text, in order, each with its line number. */
+/** The entries of a text, one per line, in order, each with its line number. Comments (`#`) and blank lines are ignored. */
 export function* readAddressLines(text: string): Generator<AddressLine, void> {
   let number = 0;
   for (const line of text.split("\n")) {
