@@ -7,11 +7,11 @@ import type { ObjectEvent, ReconcileObserver } from "../run/ports.ts";
 import type { ApplyOptions } from "./commands/folder-commands.ts";
 import { noInstance, printFaults, printTroubles } from "./folder-faults.ts";
 import { type InstanceView, viewResult } from "./instance-view.ts";
-import { resultLines } from "./print-instance.ts";
+import { planLines, resultLines } from "./print-instance.ts";
 import type { Session } from "./session.ts";
 import { StatusLine } from "./status-line.ts";
 import { withStandalone } from "./targets/folder-runs.ts";
-import { type Terminal, remark } from "./terminal.ts";
+import { type Answer, type Terminal, ask, canAsk, remark } from "./terminal.ts";
 
 /** What was seen of an instance while it was reconciled. */
 interface Happened {
@@ -25,6 +25,31 @@ const changeReasons: ReadonlySet<string> = new Set(["EntriesAdded", "EntriesRemo
 
 /** @returns 0 if everything is done, 1 if something is incomplete, 2 if there is an error, 130 if it was stopped. */
 export async function runApply(options: ApplyOptions): Promise<number> {
+  const confirmed = options.yes || options.output === "json" || !canAsk() ? "Yes" : await confirmation(options);
+  if (confirmed === "Yes") return await apply(options);
+  return confirmed === "No" ? 1 : 130;
+}
+
+/** Asks a person, if entries or origins would be removed. */
+async function confirmation(options: ApplyOptions): Promise<Answer> {
+  let answer: Answer = "Yes";
+  const how = { isDryRun: true, command: "wafsync apply" };
+  await withStandalone(options, how, async (standalone, { out }) => {
+    const previews = await standalone.preview();
+    const views = previews.map(({ facts, pendingClears }) => viewResult(facts, standalone, pendingClears));
+    const removing = views.filter(({ operations }) =>
+      operations.some(({ operation }) => operation.startsWith("Remove")),
+    );
+    if (removing.length === 0) return 0;
+    for (const line of removing.flatMap((view) => planLines(view, out.paint, false))) out.line(line);
+    answer = await ask("Make these changes?");
+    if (answer !== "Yes") out.line("Nothing was changed.");
+    return 0;
+  });
+  return answer;
+}
+
+async function apply(options: ApplyOptions): Promise<number> {
   const happened = new Map<string, Happened>();
   const of = (instance: ObjectName): Happened => {
     const known = happened.get(nameKey(instance)) ?? { line: undefined, cleared: 0, drift: [], changes: [] };

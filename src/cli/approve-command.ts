@@ -1,6 +1,5 @@
 // `wafsync approve`: shows the removals on hold, grouped by the rule that last declared the entries, and approves exactly these
 // removals.
-import { createInterface } from "node:readline/promises";
 import { counted } from "../model/sentence.ts";
 import { nameKey } from "../model/resource.ts";
 import type { ApproveOptions } from "./commands/incident-commands.ts";
@@ -9,6 +8,7 @@ import { holdLines } from "./hold-lines.ts";
 import { withTarget } from "./targets/open-target.ts";
 import { onlyInstance, targetWords } from "./targets/target-options.ts";
 import type { OnHold } from "./targets/rule-changes.ts";
+import { type Answer, ask, canAsk } from "./terminal.ts";
 
 /** So many removals are listed without being asked for. */
 const listedMax = 10;
@@ -49,34 +49,17 @@ function describe(instance: string, { hash, groups }: OnHold, { list }: ApproveO
 }
 
 /** @throws CommandError if there is no terminal for the confirmation */
-async function confirmation({ yes, output }: ApproveOptions): Promise<"Yes" | "No" | "Stopped"> {
+async function confirmation({ yes, output }: ApproveOptions): Promise<Answer> {
   if (yes) return "Yes";
   // A program that reads the list handles the confirmation itself.
   if (output === "json") return "No";
-  if (!process.stdin.isTTY || !process.stdout.isTTY) {
+  if (!canAsk()) {
     throw new CommandError(
       "cannot ask for approval: stdin is not a terminal",
       "Add --yes to approve exactly these removals.",
     );
   }
-  return await ask("Approve exactly these removals? [y/N] ");
-}
-
-/** Ctrl-D, which ends the input, counts as no. */
-async function ask(question: string): Promise<"Yes" | "No" | "Stopped"> {
-  const terminal = createInterface({ input: process.stdin, output: process.stdout });
-  const stopping = new AbortController();
-  terminal.once("SIGINT", () => stopping.abort());
-  try {
-    const answer = await terminal.question(question, { signal: stopping.signal });
-    return /^y(?:es)?$/i.test(answer.trim()) ? "Yes" : "No";
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "ABORT_ERR") throw error;
-    process.stdout.write("\n");
-    return stopping.signal.aborted ? "Stopped" : "No";
-  } finally {
-    terminal.close();
-  }
+  return await ask("Approve exactly these removals?");
 }
 
 function approved(place: string, options: ApproveOptions): string {

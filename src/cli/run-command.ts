@@ -2,7 +2,7 @@
 import { realClock } from "../async/clock.ts";
 import { nameKey, type ResourceMeta } from "../model/resource.ts";
 import type { ObjectEvent } from "../run/ports.ts";
-import type { ApplyOptions } from "./commands/folder-commands.ts";
+import type { RunOptions } from "./commands/folder-commands.ts";
 import { printFaults } from "./folder-faults.ts";
 import { viewInstance } from "./instance-view.ts";
 import { ChangedLines } from "./print-instance.ts";
@@ -11,7 +11,7 @@ import { withStandalone } from "./targets/folder-runs.ts";
 import type { Paint } from "./terminal.ts";
 
 /** @returns 0 if it was stopped by a signal. */
-export async function runFollow(options: ApplyOptions): Promise<number> {
+export async function runFollow(options: RunOptions): Promise<number> {
   const printed = new Map<string, string>();
   const faultsPrinted = new Set<string>();
   const how = {

@@ -1,5 +1,6 @@
-// What commands print: lines on a terminal, with colours only if it is interactive; tables as kubectl prints them; and strings of
-// others in Markdown, where they must not become links, images, tables, HTML or mentions of users.
+// What commands print: lines on a terminal, with colours only if it is interactive; questions; tables as kubectl prints them; and
+// strings of others in Markdown, where they must not become links, images, tables, HTML or mentions of users.
+import { createInterface } from "node:readline/promises";
 import { stripVTControlCharacters, styleText } from "node:util";
 import { markedText, visibleLines, visibleText } from "../model/visible-text.ts";
 
@@ -56,6 +57,30 @@ export function remark(paint: Paint, kind: keyof typeof remarkStyles, text: stri
 /** Markdown and HTML treat numeric references as text, whatever character they represent. */
 export function markdownText(text: string): string {
   return markedText(text).replaceAll(/[&<>"'`|*_~[\]{}\\@#$^]/g, (sign) => `&#${sign.charCodeAt(0)};`);
+}
+
+export type Answer = "Yes" | "No" | "Stopped";
+
+/** Whether a person can answer. */
+export function canAsk(): boolean {
+  return process.stdin.isTTY && process.stdout.isTTY;
+}
+
+/** Ctrl-D, which ends the input, counts as no. */
+export async function ask(question: string): Promise<Answer> {
+  const terminal = createInterface({ input: process.stdin, output: process.stdout });
+  const stopping = new AbortController();
+  terminal.once("SIGINT", () => stopping.abort());
+  try {
+    const answer = await terminal.question(`${question} [y/N] `, { signal: stopping.signal });
+    return /^y(?:es)?$/i.test(answer.trim()) ? "Yes" : "No";
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ABORT_ERR") throw error;
+    process.stdout.write("\n");
+    return stopping.signal.aborted ? "Stopped" : "No";
+  } finally {
+    terminal.close();
+  }
 }
 
 const gap = 3;

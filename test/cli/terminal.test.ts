@@ -83,6 +83,28 @@ describeWithProgram("script", "On a terminal", (script) => {
     expect(folder.simulator.waf(testKey).blocklist).toHaveLength(2);
   });
 
+  test("apply shows what it would remove, and asks; --yes does not ask", async () => {
+    await using folder = await wafFolder();
+    await folder.files.write("rule.yaml", ruleDocument("feed", { addresses: addresses(3) }));
+    expect(await onTerminal(["apply", ...folder.from], [])).toMatchObject({ code: 0 });
+    await folder.files.write("rule.yaml", ruleDocument("feed", { addresses: addresses(2) }));
+    const shown = /- blocklist {2}\S+ {2}added by wafsync[^]*\[y\/N\]/;
+    for (const [typed, code] of [
+      ["n\n", 1],
+      [controlD, 1],
+      [controlC, 130],
+    ] as const) {
+      const ended = await onTerminal(["apply", ...folder.from], [[shown, typed]]);
+      expect(ended).toStrictEqual({ code, shown: expect.stringContaining("Nothing was changed.") });
+    }
+    expect(folder.simulator.waf(testKey).blocklist).toHaveLength(3);
+    const applied = await onTerminal(["apply", ...folder.from], [[shown, "y\n"]]);
+    expect(applied).toStrictEqual({ code: 0, shown: expect.stringContaining("0 added, 1 removed") });
+    await folder.files.write("rule.yaml", ruleDocument("feed", { addresses: addresses(1) }));
+    expect(await onTerminal(["apply", ...folder.from, "--yes"], [])).toMatchObject({ code: 0 });
+    expect(folder.simulator.waf(testKey).blocklist).toHaveLength(1);
+  });
+
   test("status --watch redraws the screen, prints a command that works, and stops on Ctrl-C", async () => {
     await using folder = await folderOnHold();
     const watched = await onTerminal(["status", "-f", folder.path, "--watch"], [[/To see and approve them/, controlC]]);

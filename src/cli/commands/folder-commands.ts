@@ -9,7 +9,8 @@ const planOptions = {
   output: format("table", "json", "markdown"),
   full: flag("--full", "print every change in the table, not only the first with the same reason"),
 };
-const applyOptions = { ...folderOptions, output: format("table", "json") };
+const runOptions = { ...folderOptions, output: format("table", "json") };
+const applyOptions = { ...runOptions, yes: flag("-y, --yes", "remove entries without asking") };
 
 const validateOptions = { from: folderOptions.from, state: folderOptions.state };
 
@@ -19,6 +20,7 @@ interface InFolder {
 export type PlanOptions = OptionsOf<typeof planOptions> & InFolder;
 export type ValidateOptions = OptionsOf<typeof validateOptions> & InFolder;
 export type ApplyOptions = OptionsOf<typeof applyOptions> & InFolder;
+export type RunOptions = OptionsOf<typeof runOptions> & InFolder;
 
 export const folderCommands = [
   command("validate", {
@@ -57,14 +59,16 @@ Examples:
   $ wafsync apply -f waf/
   $ wafsync apply -f waf/ --allow-insecure-http -o json
 
-Exit codes: 0 complete, 1 incomplete (rejected, on hold, conflict, suspended, feed with a problem), 2 error, 130 stopped.
+On a terminal, it first shows what it would remove, and asks. Without a terminal, and with --yes or -o json, it does not ask.
+
+Exit codes: 0 complete, 1 incomplete (rejected, on hold, conflict, suspended, feed with a problem, not confirmed), 2 error, 130 stopped.
 `,
     load: async () => onFolder((await import("../apply-command.ts")).runApply),
   }),
   command("run", {
     description: "Keep every WAF in its declared state, and apply changes to the files.",
     argument,
-    options: applyOptions,
+    options: runOptions,
     help: `
 Examples:
   $ wafsync run -f waf/
