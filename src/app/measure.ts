@@ -42,7 +42,7 @@ export function measureOutcome(metrics: Metrics, clock: Clock, instance: ObjectN
   if (!isCutOff(result)) metrics.ready(name, isReady);
   if (result.kind === "Done") metrics.synced(name, clock.nowMs());
   for (const list of listNames) {
-    const figures = facts.lists?.[list];
+    const figures = facts.plan?.lists[list];
     if (figures !== undefined) metrics.listSeen(name, list, figures);
     if (facts.plan === undefined) continue;
     metrics.contested(name, list, facts.plan.contested.filter((item) => item.list === list).length);

@@ -20,7 +20,7 @@ import { type CompiledRule, endOf } from "../decide/compiled-rule.ts";
 import type { BlockBook } from "./block-book.ts";
 import type { RunFacts } from "../run/facts.ts";
 import type { ReconcilePorts } from "../run/ports.ts";
-import { assessRule, progressOf } from "../run/status/rule-status.ts";
+import { assessRule } from "../run/status/rule-status.ts";
 import { accepted, type AcceptedFinding, type SyncedFinding, withFindings } from "../run/status/findings.ts";
 
 const labelLengthMax = 100;
@@ -63,7 +63,7 @@ function autoBlockStatus(
   facts: RunFacts,
 ): Partial<WafAutoBlockStatus> {
   const isJudged = judgedBlocks(facts.gathered).includes(judged.declared);
-  const progress = progressOf(rule, facts);
+  const progress = facts.progress?.get(rule);
   const assessment = { accepted: accept(rule, isJudged), synced: assess(rule, judged, progress, facts) };
   const common = withFindings(before, rule.rule.meta, assessment, facts.nowMs);
   const { rows, leftOut, lastRowMs } = judged.judgement;

@@ -282,7 +282,7 @@ export class CacheClears implements RunHooks {
   }
 
   async #report(run: World, clears: readonly DeclaredCacheClear[]): Promise<void> {
-    if (clears.length > 0) await this.report(run.ports.status, run.facts("Applying"), clears);
+    if (clears.length > 0) await this.report(run.ports.status, await run.facts("Applying"), clears);
   }
 }
 

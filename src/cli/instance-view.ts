@@ -7,7 +7,7 @@ import type { Adoption, Operation } from "../model/operation.ts";
 import { type ResourceMeta, nameKey } from "../model/resource.ts";
 import { ruleIdOf, ruleLabel } from "../model/rule-id.ts";
 import { asSentence } from "../model/sentence.ts";
-import { progressText, ruleProgress } from "../decide/progress.ts";
+import { progressText } from "../decide/progress.ts";
 import { findUnmanaged } from "../decide/other-writers.ts";
 import { faultsIn } from "../decide/compiled-rule.ts";
 import type { RunFacts } from "../run/facts.ts";
@@ -52,7 +52,7 @@ export interface ObjectLook {
 
 /** @param pendingClears Cache clears that a run would handle, before all other calls. */
 export function viewInstance(facts: RunFacts, look: ObjectLook, pendingClears: readonly DeclaredCacheClear[] = []) {
-  const { gathered, desired, plan, observed, result, done, lists } = facts;
+  const { gathered, desired, plan, observed, result, done } = facts;
   const { meta } = gathered.instance;
   const progress = rulesProgress(facts);
   const metas: readonly ResourceMeta[] = [
@@ -77,7 +77,7 @@ export function viewInstance(facts: RunFacts, look: ObjectLook, pendingClears: r
     adopted: done.adopted,
     /** Problems that do not stop the run. */
     warnings: [unrecordedMessage(facts) ?? "", keptMessage(facts)].filter((warning) => warning !== ""),
-    lists,
+    lists: plan?.lists,
     operations: viewOperations(facts, pendingClears),
     held: viewHeld(facts),
     approve: plan?.held?.hash,
@@ -108,13 +108,13 @@ export function viewResult(...[facts, look, pendingClears]: Parameters<typeof vi
  * The progress of each rule by `namespace/name`, computed from the facts of the run, because an interrupted run reports no
  * status. Rejected entries count as declared.
  */
-function rulesProgress({ desired, observed, plan, inventory }: RunFacts): ReadonlyMap<string, string> {
-  if (observed === undefined || plan === undefined || inventory === undefined) return new Map();
+function rulesProgress({ desired, progress }: RunFacts): ReadonlyMap<string, string> {
   return new Map(
-    desired.rules.map((rule) => {
+    desired.rules.flatMap((rule) => {
       const suggested = rule.suggested?.size ?? 0;
-      if (suggested > 0) return [rule.id, `${suggested} suggested`];
-      return [rule.id, progressText(rule, ruleProgress(rule, observed, plan, inventory.entries))];
+      const counts = progress?.get(rule);
+      if (counts === undefined) return [];
+      return [[rule.id, suggested > 0 ? `${suggested} suggested` : progressText(rule, counts)]];
     }),
   );
 }

@@ -1,12 +1,12 @@
 // What other writers did to the lists. Unmanaged entries are declared and on a list, but another writer added them, so they stay when
 // their rule is deleted or expires. An expired rule reports its remaining entries for the same reason. Drift is what others changed since
 // wafsync last read the lists, and contradicts the declared state.
-import { type ListName, listNames } from "../model/declared.ts";
+import { type DeclaredInstance, type ListName, listNames } from "../model/declared.ts";
 import type { Entry } from "../address/entry.ts";
 import type { CompiledRule } from "./compiled-rule.ts";
 import type { DesiredState } from "./desired.ts";
 import type { Plan } from "./plan.ts";
-import type { Observed, SeenLists } from "../model/observed.ts";
+import type { SeenLists } from "../model/observed.ts";
 
 export interface UnmanagedEntry {
   readonly list: ListName;
@@ -50,21 +50,18 @@ export interface LastSeen extends SeenLists {
 }
 
 /** Only changes that wafsync corrects are drift: not if it writes nothing, or ignores the entries of other writers. */
-export function findDrift(desired: DesiredState, observed: Observed, last: LastSeen | undefined): DriftedEntry[] {
-  const { suspend, policies } = desired.instance;
-  if (last === undefined || last.domain !== observed.domain || suspend) return [];
-  const drift: DriftedEntry[] = [];
-  for (const list of listNames) {
-    if (policies[list] === "Observe") continue;
-    const now = observed.lists[list];
-    for (const entry of last.lists[list].keys()) {
-      if (!now.has(entry) && desired.lists[list].has(entry)) drift.push({ list, entry, change: "Vanished" });
-    }
-    if (policies[list] !== "Exclusive") continue;
-    for (const entry of last.removed[list]) {
-      if (!now.has(entry) || last.lists[list].has(entry) || desired.lists[list].has(entry)) continue;
-      drift.push({ list, entry, change: "Reappeared" });
-    }
-  }
-  return drift;
+export function findDrift(
+  { policies }: DeclaredInstance,
+  { outcomes }: Pick<Plan, "outcomes">,
+  last: Pick<LastSeen, "lists" | "removed">,
+): DriftedEntry[] {
+  return listNames.flatMap((list) =>
+    outcomes[list].flatMap(({ entry, declared, shown, outcome }): DriftedEntry[] => {
+      const wasShown = last.lists[list].has(entry);
+      if (outcome.kind === "Off" || outcome.kind === "NoRoom") return [];
+      if (declared) return !shown && wasShown ? [{ list, entry, change: "Vanished" }] : [];
+      const isBack = shown && !wasShown && policies[list] === "Exclusive" && last.removed[list].has(entry);
+      return isBack ? [{ list, entry, change: "Reappeared" }] : [];
+    }),
+  );
 }

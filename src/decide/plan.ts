@@ -120,14 +120,12 @@ export function* planInSlices(input: PlanInput): Generator<undefined, Plan> {
   const leftOut = eachList((list) => withoutRoom(split.noRoom, list, drafts[list]));
   const next = nextInventory(input, drafts, { offOn, leftOut, decision, origins, isAccepted });
   yield;
+  const outcomes = eachList((list) => outcomesOf(drafts[list], leftOut[list], decision.held?.removals[list] ?? []));
   return {
-    outcomes: eachList((list) => outcomesOf(drafts[list], leftOut[list], decision.held?.removals[list] ?? [])),
+    outcomes,
     operations: split.operations,
     observedOnly: split.observedOnly,
-    lists: summarizeLists(observed, next.inventory, split.operations, {
-      held: decision.held,
-      overflowOn: (list) => leftOut[list].size,
-    }),
+    lists: summarizeLists(observed, next.inventory, split.operations, { outcomes, held: decision.held, leftOut }),
     leftOut,
     waiting: eachList((list) => drafts[list].waiting),
     adoptions: next.adoptions,

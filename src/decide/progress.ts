@@ -1,13 +1,14 @@
 // The numbers of a plan: the progress of each list and each rule.
-import type { ListName } from "../model/declared.ts";
-import { readOwners, remembering } from "../model/entry-owners.ts";
+import { type ListName, listNames } from "../model/declared.ts";
+import { readOwners } from "../model/entry-owners.ts";
 import type { Entry } from "../address/entry.ts";
-import type { Inventory, Refusal } from "../model/inventory.ts";
+import type { Inventory } from "../model/inventory.ts";
 import type { Observed } from "../model/observed.ts";
 import { type Operation, partOf } from "../model/operation.ts";
 import { ruleIdOfOwner } from "../model/rule-id.ts";
 import { type CompiledRule, faultsIn } from "./compiled-rule.ts";
-import type { HeldRemovals } from "./removal-guard.ts";
+import type { Decided } from "./list-draft.ts";
+import type { Plan } from "./plan.ts";
 
 export interface ListSummary {
   /** Entries that the list shows. */
@@ -28,22 +29,21 @@ export function summarizeLists(
   observed: Observed,
   inventory: Inventory,
   operations: readonly Operation[],
-  decided: {
-    readonly held: HeldRemovals | undefined;
-    readonly overflowOn: (list: ListName) => number;
-  },
+  decided: Pick<Plan, "outcomes" | "held" | "leftOut">,
 ): Readonly<Record<ListName, ListSummary>> {
   const of = (list: ListName): ListSummary => {
-    const live = observed.lists[list];
+    const live = observed.lists[list].size;
     let foreign = 0;
-    for (const entry of live.keys()) if (!inventory.entries[list].has(entry)) foreign += 1;
+    for (const { shown, entry } of decided.outcomes[list]) {
+      if (shown && !inventory.entries[list].has(entry)) foreign += 1;
+    }
     return {
-      live: live.size,
-      managed: live.size - foreign,
+      live,
+      managed: live - foreign,
       foreign,
       pending: countOf(list, operations),
       held: decided.held?.removals[list].length ?? 0,
-      overflow: decided.overflowOn(list),
+      overflow: decided.leftOut[list].size,
     };
   };
   return { blocklist: of("blocklist"), allowlist: of("allowlist") };
@@ -55,7 +55,7 @@ function countOf(list: ListName, operations: readonly Operation[]): number {
   return count;
 }
 
-/** The progress of one rule, based on the lists of the WAF. */
+/** The progress of one rule. */
 export interface RuleProgress {
   /** The number of its declared entries, including those that only the record says it declares. */
   readonly desired: number;
@@ -67,77 +67,94 @@ export interface RuleProgress {
   readonly leftOut: readonly Entry[];
   /** Rejected by the API; entries that wafsync itself rejects are counted on the rule. */
   readonly refused: readonly { readonly entry: Entry; readonly message: string }[];
+  /** Whether some are not added because another writer keeps removing them. */
+  readonly isContested: boolean;
+  /** If the rule has expired: its managed entries that are still on the list, although no rule declares them. */
+  readonly left: readonly Decided[];
 }
 
-export function ruleProgress(
-  rule: CompiledRule,
-  observed: Observed,
-  plan: {
-    readonly refusals: ReadonlyMap<string, Refusal>;
-    readonly lists: Readonly<Record<ListName, ListSummary>>;
-    readonly leftOut: Readonly<Record<ListName, ReadonlySet<Entry>>>;
-  },
-  managed: Inventory["entries"],
-): RuleProgress {
-  const live = observed.lists[rule.list];
-  const owned = managed[rule.list];
-  const overflow = plan.leftOut[rule.list];
-  // Only a new plan can find unmanaged entries if there were none.
-  const hasForeign = plan.lists[rule.list].foreign > 0;
-  const refused: { entry: Entry; message: string }[] = [];
-  const leftOut: Entry[] = [];
-  let synced = 0;
-  let foreign = 0;
-  for (const entry of rule.entries) {
-    if (live.has(entry)) {
-      synced += 1;
-      if (hasForeign && !owned.has(entry)) foreign += 1;
-      continue;
+/** Returns the progress of each rule: all its entries are synced, but for the outcomes of a plan that say otherwise. */
+export function progressOf(
+  rules: readonly CompiledRule[],
+  outcomes: Plan["outcomes"],
+): ReadonlyMap<CompiledRule, RuleProgress> {
+  const counts = new Map(rules.map((rule) => [rule, new Counts(rule)]));
+  for (const list of listNames) {
+    const ended = new ExpiredEntries(rules.filter((rule) => rule.list === list && rule.expired));
+    for (const row of outcomes[list]) {
+      for (const rule of row.rules) counts.get(rule)?.note(row);
+      if (row.shown) for (const rule of ended.rulesOf(row)) counts.get(rule)?.noteEnded(row);
     }
-    const refusal = plan.refusals.size === 0 ? undefined : plan.refusals.get(`${rule.list} +${entry}`);
-    if (refusal !== undefined) refused.push({ entry, message: refusal.message });
-    else if (overflow.size > 0 && overflow.has(entry)) leftOut.push(entry);
   }
-  for (const entry of hasForeign ? expiredEntries(rule) : []) if (live.has(entry) && !owned.has(entry)) foreign += 1;
-  const wanted = rule.entries.size;
-  const pending = wanted - synced - refused.length - leftOut.length;
-  return { desired: wanted, synced, pending, foreign, leftOut, refused };
+  return counts;
+}
+
+class Counts implements RuleProgress {
+  readonly desired: number;
+  foreign = 0;
+  isContested = false;
+  readonly leftOut: Entry[] = [];
+  readonly refused: { entry: Entry; message: string }[] = [];
+  readonly left: Decided[] = [];
+  #missing = 0;
+
+  constructor({ entries }: CompiledRule) {
+    this.desired = entries.size;
+  }
+
+  get synced(): number {
+    return this.desired - this.#missing;
+  }
+
+  get pending(): number {
+    return this.#missing - this.refused.length - this.leftOut.length;
+  }
+
+  note({ entry, shown, recorded, outcome: { kind, refusals } }: Decided): void {
+    if (shown) {
+      if (recorded === undefined) this.foreign += 1;
+      return;
+    }
+    this.#missing += 1;
+    if (kind === "Refused") this.refused.push({ entry, message: refusals?.[0]?.message ?? "" });
+    else if (kind === "NoRoom") this.leftOut.push(entry);
+    else if (kind === "Contested") this.isContested = true;
+  }
+
+  noteEnded(row: Decided): void {
+    if (row.recorded === undefined) this.foreign += 1;
+    else if (!row.declared) this.left.push(row);
+  }
+}
+
+/** The expired rules of one list, which an entry outlives. */
+class ExpiredEntries {
+  readonly #rules: readonly CompiledRule[];
+  readonly #written = new Map<Entry, CompiledRule[]>();
+
+  constructor(rules: readonly CompiledRule[]) {
+    this.#rules = rules;
+    for (const rule of rules) {
+      for (const { entries } of rule.parts) for (const entry of entries.keys()) this.#add(entry, rule);
+    }
+  }
+
+  #add(entry: Entry, rule: CompiledRule): void {
+    const known = this.#written.get(entry);
+    if (known === undefined) this.#written.set(entry, [rule]);
+    else if (known.at(-1) !== rule) known.push(rule);
+  }
+
+  /** The rules that declared it. By the record, too, since the entries of a rule may have been cut or merged. */
+  rulesOf({ entry, recorded }: Decided): readonly CompiledRule[] {
+    const written = this.#written.get(entry) ?? [];
+    if (recorded === undefined) return written;
+    const owners = new Set(readOwners(recorded.owners).map(ruleIdOfOwner));
+    return this.#rules.filter((rule) => written.includes(rule) || (rule.declared !== undefined && owners.has(rule.id)));
+  }
 }
 
 /** `120/10000`, or `expired`. Rejected entries count as declared, unless they come from a feed. */
 export function progressText(rule: CompiledRule, { synced, desired }: RuleProgress): string {
   return rule.expired ? "expired" : `${synced}/${desired + faultsIn(rule.rejected).length}`;
-}
-
-/** The managed entries of an expired rule that are still on the WAF, although no rule declares them. */
-export function entriesLeft(
-  rule: CompiledRule,
-  {
-    observed,
-    wanted,
-    managed,
-  }: {
-    readonly observed: Observed;
-    readonly wanted: ReadonlyMap<Entry, unknown>;
-    readonly managed: Inventory["entries"];
-  },
-): readonly Entry[] {
-  const live = observed.lists[rule.list];
-  const owned = managed[rule.list];
-  const own = new Set(expiredEntries(rule));
-  const left = [...own].filter((entry) => live.has(entry) && owned.has(entry) && !wanted.has(entry));
-  if (own.size === 0 || rule.declared === undefined) return left;
-  // Its entries may have been cut or merged.
-  const isOfRule = remembering((owners) => readOwners(owners).some((owner) => ruleIdOfOwner(owner) === rule.id));
-  for (const [entry, { owners }] of owned) {
-    if (own.has(entry) || wanted.has(entry) || !live.has(entry)) continue;
-    if (isOfRule(owners)) left.push(entry);
-  }
-  return left;
-}
-
-/** The former entries of an expired rule, without duplicates; empty for other rules. */
-function expiredEntries({ expired, parts }: CompiledRule): readonly Entry[] {
-  if (!expired) return [];
-  return [...new Set(parts.flatMap(({ entries }) => [...entries.keys()]))];
 }

@@ -2,9 +2,11 @@
 import type { Gathered } from "../model/gathered.ts";
 import type { Inventory } from "../model/inventory.ts";
 import type { Observed } from "../model/observed.ts";
+import type { CompiledRule } from "../decide/compiled-rule.ts";
 import type { DesiredState } from "../decide/desired.ts";
 import type { DriftedEntry } from "../decide/other-writers.ts";
 import type { Plan } from "../decide/plan.ts";
+import type { RuleProgress } from "../decide/progress.ts";
 import type { WafFault } from "../model/waf-result.ts";
 
 /** How many writes the API accepted in a run, and how many entries became managed without a call. */
@@ -24,9 +26,9 @@ export interface RunFacts {
   readonly result: RunResult | undefined;
   /** Undefined until the WAF has been read. */
   readonly observed: Observed | undefined;
+  /** For the WAF as observed: after calls, another plan than the one that the run goes on with. */
   readonly plan: Plan | undefined;
-  /** The list counts of the plan, updated with the writes since. */
-  readonly lists: Plan["lists"] | undefined;
+  readonly progress: ReadonlyMap<CompiledRule, RuleProgress> | undefined;
   readonly inventory: Inventory | undefined;
   readonly done: WritesDone;
   /** The number of declared entries that were on the lists before there was a record. They count as foreign. */

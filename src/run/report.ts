@@ -79,7 +79,7 @@ export class EarlyReports {
    * of the instance, and of those rules and origins for which more than the rate and the remaining time has changed, because
    * thousands may be waiting. If the run begins or ends to wait, writes all of them.
    */
-  async progress(factsNow: () => RunFacts): Promise<void> {
+  async progress(factsNow: () => Promise<RunFacts>): Promise<void> {
     const nowMs = this.#ports.clock.monotonicMs();
     const intervalMs = this.#ports.progressIntervalMs?.() ?? progressIntervalMsMin;
     if (nowMs - this.#lastMs < intervalMs || this.#progress?.isWritten === false) return;
@@ -87,7 +87,7 @@ export class EarlyReports {
     this.#lastMs = nowMs;
     const toAll = this.waiting !== this.#reportedWaiting;
     this.#reportedWaiting = this.waiting;
-    const written = reportObjects(this.#ports, this.#memory, factsNow(), (object, before, after) => {
+    const written = reportObjects(this.#ports, this.#memory, await factsNow(), (object, before, after) => {
       if (object.kind === "WafInstance") return true;
       const goesOn = !this.#hasEnded && !this.#ports.stopping.aborted;
       return goesOn && (toAll || hasMoved(before, after(before)));

@@ -15,7 +15,7 @@ import { compileInSlices, type DesiredState, nothingDesired } from "../decide/de
 import { decideDomain } from "../decide/domain.ts";
 import { type DriftedEntry, findDrift } from "../decide/other-writers.ts";
 import { type Plan, planInSlices } from "../decide/plan.ts";
-import { summarizeLists } from "../decide/progress.ts";
+import { progressOf } from "../decide/progress.ts";
 import { noteDisputes } from "../decide/disputes.ts";
 import { blocked, writesOf, resultOfFault, type RunFacts, type RunResult } from "./facts.ts";
 import type { Happening, ReconcilePorts, WafPort } from "./ports.ts";
@@ -172,7 +172,7 @@ export class World {
     const problem =
       this.release === undefined ? await ports.lifecycle.ensureFinalizer(gathered.instance.meta) : undefined;
     if (problem !== undefined) return blocked("InventoryUnwritable", problem);
-    await this.reports.open(this.facts("Started"));
+    await this.reports.open(await this.facts("Started"));
     return undefined;
   }
 
@@ -194,7 +194,8 @@ export class World {
     const inventory = isMissing ? { ...domain.inventory, version: this.#reportedVersion } : domain.inventory;
     this.#observed = observed;
     await this.learn({ inventory });
-    this.#drift = findDrift(this.desired, observed, memory.lastSeen);
+    const last = memory.lastSeen?.domain === observed.domain ? memory.lastSeen : undefined;
+    this.#drift = last === undefined ? [] : findDrift(gathered.instance, this.plan, last);
     emitDrift(this, this.#drift);
     for (const drift of this.#drift) this.happened({ kind: "Drifted", drift });
     const disputes = noteDisputes(inventory.disputes, this.#drift, ports.clock.nowMs());
@@ -233,7 +234,15 @@ export class World {
     this.#inventory = inventory ?? this.#inventory;
     const observed = this.ledger.shown(this.observed);
     if (gathered !== undefined || this.desired.dependsOnManaged) yield* this.#compile(this.#inventory, observed);
-    const plan = yield* planInSlices({
+    const plan = yield* this.#planFor(observed);
+    // Refused writes are not sent again before the next read of their list.
+    const operations = plan.operations.filter((operation) => !this.ledger.awaitsRead(operation));
+    this.#plan = operations.length === plan.operations.length ? plan : { ...plan, operations };
+    this.#next = 0;
+  }
+
+  #planFor(observed: Observed): Generator<undefined, Plan> {
+    return planInSlices({
       desired: this.desired,
       inventory: this.#inventory,
       observed,
@@ -242,10 +251,6 @@ export class World {
       countsRemovals: this.#confirmedMs !== undefined,
       nowMs: this.ports.clock.nowMs(),
     });
-    // Refused writes are not sent again before the next read of their list.
-    const operations = plan.operations.filter((operation) => !this.ledger.awaitsRead(operation));
-    this.#plan = operations.length === plan.operations.length ? plan : { ...plan, operations };
-    this.#next = 0;
   }
 
   /** True if the declared state may be newer than what the run knows, or a rule has expired since. */
@@ -448,11 +453,15 @@ export class World {
     return blocked("DomainChanged", message);
   }
 
-  /** What the run knows at the moment, for its reports. Before the WAF was read, this is only what is declared. */
-  facts(phase: RunFacts["phase"], result?: RunResult): RunFacts {
+  /**
+   * What the run knows at the moment, for its reports. Before the WAF was read, this is only what is declared. After calls, the
+   * outcomes are those of another plan, which takes these into account.
+   */
+  async facts(phase: RunFacts["phase"], result?: RunResult): Promise<RunFacts> {
     const { gathered, desired, inventory, ledger } = this;
-    const plan = this.#plan;
-    const observed = plan && ledger.shown(this.observed);
+    const observed = this.#plan && ledger.shown(this.observed);
+    const isPast = this.#next > 0 && observed !== undefined;
+    const plan = isPast ? await inSlices(this.ports.clock, this.#planFor(observed)) : this.#plan;
     return {
       gathered,
       desired,
@@ -460,7 +469,7 @@ export class World {
       result,
       observed,
       plan,
-      lists: observed && this.#summary(observed),
+      progress: plan && progressOf(desired.rules, plan.outcomes),
       inventory: plan && inventory,
       done: ledger.done,
       unrecorded: this.#unrecorded,
@@ -478,19 +487,11 @@ export class World {
     return done < paceFrom || tookMs <= 0 ? undefined : (done * 1000) / tookMs;
   }
 
-  /** The list counts of the plan, updated with the writes since. */
-  #summary(observed: Observed): Plan["lists"] {
-    const { lists, held, operations } = this.plan;
-    if (this.#next === 0) return lists;
-    const decided = { held, overflowOn: (list: ListName) => lists[list].overflow };
-    return summarizeLists(observed, this.inventory, operations.slice(this.#next), decided);
-  }
-
   /** The facts at the end of a run, which may have ended before it compiled what is declared. */
   async lastFacts(result: RunResult): Promise<RunFacts> {
     const { record, lastObserved } = this.memory;
     if (this.#desired === undefined) await inSlices(this.ports.clock, this.#compile(record, lastObserved));
-    return this.facts("Ended", result);
+    return await this.facts("Ended", result);
   }
 
   /** `Gone` if the instance no longer exists, `Outdated` if the run has to start again. */

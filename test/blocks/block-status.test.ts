@@ -9,6 +9,7 @@ import type { WafAutoBlockStatus } from "../../src/kinds/waf-auto-block.ts";
 import { readObservedEntry } from "../../src/address/entry.ts";
 import { compileDesired } from "../../src/decide/desired.ts";
 import { planInstance } from "../../src/decide/plan.ts";
+import { progressOf } from "../../src/decide/progress.ts";
 import { withBlockRules } from "../../src/blocks/block-rules.ts";
 import { nothingDone, type RunFacts } from "../../src/run/facts.ts";
 import { blockStatusFrom } from "../../src/blocks/block-status.ts";
@@ -49,7 +50,7 @@ function statusOf(
     result: { kind: "Done" },
     observed: seen,
     plan,
-    lists: undefined,
+    progress: progressOf(desired.rules, plan.outcomes),
     inventory,
     done: nothingDone,
     unrecorded: 0,

@@ -6,6 +6,7 @@ import { contestedNow, disputesMax, noteDisputes } from "../../src/decide/disput
 import { ApiKey } from "../../src/model/api-key.ts";
 import { decideDomain, otherDomainsMax } from "../../src/decide/domain.ts";
 import { findDrift } from "../../src/decide/other-writers.ts";
+import { planInstance } from "../../src/decide/plan.ts";
 import { versionOf, withRefusal } from "../../src/decide/refusals.ts";
 import { addresses, anInstance, aRule, blocking } from "../support/builders/declare.ts";
 import { anInventory, desiredOf, entry, nowMs, observed, planOf, testKey } from "../support/builders/gathered.ts";
@@ -241,46 +242,40 @@ describe("The domain", () => {
 
 describe("Drift", () => {
   const exclusive = anInstance({ policies: { blocklist: "Exclusive" } });
-  const seen = (texts: readonly string[], removed: readonly string[] = []) => ({
-    domain: "shop.example",
-    lists: observed({ blocklist: texts }).lists,
-    removed: { blocklist: new Set(removed.map(entry)), allowlist: new Set<never>() },
-  });
+  const rules = [blocking("a", [one, "192.0.2.2"])];
+
+  /** What another writer did since the last read, to a list that now shows `texts`. */
+  function driftOf(
+    before: { readonly seen: readonly string[]; readonly removed?: readonly string[] },
+    texts: readonly string[],
+    declared: Parameters<typeof desiredOf>[0] = {},
+  ) {
+    const desired = desiredOf(declared);
+    const inventory = anInventory();
+    const plan = planInstance({ desired, observed: observed({ blocklist: texts }), inventory, nowMs });
+    const removed = { blocklist: new Set(before.removed?.map(entry)), allowlist: new Set<never>() };
+    return findDrift(desired.instance, plan, { lists: observed({ blocklist: before.seen }).lists, removed });
+  }
 
   test("is a declared entry that was on the list and is missing", () => {
-    const desired = desiredOf({ rules: [blocking("a", [one, "192.0.2.2"])] });
-    expect(findDrift(desired, observed(), seen([one, "192.0.2.9"]))).toStrictEqual([
+    expect(driftOf({ seen: [one, "192.0.2.9"] }, [], { rules })).toStrictEqual([
       { list: "blocklist", entry: one, change: "Vanished" },
     ]);
-  });
-
-  test("does not include entries that were never seen, or are seen for the first time", () => {
-    const desired = desiredOf({ rules: [blocking("a", [one])] });
-    expect(findDrift(desired, observed(), undefined)).toStrictEqual([]);
-    expect(findDrift(desired, observed(), seen([]))).toStrictEqual([]);
+    expect(driftOf({ seen: [] }, [], { rules })).toStrictEqual([]);
   });
 
   test("with Exclusive, includes entries that wafsync removed and that are back", () => {
-    const back = observed({ blocklist: [one] });
-    expect(findDrift(desiredOf({ instance: exclusive }), back, seen([], [one]))).toStrictEqual([
+    expect(driftOf({ seen: [], removed: [one] }, [one], { instance: exclusive })).toStrictEqual([
       { list: "blocklist", entry: one, change: "Reappeared" },
     ]);
-    expect(findDrift(desiredOf({ instance: exclusive }), back, seen([one], [one]))).toStrictEqual([]);
-    expect(findDrift(desiredOf(), back, seen([], [one]))).toStrictEqual([]);
+    expect(driftOf({ seen: [one], removed: [one] }, [one], { instance: exclusive })).toStrictEqual([]);
+    expect(driftOf({ seen: [], removed: [one] }, [one])).toStrictEqual([]);
   });
 
-  test("does not include the entries of another WAF, and is empty while nothing is written", () => {
-    const rules = [blocking("a", [one])];
-    expect(findDrift(desiredOf({ rules }), observed({ domain: "other.example" }), seen([one]))).toStrictEqual([]);
-    expect(
-      findDrift(desiredOf({ rules, instance: anInstance({ suspend: true }) }), observed(), seen([one])),
-    ).toStrictEqual([]);
-    expect(
-      findDrift(
-        desiredOf({ rules, instance: anInstance({ policies: { blocklist: "Observe" } }) }),
-        observed(),
-        seen([one]),
-      ),
-    ).toStrictEqual([]);
+  test.each([
+    ["the instance is suspended", anInstance({ suspend: true })],
+    ["the policy is Observe", anInstance({ policies: { blocklist: "Observe" } })],
+  ])("is nothing while %s", (_, instance) => {
+    expect(driftOf({ seen: [one] }, [], { rules, instance })).toStrictEqual([]);
   });
 });

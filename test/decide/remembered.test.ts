@@ -6,7 +6,7 @@ import type { AddressText, BrokenReferences, Gathered } from "../../src/model/ga
 import { operationKey } from "../../src/model/operation.ts";
 import { resourceKey } from "../../src/model/resource.ts";
 import { compileDesired } from "../../src/decide/desired.ts";
-import { ruleProgress } from "../../src/decide/progress.ts";
+import { progressOf } from "../../src/decide/progress.ts";
 import {
   addresses,
   aGrant,
@@ -205,8 +205,11 @@ describe("A remembered entry", () => {
     const of = situation(owned, { rules });
     const plan = planOf(of);
     const desired = compileDesired(gathered({ rules }), nowMs, anInventory(of.inventory));
-    const progress = ruleProgress(desired.rules[0]!, observed(of.observed), plan, plan.inventory.entries);
-    expect(progress).toMatchObject({ desired: 1_414, synced: 1_414, pending: 0 });
+    expect(progressOf(desired.rules, plan.outcomes).get(desired.rules[0]!)).toMatchObject({
+      desired: 1_414,
+      synced: 1_414,
+      pending: 0,
+    });
     expect(plan.kept).toHaveLength(1_413);
   });
 

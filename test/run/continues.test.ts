@@ -70,7 +70,7 @@ describe("An instance that continues another one", () => {
   test("shows in a preview what it will manage, without writing anything", async () => {
     const world = movedWorld();
     const facts = await world.preview();
-    expect(facts?.lists?.blocklist).toMatchObject({ managed: 20, foreign: 1 });
+    expect(facts?.plan?.lists.blocklist).toMatchObject({ managed: 20, foreign: 1 });
     expect(facts?.plan?.operations).toStrictEqual([]);
     expect(world.inventory.saves).toStrictEqual([]);
     expect(world.inventory.of(former).entries.blocklist.size).toBe(20);

@@ -4,6 +4,7 @@ import type { Entry } from "../../address/entry.ts";
 import type { CompiledRule } from "../../decide/compiled-rule.ts";
 import type { DriftedEntry } from "../../decide/other-writers.ts";
 import type { Plan } from "../../decide/plan.ts";
+import type { RuleProgress } from "../../decide/progress.ts";
 import { adoptAnnotation } from "../../decide/ownership.ts";
 import { listNames, unblockedAtMs } from "../../model/declared.ts";
 import type { Approval } from "../../model/inventory.ts";
@@ -95,7 +96,8 @@ export function emitOutcome(world: Emitting, facts: RunFacts): void {
   }
   const problems = { ...troubleIn(facts), ...(facts.plan === undefined ? {} : problemsIn(facts, facts.plan)) };
   for (const [subject, problem] of Object.entries(problems)) emitChange(world, meta, subject, problem);
-  for (const rule of facts.desired.rules) if (!rule.rule.meta.deleting) emitRule(world, rule, facts.plan);
+  for (const rule of facts.desired.rules)
+    if (!rule.rule.meta.deleting) emitRule(world, rule, facts.progress?.get(rule));
 }
 
 type Problems = Readonly<Record<string, Problem | undefined>>;
@@ -131,12 +133,13 @@ function problemOf(reason: string, message = "", identity?: string): Problem | u
   return message === "" ? undefined : { reason, message, identity };
 }
 
-function emitRule(world: Emitting, rule: CompiledRule, plan: Plan | undefined): void {
+/** @param progress undefined if it is unknown: then refusals are neither new nor resolved */
+function emitRule(world: Emitting, rule: CompiledRule, progress: RuleProgress | undefined): void {
   const { id, verdict, message } = rule;
   const { meta, expiresAtMs } = rule.rule;
   const change = (subject: string, problem: Problem | undefined): void =>
     emitChange(world, meta, `${subject} ${id}`, problem);
-  if (plan !== undefined) change("refused", refusedOf(rule, plan));
+  if (progress !== undefined) change("refused", refusedOf(progress));
   change(
     "verdict",
     verdict === "Accepted" ? undefined : { reason: verdict, message, identity: `${verdict}: ${message}` },
@@ -148,12 +151,10 @@ function emitRule(world: Emitting, rule: CompiledRule, plan: Plan | undefined): 
   change("expired", rule.expired ? { type: "Normal", identity: "expired", ...ended } : undefined);
 }
 
-function refusedOf({ entries, list }: CompiledRule, { refusals }: Plan): Problem | undefined {
-  const refused = refusals.size === 0 ? [] : [...entries].filter((entry) => refusals.has(`${list} +${entry}`));
+function refusedOf({ refused }: RuleProgress): Problem | undefined {
   const [first] = refused;
   if (first === undefined) return undefined;
-  const words = asSentence(refusals.get(`${list} +${first}`)?.message ?? "");
-  const message = `The API refused ${refused.length} of the rule's entries. ${first}: ${words}`;
+  const message = `The API refused ${refused.length} of the rule's entries. ${first.entry}: ${asSentence(first.message)}`;
   return { reason: "Rejected", message, identity: String(refused.length) };
 }
 

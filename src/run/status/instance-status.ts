@@ -70,9 +70,9 @@ function withStaying(before: readonly Condition[], facts: RunFacts): readonly Co
 const obstacleReasons = { Unconfirmed: "Unconfirmed", Restored: "InventoryUnreadable" } as const;
 
 function observedPart(before: Partial<WafInstanceStatus>, facts: RunFacts): Partial<WafInstanceStatus> {
-  const { observed, plan, lists, inventory } = facts;
-  if (observed === undefined || plan === undefined || lists === undefined) return {};
-  const { held, observedOnly } = plan;
+  const { observed, plan, inventory } = facts;
+  if (observed === undefined || plan === undefined) return {};
+  const { held, observedOnly, lists } = plan;
   const domain = inventory?.domain ?? before.domain;
   const examples = observedOnly.slice(0, planExamplesMax).map(operationKey);
   const removals = observedOnly.filter(({ kind }) => kind === "RemoveEntry" || kind === "RemoveOrigin").length;
@@ -131,16 +131,15 @@ function assessInstance(facts: RunFacts, lastSyncMs: number | undefined): Synced
     const message = `Under the policy Observe, ${changes} not written: see status.plan.`;
     return { status: "False", reason: "Observed", message, next: "Settled" };
   }
-  return { status: "True", reason: "Synced", message: syncedMessage(facts, plan), next: "Settled" };
+  return { status: "True", reason: "Synced", message: syncedMessage(plan), next: "Settled" };
 }
 
-function syncedMessage(facts: RunFacts, plan: Plan): string {
-  const lists = facts.lists ?? plan.lists;
+function syncedMessage({ lists, origins }: Plan): string {
   const [blocklist, allowlist] = (["blocklist", "allowlist"] as const).map((list) => {
     const { live, managed, foreign } = lists[list];
     return `${list} ${live} (${managed} managed, ${foreign} unmanaged)`;
   });
-  const waiting = plan.origins.waitingForPrimary;
+  const waiting = origins.waitingForPrimary;
   const primary =
     waiting.length === 0
       ? ""

@@ -2,7 +2,7 @@
 import { formatTime } from "../../kinds/conditions.ts";
 import type { WafIpRuleStatus } from "../../kinds/waf-ip-rule.ts";
 import { type CompiledRule, describeRejected, faultsIn } from "../../decide/compiled-rule.ts";
-import { entriesLeft, progressText, type RuleProgress, ruleProgress } from "../../decide/progress.ts";
+import { progressText, type RuleProgress } from "../../decide/progress.ts";
 import { asSentence, counted, shortened } from "../../model/sentence.ts";
 import { type ListName, unblockedAtMs } from "../../model/declared.ts";
 import { limitSuggestion, overflowOfRule } from "./messages.ts";
@@ -38,7 +38,7 @@ export function ruleStatus(
   lastChangeMs: number | undefined,
 ): Partial<WafIpRuleStatus> {
   const { rule, expiresAtMs } = compiled;
-  const progress = progressOf(compiled, facts);
+  const progress = facts.progress?.get(compiled);
   const assessment = { accepted: acceptRule(compiled), synced: assessRule(compiled, progress, facts) };
   const common = withFindings(before, rule.meta, assessment, facts.nowMs);
   const room = { bytes: Math.max(bytesMin, bytesMax - bytesOf(common.conditions)) };
@@ -52,12 +52,6 @@ export function ruleStatus(
     ...(lastChangeMs === undefined ? {} : { lastChangeTime: formatTime(lastChangeMs) }),
     ...(progress === undefined ? {} : countsOf(compiled, progress)),
   };
-}
-
-/** Undefined until the WAF has been read. */
-export function progressOf(rule: CompiledRule, { observed, plan, inventory }: RunFacts): RuleProgress | undefined {
-  if (observed === undefined || plan === undefined || inventory === undefined) return undefined;
-  return ruleProgress(rule, observed, plan, inventory.entries);
 }
 
 function countsOf(rule: CompiledRule, progress: RuleProgress): Pick<WafIpRuleStatus, "entries" | "progress"> {
@@ -149,12 +143,11 @@ function derivedSentence({ declared, rule }: CompiledRule): string {
   return ` The rule declares ${counted(declared, "entry", "entries")}, before ${fields.join(" and ")}.`;
 }
 
-function assessPending({ list, entries }: CompiledRule, { synced }: RuleProgress, so: string, facts: RunFacts) {
+function assessPending({ list }: CompiledRule, { synced, isContested }: RuleProgress, so: string, facts: RunFacts) {
   if (facts.phase === "Applying") {
     // The rate is for all rules together, and not meaningful for a rule that waits for others.
     return pendingFinding(`${so}.${synced === 0 ? waitingInWords(facts) : paceInWords(facts)}`);
   }
-  const isContested = facts.plan?.contested.some((item) => item.list === list && entries.has(item.entry)) === true;
   const contested = forPerson("Contested", `${so}; another writer keeps removing the others. See the instance.`);
   return assessOff(so, list, facts) ?? (isContested ? contested : pendingFinding(`${so}.`));
 }
@@ -168,9 +161,7 @@ function assessOff(so: string, list: ListName, { gathered }: RunFacts): SyncedFi
 function assessExpired(rule: CompiledRule, progress: RuleProgress, facts: RunFacts): SyncedFinding {
   const { list, expiresAtMs } = rule;
   const at = expiresAtMs === undefined || expiresAtMs === unblockedAtMs ? "" : ` at ${formatTime(expiresAtMs)}`;
-  const { observed, inventory, desired, plan } = facts;
-  const known = observed && inventory && { observed, wanted: desired.lists[list], managed: inventory.entries };
-  const left = known === undefined ? [] : entriesLeft(rule, known);
+  const { left } = progress;
   if (left.length === 0) {
     const message = `The rule expired${at}; it no longer declares entries.${foreignSentence(progress, facts, list)}`;
     return { status: "True", reason: "Expired", message, next: "Settled" };
@@ -178,8 +169,7 @@ function assessExpired(rule: CompiledRule, progress: RuleProgress, facts: RunFac
   if (facts.phase === "Applying") return pendingFinding(`The rule expired${at}; its entries are being removed.`);
   const still = left.length === 1 ? "1 of its entries is still" : `${left.length} of its entries are still`;
   const so = `The rule expired${at}, and ${still} on the ${list}`;
-  const held = new Set(plan?.held?.removals[list].map(({ entry }) => entry));
-  if (left.some((entry) => held.has(entry))) {
+  if (left.some(({ outcome }) => outcome.kind === "Held")) {
     const message = `${so}: removals are on hold. See the condition RemovalsHeld of the instance.`;
     return forPerson("Held", message);
   }
