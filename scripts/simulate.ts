@@ -8,7 +8,6 @@ import { wholeNumber } from "../src/cli/commands/declare.ts";
 import type { SeedReport } from "../test/support/simulation/simulate-seed.ts";
 import type { SeedAnswer } from "../test/support/simulation/seed-worker.ts";
 import { simulateFolder } from "../test/support/simulation/folder-world.ts";
-import { faultSteps } from "../test/support/simulation/fault-steps.ts";
 import { SimSums } from "../test/support/simulation/sim-sums.ts";
 import { count, scriptCommand } from "./script-command.ts";
 
@@ -19,7 +18,6 @@ interface SimulateOptions {
   readonly jobs: number;
   readonly failures: number;
   readonly trace: boolean;
-  readonly missing: boolean;
   readonly folder: boolean;
 }
 
@@ -32,12 +30,7 @@ const values = scriptCommand("simulate", "Simulates whole installations, and pri
   .option("--jobs <number>", "how many workers to use", count, availableParallelism())
   .option("--failures <number>", "stop after this number of failed seeds", count, 5)
   .option("--trace", "print the events of all seeds", false)
-  .option("--missing", "print the pairs of a fault and a step that did not occur", false)
-  .addOption(
-    new Option("--folder", "run several commands at once in a folder, as real processes")
-      .default(false)
-      .conflicts("missing"),
-  )
+  .option("--folder", "run several commands at once in a folder, as real processes", false)
   .parse()
   .opts<SimulateOptions>();
 
@@ -110,7 +103,6 @@ function describeHeaps(): string {
 }
 
 await Promise.all(Array.from({ length: Math.min(values.jobs, end - first) }, values.folder ? playFolders : work));
-if (values.missing) console.log(faultSteps.filter((pair) => !sums.pairs.has(pair)).join("\n"));
 const seconds = ((performance.now() - startMs) / 1000).toFixed(1);
 const seeds = failed.toSorted((a, b) => a - b);
 console.log(

@@ -5,7 +5,7 @@ import { cp, lstat, mkdir, readFile, readdir, symlink } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { withSimulatedFolder } from "./support/processes/shipped-program.ts";
+import { tryFolder } from "./support/processes/shipped-program.ts";
 import { scratchDirectory } from "./support/worlds/scratch-directory.ts";
 import type { ScratchDirectory } from "./support/worlds/scratch-directory.ts";
 
@@ -98,12 +98,7 @@ describe("the npm package", () => {
     expect((await run("kubectl_complete-wafsync", "plan", "--st")).stdout).toMatch(/^--state\t.*\n:4\n$/u);
   });
 
-  test("plans and applies against the simulator that is in it", async () => {
-    await withSimulatedFolder(scratch, installed(), async (folder) => {
-      await run("wafsync", "apply", ...folder);
-      expect((await run("wafsync", "plan", ...folder)).stdout).toContain("Nothing to do");
-    });
-  });
+  test("simulates, plans, applies, reports and follows a folder", async () => await tryFolder(scratch, installed()));
 
   test("runs by npx without being installed", async () => {
     const { stdout } = await npm("exec", "--yes", `--package=${tarball}`, "--", "wafsync", "--version");

@@ -5,7 +5,6 @@ import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import type { Browser } from "puppeteer-core";
 import { attacks, hostileRows } from "../support/builders/hostile-rows.ts";
 import { describeWithBrowser } from "./describe-with-browser.ts";
-import { runWafsync } from "../support/processes/wafsync-process.ts";
 import { barriersOf, keepScreenshot, openInBrowser, provokeAttacks } from "./browser-page.ts";
 import type { BrowserPage, BrowserView } from "./browser-page.ts";
 import { servePage } from "../support/worlds/open-page.ts";
@@ -30,10 +29,10 @@ await describeWithBrowser("The page in a browser", (browser) => {
   beforeAll(async () => {
     folder = await wafFolder({ logRowsPerDay: 300 });
     await folder.files.write("scanners.yaml", ruleDocument("scanners", { addresses: ["192.0.2.0/28", "203.0.113.7"] }));
-    await runWafsync(["apply", ...folder.from]);
+    await folder.run("apply");
     await folder.files.write("wrong.yaml", ruleDocument("wrong", { addresses: ["192.0.2.300"] }));
     // One entry is invalid, so that the page has a problem to show.
-    await runWafsync(["apply", ...folder.from]);
+    await folder.run("apply");
     served = await servePage(folder.from);
   });
 
@@ -82,7 +81,7 @@ await describeWithBrowser("The page in a browser", (browser) => {
     await page.evaluate("window.before = true");
     await page.type("#address", "192.0.2.");
     await folder.files.write("more.yaml", ruleDocument("more", { addresses: ["198.51.100.77"] }));
-    await runWafsync(["apply", ...folder.from]);
+    await folder.run("apply");
     await page.waitForFunction(
       "[...document.querySelectorAll('.tile')].some((tile) => tile.textContent.trim().match(/^Blocked\\s+3$/))",
     );
@@ -102,7 +101,7 @@ await describeWithBrowser("The page in a browser", (browser) => {
     for (let count = 0; count < 100; count += 1) folder.simulator.waf(testKey).addLogEntry(frequent as never, 0);
     folder.simulator.waf(testKey).domain = "</title><script>window.hit=1</script>";
     await folder.files.write("hostile.yaml", ruleDocument("hostile", { addresses: attacks }));
-    await runWafsync(["apply", ...folder.from]);
+    await folder.run("apply");
     await using fresh = await servePage(folder.from);
     for (const path of [
       "/",

@@ -8,8 +8,8 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { parse } from "yaml";
 import { fillKrewManifest } from "../../scripts/krew-manifest.ts";
 import { describeWithControlPlane } from "../support/control-plane/suite.ts";
-import { tryOperator, withSimulatedFolder } from "../support/processes/shipped-program.ts";
-import { runWafsync, startWafsync } from "../support/processes/wafsync-process.ts";
+import { tryFolder, tryOperator } from "../support/processes/shipped-program.ts";
+import { runWafsync } from "../support/processes/wafsync-process.ts";
 import { scratchDirectory } from "../support/worlds/scratch-directory.ts";
 import type { ScratchDirectory } from "../support/worlds/scratch-directory.ts";
 
@@ -70,19 +70,7 @@ describe("the single executable", () => {
     expect(major).toBe(24);
   });
 
-  test("simulates, plans, applies, reports and follows a folder, as the bundle does", async () => {
-    await withSimulatedFolder(scratch, alone(), async (folder) => {
-      expect(await run("plan", ...folder)).toMatchObject({ code: 1, stderr: "" });
-      expect(await run("apply", ...folder)).toMatchObject({ code: 0 });
-      expect(await run("plan", ...folder)).toMatchObject({ code: 0 });
-      expect(await run("report", ...folder, "--out", "report.html")).toMatchObject({ code: 0 });
-      expect(await readFile(inScratch("report.html"), "utf8")).toContain("<svg");
-      const running = startWafsync(["run", ...folder], alone());
-      await running.hasPrinted(/Watching/u);
-      running.child.kill("SIGTERM");
-      expect(await running.ended).toMatchObject({ code: 0 });
-    });
-  });
+  test("simulates, plans, applies, reports and follows a folder", async () => await tryFolder(scratch, alone()));
 
   test("is a plugin of kubectl, and its completion, by the name that it is called by", async () => {
     await symlink("wafsync", inScratch("release/kubectl-wafsync"));

@@ -5,8 +5,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { parse } from "yaml";
-import { builtProgram } from "../support/processes/built-program.ts";
-import { runWafsync } from "../support/processes/wafsync-process.ts";
+import { wafsyncProgram } from "../support/processes/wafsync-process.ts";
 import { scratchDirectory } from "../support/worlds/scratch-directory.ts";
 import type { ScratchDirectory } from "../support/worlds/scratch-directory.ts";
 import { testKey, wafFolder } from "../support/worlds/waf-folder.ts";
@@ -33,14 +32,12 @@ function withTags(command: string, tags: Readonly<Record<string, string>>): stri
 }
 
 describe("The commands of the action, with the program that ships,", () => {
-  const program = builtProgram();
-
   test("write the rule of an address that is banned, prolong it, and end it on the WAF", async () => {
     await using folder = await wafFolder();
     const waf = folder.simulator.waf(testKey);
     const file = join(folder.path, "main-block-2001-db8-0-0-0-0-0-7.yaml");
     const tags = {
-      wafsync: `${process.execPath} ${program()}`,
+      wafsync: `${process.execPath} ${wafsyncProgram}`,
       target: `${folder.from.slice(0, 2).join(" ")} --allow-insecure-http --instance shop/main`,
       ip: "2001:db8::7",
       failures: "5",
@@ -58,7 +55,7 @@ describe("The commands of the action, with the program that ships,", () => {
     await execute("sh", ["-c", withTags(ban, { ...tags, bantime: "14400" })]);
     expect((await endOfRule()) - end).toBeGreaterThan(7_000_000);
     expect(waf.blocklist).toStrictEqual([]);
-    expect(await runWafsync(["apply", ...folder.from], { program: program() })).toMatchObject({ code: 0 });
+    expect(await folder.run("apply")).toMatchObject({ code: 0 });
     expect(waf.blocklist).toStrictEqual(["2001:db8::7"]);
     await execute("sh", ["-c", withTags(await setting("actionunban"), tags)]);
     expect(waf.blocklist).toStrictEqual([]);

@@ -57,17 +57,17 @@ test("an attacker is suggested, then blocked, explained by why, and unblocked on
     rows: { matched: 93, late: 0, unreadable: 0 },
     clients: [{ entry: attacker, times: 1, requests: 30, reasons: ["SQL Injection: 30"] }],
   });
-  const why = await runWafsync(["why", attacker, ...folder.from]);
+  const why = await folder.run(`why ${attacker}`);
   expect(why.code).toBe(0);
   expect(why.stdout).toContain("WafAutoBlock shop/attackers");
   expect(why.stdout).toMatch(/30 requests from \S+ to \S+: 30 SQL Injection/);
-  expect((await runWafsync(["why", neighbour, ...folder.from])).code).toBe(1);
-  expect((await runWafsync(["why", partner, ...folder.from])).code).toBe(3);
-  const plan = await runWafsync(["plan", ...folder.from]);
+  expect((await folder.run(`why ${neighbour}`)).code).toBe(1);
+  expect((await folder.run(`why ${partner}`)).code).toBe(3);
+  const plan = await folder.run("plan");
   expect([plan.code, plan.stdout]).toStrictEqual([0, expect.stringContaining("Nothing to do")]);
 
   // Another command and another process keep the entry until it expires.
-  expect((await runWafsync(["apply", ...folder.from])).code).toBe(0);
+  expect((await folder.run("apply")).code).toBe(0);
   expect(waf.blocklist).toStrictEqual([attacker]);
   const ended = { laterMs: 31 * 60_000 };
   const apply = await runWafsync(["apply", ...folder.from], ended);

@@ -100,7 +100,7 @@ beforeAll(async () => {
   folder = await wafFolder();
   await folder.files.write("good.yaml", ruleDocument("good", { addresses: [good] }));
   for (const [file, { content }] of Object.entries(cases)) await folder.files.write(file, content);
-  planned = await runWafsync(["plan", ...folder.from]);
+  planned = await folder.run("plan");
 });
 
 afterAll(async () => {
@@ -132,7 +132,7 @@ describe("Errors are reported with their place, and with what to write instead",
 test("Valid objects are applied, and nothing is removed", async () => {
   const waf = folder.simulator.waf(testKey);
   waf.add("blocklist", ["198.51.100.9"]);
-  const applied = await runWafsync(["apply", ...folder.from, "-o", "json"]);
+  const applied = await folder.run("apply -o json");
   expect(applied.code).toBe(2);
   expect(waf.blocklist.toSorted()).toStrictEqual([good, "198.51.100.9"]);
   const { instances } = JSON.parse(applied.stdout) as {

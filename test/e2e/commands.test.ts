@@ -13,7 +13,7 @@ import {
   wafFolder,
 } from "../support/worlds/waf-folder.ts";
 import type { WafFolder } from "../support/worlds/waf-folder.ts";
-import { everythingPrinted, runWafsync, startWafsync } from "../support/processes/wafsync-process.ts";
+import { everythingPrinted, startWafsync } from "../support/processes/wafsync-process.ts";
 
 const blocked = ["192.0.2.1", "192.0.2.2", "2001:db8::1"];
 const wrongKey = "a-wrong-key-0123456789";
@@ -58,14 +58,14 @@ async function folderWithRule(instanceSpec?: string, onRequest?: RequestHook): P
 
 test("plan exits with 1 while there are changes and with 0 if there are none; it writes nothing", async () => {
   await using folder = await folderWithRule();
-  const { simulator, from } = folder;
-  const planned = await runWafsync(["plan", ...from]);
+  const { simulator } = folder;
+  const planned = await folder.run("plan");
   expect(planned).toMatchObject({ code: 1, stderr: "" });
   expect(planned.stdout).toContain("Plan: 3 to add, 0 to remove, one call each.");
   expect(simulator.requests().every(({ method }) => method === "GET")).toBe(true);
   await expect(stat(`${folder.path}/.wafsync`)).rejects.toMatchObject({ code: "ENOENT" });
 
-  const printed = await runWafsync(["plan", ...from, "-o", "json"]);
+  const printed = await folder.run("plan -o json");
   expect(printed).toMatchObject({ code: 1, stderr: "" });
   const instance = instanceIn(printed.stdout);
   expect(instance).toMatchObject({
@@ -83,7 +83,7 @@ test("plan exits with 1 while there are changes and with 0 if there are none; it
     "WafIpRule feed",
   ]);
 
-  const applied = await runWafsync(["apply", ...from, "-o", "json"]);
+  const applied = await folder.run("apply -o json");
   expect(applied).toMatchObject({ code: 0, stderr: "" });
   const result = instanceIn(applied.stdout);
   expect(result).toMatchObject({
@@ -96,12 +96,12 @@ test("plan exits with 1 while there are changes and with 0 if there are none; it
   expect(result).not.toHaveProperty("operations");
   expect(result.objects.map(({ ready }) => ready)).toStrictEqual(["True", "True"]);
 
-  expect(await runWafsync(["plan", ...from])).toMatchObject({
+  expect(await folder.run("plan")).toMatchObject({
     code: 0,
     stderr: "",
     stdout: expect.stringContaining("Nothing to do: the WAF matches the declared state.") as unknown,
   });
-  const again = await runWafsync(["apply", ...from, "-o", "json"]);
+  const again = await folder.run("apply -o json");
   expect(again).toMatchObject({ code: 0, stderr: "" });
   expect(instanceIn(again.stdout)).toMatchObject({ added: 0, removed: 0 });
 });
@@ -110,7 +110,7 @@ describe("a cache clear", () => {
   test("is in the plan until it is complete; apply waits for its second attempt", async () => {
     await using folder = await wafFolder();
     await folder.files.write("clear.yaml", cacheClearDocument("after-release", "release-1"));
-    const planned = await runWafsync(["plan", ...folder.from]);
+    const planned = await folder.run("plan");
     expect(planned.code).toBe(1);
     expect(planned.stdout).toContain("~ cache  shop/after-release  trigger release-1 is not handled yet");
     expect(planned.stdout).toContain("one call each, and one that clears the cache.");
@@ -118,7 +118,7 @@ describe("a cache clear", () => {
     expect(waf.counters.cacheClears).toBe(0);
 
     folder.simulator.addFaults({ match: { path: "/clear" }, effect: { kind: "ServerError" } });
-    const applied = await runWafsync(["apply", ...folder.from, "-o", "json"]);
+    const applied = await folder.run("apply -o json");
     expect(applied.code).toBe(0);
     expect(applied.stderr).toMatch(/^shop\/main: waiting \d s: 1 cache clear is pending\n$/);
     expect(instanceIn(applied.stdout).objects).toContainEqual(
@@ -126,9 +126,9 @@ describe("a cache clear", () => {
     );
     expect(waf.counters.cacheClears).toBe(1);
 
-    expect((await runWafsync(["plan", ...folder.from])).code).toBe(0);
+    expect((await folder.run("plan")).code).toBe(0);
     await folder.files.write("clear.yaml", cacheClearDocument("after-release", "release-2"));
-    const json = await runWafsync(["plan", ...folder.from, "-o", "json"]);
+    const json = await folder.run("plan -o json");
     expect(json.code).toBe(1);
     expect(instanceIn(json.stdout).operations).toStrictEqual([
       {
@@ -149,14 +149,14 @@ describe("apply exits with 1 if a person has to act", () => {
       effect: { kind: "SuccessFalse", status: 400, message: "no such luck" },
       times: 10,
     });
-    const applied = await runWafsync(["apply", ...folder.from]);
+    const applied = await folder.run("apply");
     expect(applied.code).toBe(1);
     expect(applied.stdout).toContain("rule.yaml:2: WafIpRule shop/feed: Rejected, 1 entry is not applied");
     expect(applied.stdout).toContain("no such luck");
     expect(applied.stdout).toMatch(/WafIpRule +shop +feed +2\/3 +False +Rejected/);
-    const planned = await runWafsync(["plan", ...folder.from]);
+    const planned = await folder.run("plan");
     expect([planned.code, planned.stdout]).toStrictEqual([1, expect.stringContaining("0 to remove, 1 rejected.")]);
-    const { stdout } = await runWafsync(["plan", ...folder.from, "-o", "json"]);
+    const { stdout } = await folder.run("plan -o json");
     expect(instanceIn(stdout)).toMatchObject({
       rejectedCount: 1,
       refused: [{ value: "192.0.2.2", reason: expect.stringContaining("no such luck") }],
@@ -169,7 +169,7 @@ describe("a wrong key", () => {
   test.each(["plan", "apply"])("makes %s exit with 2 after one to three calls, and say what to do", async (command) => {
     await using folder = await folderWithRule();
     await folder.files.write("secret.yaml", secretDocument(wrongKey));
-    const finished = await runWafsync([command, ...folder.from]);
+    const finished = await folder.run(command);
     expect(finished.code).toBe(2);
     expect(finished.stderr).toMatch(
       /^error: main\.yaml:2: WafInstance shop\/main: .*refuses the API key .*Put a valid key into Secret shop\/waf-key \(spec\.apiKeySecretRef\) as apiKey/m,
@@ -198,12 +198,12 @@ describe("run", () => {
     await running.hasPrinted(/shop\/main.*: 3 added/);
 
     for (const command of ["apply", "run"]) {
-      const second = await runWafsync([command, ...folder.from]);
+      const second = await folder.run(command);
       expect(second.code).toBe(2);
       expect(second.stderr).toContain(`is in use by process ${running.child.pid}`);
       expect(second.stdout).toBe("");
     }
-    expect((await runWafsync(["plan", ...folder.from])).code).toBe(0);
+    expect((await folder.run("plan")).code).toBe(0);
 
     waf.remove("blocklist", ["192.0.2.2"]);
     await running.hasPrinted(/Warning +WafInstance shop\/main +DriftDetected: .*192\.0\.2\.2/);
@@ -213,7 +213,7 @@ describe("run", () => {
     running.child.kill("SIGTERM");
     expect(await running.ended).toMatchObject({ code: 0 });
     expect(running.printed()).not.toMatch(/\n\s+at /);
-    expect((await runWafsync(["apply", ...folder.from])).code).toBe(0);
+    expect((await folder.run("apply")).code).toBe(0);
   });
 
   test("prints one JSON object per line with -o json, and continues while files are invalid", async () => {
@@ -248,14 +248,14 @@ test("why shows the WAFs that concern the address, and counts the others in one 
     await folder.files.write(`${name}.yaml`, documents.replaceAll("waf-key", `${name}-key`));
   }
   folder.simulator.waf(testKey).add("blocklist", ["192.0.2.7"]);
-  const onOne = await runWafsync(["why", "192.0.2.7", ...folder.from]);
+  const onOne = await folder.run("why 192.0.2.7");
   expect(onOne.stdout).toMatch(
     /^192\.0\.2\.7 is blocked on shop\/main[^]*\n\n192\.0\.2\.7 is not blocked on 2 other instances\n$/,
   );
   expect([onOne.code, onOne.stdout.match(/ is /g)?.length]).toStrictEqual([0, 2]);
-  const onNone = await runWafsync(["why", "192.0.2.8", ...folder.from]);
+  const onNone = await folder.run("why 192.0.2.8");
   expect(onNone).toMatchObject({ code: 1, stdout: "192.0.2.8 is not blocked on 3 instances\n" });
-  const json = await runWafsync(["why", "192.0.2.8", ...folder.from, "-o", "json"]);
+  const json = await folder.run("why 192.0.2.8 -o json");
   expect(JSON.parse(json.stdout)).toHaveProperty("instances.length", 3);
 });
 

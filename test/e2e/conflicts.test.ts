@@ -2,7 +2,7 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
-import { runFaster, runWafsync } from "../support/processes/wafsync-process.ts";
+import { runFaster } from "../support/processes/wafsync-process.ts";
 import type { WafFolder } from "../support/worlds/waf-folder.ts";
 import { ruleDocument, testKey, wafFolder } from "../support/worlds/waf-folder.ts";
 
@@ -17,9 +17,9 @@ async function declare({ files }: WafFolder, name: string, action: "Block" | "Al
   await files.write(`${name}.yaml`, ruleDocument(name, { action, addresses, spec }));
 }
 
-async function apply({ from, simulator }: WafFolder) {
-  const { stdout } = await runWafsync(["apply", ...from]);
-  const { blocklist, allowlist } = simulator.waf(testKey);
+async function apply(folder: WafFolder) {
+  const { stdout } = await folder.run("apply");
+  const { blocklist, allowlist } = folder.simulator.waf(testKey);
   return { stdout, lists: [...blocklist, "/", ...allowlist].join(" ") };
 }
 

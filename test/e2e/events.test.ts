@@ -2,7 +2,6 @@
 import { join } from "node:path";
 import { readFile } from "node:fs/promises";
 import { expect, test } from "@jest/globals";
-import { runWafsync } from "../support/processes/wafsync-process.ts";
 import { ruleDocument, wafFolder } from "../support/worlds/waf-folder.ts";
 
 /** The output of `kubectl create configmap … --dry-run=client -o yaml` of kubectl 1.32. */
@@ -22,7 +21,7 @@ test("events.ndjson names the entries, their number and the rule, for additions 
   };
   await folder.files.write("feed.yaml", ruleDocument("feed", { configMap: "feed" }));
   await folder.files.write("list.yaml", dryRunConfigMap("192.0.2.1\n192.0.2.2"));
-  expect((await runWafsync(["apply", ...folder.from])).code).toBe(0);
+  expect((await folder.run("apply")).code).toBe(0);
   const added = {
     reason: "EntriesAdded",
     message: "Added 2 entries for WafIpRule shop/feed: 192.0.2.1, 192.0.2.2.",
@@ -36,7 +35,7 @@ test("events.ndjson names the entries, their number and the rule, for additions 
   ]);
 
   await folder.files.write("list.yaml", dryRunConfigMap("192.0.2.2"));
-  expect((await runWafsync(["apply", ...folder.from])).code).toBe(0);
+  expect((await folder.run("apply")).code).toBe(0);
   expect((await events()).at(-1)).toMatchObject({
     kind: "WafIpRule",
     message: "Removed 1 entry of WafIpRule shop/feed: 192.0.2.1.",

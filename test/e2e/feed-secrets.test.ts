@@ -106,7 +106,7 @@ test("headers from Secrets are not leaked by a server that repeats them", async 
       "feed.yaml",
       feed(round, `http: {url: "${server.url()}?key=${queryToken}", ${headers}}, ${guards}`),
     );
-    await runWafsync(["apply", ...folder.from, "--allow-private-feeds"]);
+    await folder.run("apply --allow-private-feeds");
     expect(server.requests.at(-1)?.headers.authorization ?? "").toMatch(/^Bearer t0k3n|^$/);
     expect({ what, state: await stateOf(folder) }).toStrictEqual({ what, state: expect.not.stringMatching(leaks) });
   }

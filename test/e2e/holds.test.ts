@@ -2,7 +2,7 @@
 import { cp } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
-import { runFaster, runWafsync } from "../support/processes/wafsync-process.ts";
+import { runFaster } from "../support/processes/wafsync-process.ts";
 import { ruleDocument, testKey, wafFolder } from "../support/worlds/waf-folder.ts";
 
 runFaster();
@@ -14,12 +14,12 @@ test("Many small removals by several commands are put on hold like one large rem
     await folder.files.write("block.yaml", ruleDocument("block", { addresses: addresses.slice(from) }));
   const waf = folder.simulator.waf(testKey);
   await declare(0);
-  expect((await runWafsync(["apply", ...folder.from])).code).toBe(0);
+  expect((await folder.run("apply")).code).toBe(0);
   await declare(3);
-  expect((await runWafsync(["apply", ...folder.from])).code).toBe(0);
+  expect((await folder.run("apply")).code).toBe(0);
   expect(waf.blocklist).toHaveLength(9);
   await declare(4);
-  const held = await runWafsync(["apply", ...folder.from]);
+  const held = await folder.run("apply");
   expect(held.stdout + held.stderr).toContain(
     "per plan and within 1h, and 3 entries were already removed in this time",
   );
@@ -31,28 +31,27 @@ test("A restored inventory puts removals on hold until `wafsync approve` accepts
   const { files, from, path, simulator } = folder;
   const declare = async (...addresses: string[]) =>
     await files.write("rule.yaml", ruleDocument("hosts", { addresses }));
-  const run = async (...words: string[]) => await runWafsync([...words, ...from]);
   await declare("192.0.2.1", "192.0.2.2");
-  expect((await run("apply")).code).toBe(0);
+  expect((await folder.run("apply")).code).toBe(0);
   const inventory = join(path, ".wafsync/inventory/shop/main.txt");
   await cp(inventory, join(path, "backup.txt"));
   await declare("192.0.2.1", "192.0.2.2", "192.0.2.3");
-  expect((await run("apply")).code).toBe(0);
+  expect((await folder.run("apply")).code).toBe(0);
   await cp(join(path, "backup.txt"), inventory);
 
   await declare("192.0.2.1", "192.0.2.3", "192.0.2.4");
   const reason = "it was probably restored from a backup";
-  const planned = await run("plan");
+  const planned = await folder.run("plan");
   expect([planned.code, planned.stdout]).toStrictEqual([1, expect.stringContaining(reason)]);
-  const applied = await run("apply");
+  const applied = await folder.run("apply");
   expect([applied.code, applied.stdout]).toStrictEqual([1, expect.stringContaining(reason)]);
   const { blocklist } = simulator.waf(testKey);
   expect(blocklist).toStrictEqual(["192.0.2.1", "192.0.2.2", "192.0.2.3", "192.0.2.4"]);
-  const status = await run("status");
+  const status = await folder.run("status");
   expect(status.stdout).toContain(`To see and approve them: wafsync approve ${from.join(" ")} --instance shop/main`);
 
-  expect((await run("approve", "--yes")).code).toBe(0);
-  expect((await run("apply")).code).toBe(0);
+  expect((await folder.run("approve --yes")).code).toBe(0);
+  expect((await folder.run("apply")).code).toBe(0);
   expect(simulator.waf(testKey).blocklist).toStrictEqual(["192.0.2.1", "192.0.2.3", "192.0.2.4"]);
-  expect((await run("plan")).stdout).not.toContain("on hold");
+  expect((await folder.run("plan")).stdout).not.toContain("on hold");
 });

@@ -2,39 +2,32 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
-import { builtProgram } from "../support/processes/built-program.ts";
-import type { FinishedProcess } from "../support/processes/wafsync-process.ts";
-import { runFaster, runWafsync } from "../support/processes/wafsync-process.ts";
+import { runFaster } from "../support/processes/wafsync-process.ts";
 import { ruleDocument, testKey, wafFolder } from "../support/worlds/waf-folder.ts";
 import type { WafFolder } from "../support/worlds/waf-folder.ts";
 
 runFaster();
 
-const program = builtProgram();
 const address = "203.0.113.9";
 const file = "main-block-203-0-113-9.yaml";
-
-async function run(folder: WafFolder, command: string, ...more: string[]): Promise<FinishedProcess> {
-  return await runWafsync([...command.split(" "), ...folder.from, ...more], { program: program() });
-}
 
 /** A folder whose rule `team`, at `team.yaml:8`, blocks these entries. */
 async function folderOfTeam(blocked: readonly string[]): Promise<WafFolder> {
   const folder = await wafFolder();
   await folder.files.write("team.yaml", ruleDocument("team", { addresses: blocked }));
-  expect((await run(folder, "apply")).code).toBe(0);
+  expect((await folder.run("apply")).code).toBe(0);
   return folder;
 }
 
 describe("block", () => {
   test("promises no end for an address that a permanent rule blocks as well", async () => {
     await using folder = await folderOfTeam(["203.0.113.0/24", address]);
-    const blocked = await run(folder, `block ${address} --for 1h`);
+    const blocked = await folder.run(`block ${address} --for 1h`);
     expect([blocked.code, blocked.stdout]).toStrictEqual([0, expect.not.stringMatching(/until|To undo/)]);
     expect(blocked.stderr).toContain(`WafIpRule shop/team at team.yaml:8 also blocks ${address}, without an end`);
     expect(blocked.stderr).toContain(`WafIpRule shop/team at team.yaml:8 also blocks 203.0.113.0/24, without an end`);
     expect(blocked.stderr).not.toContain("to remove the block");
-    const json = JSON.parse((await run(folder, `block ${address} --for 1h -o json`)).stdout) as object;
+    const json = JSON.parse((await folder.run(`block ${address} --for 1h -o json`)).stdout) as object;
     expect(json).not.toHaveProperty("until");
     expect(json).toMatchObject({
       rules: [{ address, alsoBlockedBy: [{ entry: address }, { entry: "203.0.113.0/24" }] }],
@@ -44,10 +37,10 @@ describe("block", () => {
   test("promises no end, and no way back, for an entry that another writer added", async () => {
     await using folder = await wafFolder();
     folder.simulator.waf(testKey).add("blocklist", [address]);
-    const blocked = await run(folder, `block ${address} --for 1h`);
+    const blocked = await folder.run(`block ${address} --for 1h`);
     expect([blocked.code, blocked.stdout]).toStrictEqual([0, expect.not.stringMatching(/until|To undo/)]);
     expect(blocked.stderr).toContain(`another writer added ${address}`);
-    const unblocked = await run(folder, `unblock ${address}`);
+    const unblocked = await folder.run(`unblock ${address}`);
     expect([unblocked.code, unblocked.stderr]).toStrictEqual([1, ""]);
     expect(unblocked.stdout).toMatch(/is removed\.\n[^]*is still blocked[^]*another writer added it/);
     expect(unblocked.stdout).not.toContain(file);
@@ -58,7 +51,7 @@ describe("block", () => {
     await using folder = await wafFolder();
     folder.simulator.addFaults({ times: 1_000, effect: { kind: "ServerError" } });
     // Ends during a backoff.
-    const failed = await run(folder, `block ${address} --for 1h --timeout 6`);
+    const failed = await folder.run(`block ${address} --for 1h --timeout 6`);
     expect(failed.code).toBe(1);
     expect(failed.stderr).toMatch(/nothing retries: run `wafsync apply -f [^`]*` now/);
     expect(failed.stderr).not.toMatch(/wafsync retries|to remove the block/);
@@ -66,7 +59,7 @@ describe("block", () => {
 
   test("says that a suspended instance keeps it from the WAF", async () => {
     await using folder = await wafFolder({}, "  suspend: true\n");
-    const blocked = await run(folder, `block ${address}`);
+    const blocked = await folder.run(`block ${address}`);
     expect([blocked.code, blocked.stderr]).toStrictEqual([1, expect.stringContaining("the instance is suspended")]);
     expect(blocked.stderr).not.toContain("now.");
   });
@@ -74,14 +67,14 @@ describe("block", () => {
   test("warns of the allowlist, declared or not, and does not call the address blocked", async () => {
     await using folder = await wafFolder();
     folder.simulator.waf(testKey).add("allowlist", ["203.0.113.0/24"]);
-    const blocked = await run(folder, `block ${address}`);
+    const blocked = await folder.run(`block ${address}`);
     expect([blocked.code, blocked.stdout]).toStrictEqual([1, expect.stringContaining("is on the blocklist of")]);
     expect(blocked.stderr).toMatch(/warning: another writer added 203\.0\.113\.0\/24 to the allowlist/);
     await folder.files.write(
       "office.yaml",
       ruleDocument("office", { action: "Allow", addresses: ["198.51.100.0/24"] }),
     );
-    const declared = await run(folder, "block 198.51.100.7 --no-wait");
+    const declared = await folder.run("block 198.51.100.7 --no-wait");
     expect([declared.code, declared.stderr]).toStrictEqual([
       1,
       expect.stringContaining("WafIpRule shop/office at office.yaml:8 allows 198.51.100.0/24"),
@@ -95,7 +88,7 @@ describe("block", () => {
       spec: `  expiresAt: "2026-01-01T00:00:00Z"\n`,
     }).replace("{name:", `{annotations: {wafsync.dev/created-by: wafsync-block}, name:`);
     await folder.files.write("main-block-192-0-2-1.yaml", expired);
-    const blocked = await run(folder, `block ${address}`);
+    const blocked = await folder.run(`block ${address}`);
     expect([blocked.code, blocked.stderr]).toStrictEqual([
       0,
       expect.stringContaining("deleted WafIpRule shop/main-block-192-0-2-1, which had expired"),
@@ -107,11 +100,11 @@ describe("block", () => {
   test("takes back the exception of `unblock --allow-for`", async () => {
     await using folder = await folderOfTeam(["203.0.113.0/24"]);
     const waf = folder.simulator.waf(testKey);
-    const allowed = await run(folder, `unblock ${address} --allow-for 1h`);
+    const allowed = await folder.run(`unblock ${address} --allow-for 1h`);
     expect(allowed.stdout).toMatch(/To undo it: wafsync unblock 203\.0\.113\.9 -f .*--end-exception/);
-    const again = await run(folder, `unblock ${address}`);
+    const again = await folder.run(`unblock ${address}`);
     expect([again.code, again.stdout]).toStrictEqual([0, expect.not.stringContaining("--allow-for")]);
-    const blocked = await run(folder, `block ${address}`);
+    const blocked = await folder.run(`block ${address}`);
     expect([blocked.code, blocked.stderr]).toStrictEqual([
       0,
       expect.stringContaining("WafIpRule shop/main-allow-203-0-113-9 is removed"),
@@ -122,15 +115,15 @@ describe("block", () => {
   test("names its reason in the answer of why and in the history, also when the block is gone", async () => {
     await using folder = await wafFolder();
     const reason = "scans the shop, INC-4711";
-    await runWafsync(["block", address, ...folder.from, "--reason", reason], { program: program() });
+    await folder.run(`block ${address}`, "--reason", reason);
     for (const output of ["table", "json", "markdown"]) {
-      expect((await run(folder, `why ${address} -o ${output}`)).stdout).toContain(reason);
+      expect((await folder.run(`why ${address} -o ${output}`)).stdout).toContain(reason);
     }
-    await run(folder, `unblock ${address}`);
-    expect((await run(folder, "history")).stdout).toContain(reason);
-    await runWafsync(["block", address, ...folder.from, "--reason", reason, "--no-wait"], { program: program() });
+    await folder.run(`unblock ${address}`);
+    expect((await folder.run("history")).stdout).toContain(reason);
+    await folder.run(`block ${address} --no-wait`, "--reason", reason);
     for (const output of ["table", "json"]) {
-      expect((await run(folder, `status -o ${output}`, "--state", join(folder.path, "new"))).stdout).toContain(reason);
+      expect((await folder.run(`status -o ${output}`, "--state", join(folder.path, "new"))).stdout).toContain(reason);
     }
   });
 });
@@ -139,7 +132,7 @@ describe("unblock", () => {
   test("of a network names what still blocks parts of it", async () => {
     await using folder = await folderOfTeam(["198.51.100.77"]);
     folder.simulator.waf(testKey).add("blocklist", ["198.51.100.78"]);
-    const left = await run(folder, "unblock 198.51.100.0/24");
+    const left = await folder.run("unblock 198.51.100.0/24");
     expect([left.code, left.stdout]).toStrictEqual([
       1,
       expect.stringMatching(
@@ -150,14 +143,14 @@ describe("unblock", () => {
 
   test("ends an exception early", async () => {
     await using folder = await folderOfTeam(["203.0.113.0/24"]);
-    expect((await run(folder, `unblock ${address} --allow-for 1h`)).code).toBe(0);
-    const ended = await run(folder, `unblock ${address} --end-exception`);
+    expect((await folder.run(`unblock ${address} --allow-for 1h`)).code).toBe(0);
+    const ended = await folder.run(`unblock ${address} --end-exception`);
     expect([ended.code, ended.stdout]).toStrictEqual([
       0,
       expect.stringContaining("WafIpRule shop/main-allow-203-0-113-9 is removed"),
     ]);
     expect(folder.simulator.waf(testKey).allowlist).toStrictEqual([]);
-    const none = await run(folder, `unblock ${address} --end-exception`);
+    const none = await folder.run(`unblock ${address} --end-exception`);
     expect([none.code, none.stdout]).toStrictEqual([0, expect.stringContaining("has no exception")]);
   });
 });

@@ -1,9 +1,7 @@
 // What `plan` and `apply` report about differences from the declared state, with the bundle that ships.
 // Long: `npm run test:deploy` runs it.
 import { describe, expect, test } from "@jest/globals";
-import { builtProgram } from "../support/processes/built-program.ts";
-import { runWafsync, startWafsync } from "../support/processes/wafsync-process.ts";
-import type { FinishedProcess } from "../support/processes/wafsync-process.ts";
+import { startWafsync } from "../support/processes/wafsync-process.ts";
 import {
   cacheClearDocument,
   instanceDocument,
@@ -14,12 +12,7 @@ import {
 import type { WafFolder } from "../support/worlds/waf-folder.ts";
 import { addresses as testAddresses } from "../support/builders/declare.ts";
 
-const program = builtProgram();
 const nothing = "Nothing to do: the WAF matches the declared state.";
-
-async function run({ from }: WafFolder, command: string, ...more: string[]): Promise<FinishedProcess> {
-  return await runWafsync([...command.split(" "), ...from, ...more], { program: program() });
-}
 
 interface PrintedPlan {
   readonly operations: readonly { readonly operation: string; readonly value: string; readonly reason: string }[];
@@ -30,7 +23,7 @@ interface PrintedPlan {
 }
 
 async function planned(folder: WafFolder): Promise<PrintedPlan> {
-  const { stdout } = await run(folder, "plan", "-o", "json");
+  const { stdout } = await folder.run("plan", "-o", "json");
   const [plan] = (JSON.parse(stdout) as { instances: PrintedPlan[] }).instances;
   return plan as PrintedPlan;
 }
@@ -41,25 +34,25 @@ describe("Drift", () => {
   test("is shown by plan and reported by apply", async () => {
     await using folder = await wafFolder();
     await folder.files.write("rule.yaml", ruleDocument("feed", { addresses: all }));
-    expect((await run(folder, "apply")).code).toBe(0);
-    expect((await run(folder, "plan")).stdout).toContain(nothing);
+    expect((await folder.run("apply")).code).toBe(0);
+    expect((await folder.run("plan")).stdout).toContain(nothing);
 
     folder.simulator.waf(testKey).remove("blocklist", all.slice(1));
-    const plan = await run(folder, "plan");
+    const plan = await folder.run("plan");
     expect(plan.code).toBe(1);
     expect(plan.stdout).toContain("was removed by another writer and will be added again for WafIpRule shop/feed");
     expect(plan.stdout).toContain("Plan: 14 to add (14 removed by another writer), 0 to remove, one call each.");
     // A plan does not change what the next command knows.
     expect((await planned(folder)).driftCount).toBe(14);
 
-    const applied = await run(folder, "apply");
+    const applied = await folder.run("apply");
     expect(applied.code).toBe(0);
     expect(applied.stdout).toContain("shop/main: 14 added, 0 removed");
     expect(applied.stdout).toMatch(
       /warning: DriftDetected: Another writer removed 14 declared entries, and wafsync adds them again: 198\./,
     );
-    expect((await run(folder, "apply")).stdout).not.toContain("DriftDetected");
-    expect((await run(folder, "plan")).code).toBe(0);
+    expect((await folder.run("apply")).stdout).not.toContain("DriftDetected");
+    expect((await folder.run("plan")).code).toBe(0);
   });
 });
 
@@ -68,10 +61,10 @@ describe("Every other difference from the declared state", () => {
     await using folder = await wafFolder({}, "  guards: {maxRemovals: 0}\n");
     const addresses = testAddresses(4);
     await folder.files.write("rule.yaml", ruleDocument("feed", { addresses }));
-    expect((await run(folder, "apply")).code).toBe(0);
+    expect((await folder.run("apply")).code).toBe(0);
     await folder.files.write("rule.yaml", ruleDocument("feed", { addresses: addresses.slice(1) }));
     await folder.files.write("clear.yaml", cacheClearDocument("after-release", "release-1"));
-    const plan = await run(folder, "plan");
+    const plan = await folder.run("plan");
     expect(plan.code).toBe(1);
     expect(plan.stdout).toMatch(
       /! blocklist {2}198\.18\.0\.0 {2}on hold, last declared by WafIpRule shop\/feed: the guards/,
@@ -85,7 +78,7 @@ describe("Every other difference from the declared state", () => {
       "allow.yaml",
       ruleDocument("allow", { action: "Allow", addresses: addresses.slice(1, 2) }),
     );
-    const conflict = await run(folder, "plan");
+    const conflict = await folder.run("plan");
     expect(conflict.code).toBe(2);
     expect(conflict.stdout).toContain("WafIpRule shop/allow: Conflict, 1 entry is not applied");
     expect(conflict.stdout).toContain("1 on hold, 1 rejected.");
@@ -93,7 +86,7 @@ describe("Every other difference from the declared state", () => {
     await folder.files.remove("allow.yaml");
     await folder.files.write("more.yaml", ruleDocument("more", { addresses: ["192.0.2.99"] }));
     await folder.files.write("main.yaml", instanceDocument(folder.simulator.baseUrl, { spec: "  suspend: true\n" }));
-    expect((await run(folder, "plan")).stdout).toContain("(1 to add); not written, because the instance is suspended");
+    expect((await folder.run("plan")).stdout).toContain("(1 to add); not written, because the instance is suspended");
   });
 
   test("when an apply is stopped halfway, the table agrees with the summary", async () => {
@@ -107,7 +100,7 @@ describe("Every other difference from the declared state", () => {
       },
     });
     await folder.files.write("rule.yaml", ruleDocument("feed", { addresses: testAddresses(3_000) }));
-    const running = startWafsync(["apply", ...folder.from], { program: program() });
+    const running = startWafsync(["apply", ...folder.from]);
     await reached.promise;
     running.child.kill("SIGINT");
     const { code, stdout, stderr } = await running.ended;

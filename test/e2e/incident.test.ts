@@ -6,7 +6,6 @@ import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import { waitFor } from "../support/builders/cluster-objects.ts";
 import { addresses } from "../support/builders/declare.ts";
-import { builtProgram } from "../support/processes/built-program.ts";
 import { slow } from "../support/processes/slowness.ts";
 import { everythingPrinted, runFaster, runWafsync, startWafsync } from "../support/processes/wafsync-process.ts";
 import type { FinishedProcess } from "../support/processes/wafsync-process.ts";
@@ -16,14 +15,8 @@ import type { WafFolder } from "../support/worlds/waf-folder.ts";
 
 runFaster();
 
-const program = builtProgram();
 const urgent = "203.0.113.9";
 const urgentRule = "shop/main-block-203-0-113-9";
-
-async function run(folder: WafFolder, command: string, ...more: string[]): Promise<FinishedProcess> {
-  const [name = "", ...words] = command.split(" ");
-  return await runWafsync([name, ...words, ...folder.from, ...more], { program: program() });
-}
 
 function jsonOf({ stdout }: FinishedProcess): unknown {
   return JSON.parse(stdout) as unknown;
@@ -58,7 +51,7 @@ async function callsBefore({ path, simulator }: WafFolder, address: string): Pro
 }
 
 async function happenedTo(folder: WafFolder, address: string): Promise<readonly unknown[]> {
-  const { events } = jsonOf(await run(folder, `history ${address} -o json`)) as Happened;
+  const { events } = jsonOf(await folder.run(`history ${address} -o json`)) as Happened;
   return events.map(({ event, values, owners }) => [event, values, owners.map((owner) => owner.split(":")[0])]);
 }
 
@@ -71,16 +64,16 @@ describe("An urgent address", () => {
       "big.yaml",
       ruleDocument("big", { configMap: "list" }) + configMapDocument("list", addresses(10_000)),
     );
-    const running = startWafsync(["run", ...folder.from], { program: program() });
+    const running = startWafsync(["run", ...folder.from]);
     await waitFor("the first entries", 30_000, async () => waf.blocklist.length > 510 || undefined);
 
-    const blocked = await run(folder, `block ${urgent} --for 2h --reason scans -o json`);
+    const blocked = await folder.run(`block ${urgent} --for 2h --reason scans -o json`);
     expect([blocked.code, blocked.stderr]).toStrictEqual([0, expect.stringContaining("another process is using")]);
     expect(waf.has("blocklist", urgent)).toBe(true);
     expect(jsonOf(blocked)).toMatchObject({ instance: "shop/main", state: "Settled" });
     expect([0, 1, 2]).toContain(await callsBefore(folder, urgent));
 
-    const why = await run(folder, `why ${urgent} -o json`);
+    const why = await folder.run(`why ${urgent} -o json`);
     expect(why.code).toBe(0);
     const [found] = (jsonOf(why) as Found).instances;
     expect(found).toMatchObject({
@@ -94,15 +87,15 @@ describe("An urgent address", () => {
       return (await happenedTo(folder, urgent)).length > 0 || undefined;
     });
 
-    const unblocked = await run(folder, `unblock ${urgent}`);
+    const unblocked = await folder.run(`unblock ${urgent}`);
     expect([unblocked.code, unblocked.stdout]).toStrictEqual([0, expect.stringContaining(`${urgent} is unblocked`)]);
     expect(waf.has("blocklist", urgent)).toBe(false);
     expect(await readdir(folder.path)).not.toContain("main-block-203-0-113-9.yaml");
-    expect((await run(folder, `why ${urgent}`)).code).toBe(1);
+    expect((await folder.run(`why ${urgent}`)).code).toBe(1);
 
     // Long enough for the command to see it on the list, even on a busy machine.
     const brief = `${Math.ceil(slow(5_000) / 1_000)}s`;
-    expect((await run(folder, `block ${urgent} --for ${brief}`)).code).toBe(0);
+    expect((await folder.run(`block ${urgent} --for ${brief}`)).code).toBe(0);
     await waitFor("the end of the block", 30_000, async () => !waf.has("blocklist", urgent) || undefined);
     // Neither command waited for the list.
     expect(waf.blocklist.length).toBeLessThan(10_500);
@@ -120,7 +113,7 @@ describe("An urgent address", () => {
       [urgent, "must stay reachable"],
       ["203.0.113.300", "is not an address or network"],
     ] as const) {
-      const refused = await run(folder, `block ${address}`);
+      const refused = await folder.run(`block ${address}`);
       expect([refused.code, refused.stderr]).toStrictEqual([2, expect.stringContaining(message)]);
     }
     expect(await readdir(folder.path)).toStrictEqual(["main.yaml", "secret.yaml"]);
@@ -129,11 +122,11 @@ describe("An urgent address", () => {
   test("inside a network that a command blocked is excluded from it, and the rest stays blocked", async () => {
     await using folder = await wafFolder();
     const waf = folder.simulator.waf(testKey);
-    expect((await run(folder, "block 198.18.7.0/30")).code).toBe(0);
-    expect((await run(folder, "unblock 198.18.7.1")).code).toBe(0);
+    expect((await folder.run("block 198.18.7.0/30")).code).toBe(0);
+    expect((await folder.run("unblock 198.18.7.1")).code).toBe(0);
     expect(waf.blocklist.toSorted()).toStrictEqual(["198.18.7.0", "198.18.7.2/31"]);
-    expect((await run(folder, "why 198.18.7.1")).code).toBe(1);
-    expect((await run(folder, "why 198.18.7.3")).code).toBe(0);
+    expect((await folder.run("why 198.18.7.1")).code).toBe(1);
+    expect((await folder.run("why 198.18.7.3")).code).toBe(0);
   });
 });
 
@@ -151,7 +144,7 @@ describe("A manually maintained list", () => {
     const words = ["import", "--base-url", folder.simulator.baseUrl, "--allow-insecure-http", "--instance", "main"];
     const environment = { WAFSYNC_API_KEY: testKey };
     const start = async (): Promise<FinishedProcess> =>
-      await runWafsync([...words, "--out", join(scratch.path, "waf")], { program: program(), environment });
+      await runWafsync([...words, "--out", join(scratch.path, "waf")], { environment });
     const changed = await start();
     expect([changed.code, changed.stderr]).toStrictEqual([
       2,
@@ -177,33 +170,33 @@ describe("Removals on hold", () => {
       "main.yaml",
       `# Ask the platform team.\n${main}  # Keep this short.\n  resyncInterval: 5m # often\n`,
     );
-    expect((await run(folder, "apply")).code).toBe(0);
+    expect((await folder.run("apply")).code).toBe(0);
     await folder.files.write("rule.yaml", ruleDocument("feed", { addresses: addresses(2) }));
-    expect((await run(folder, "apply")).code).toBe(1);
+    expect((await folder.run("apply")).code).toBe(1);
 
-    const status = await run(folder, "status");
+    const status = await folder.run("status");
     expect([status.code, status.stdout]).toStrictEqual([
       1,
       expect.stringMatching(
         /38 removals from the blocklist, last declared by WafIpRule shop\/feed[^]*wafsync approve -f/,
       ),
     ]);
-    const few = (await run(folder, "approve")).stdout;
+    const few = (await folder.run("approve")).stdout;
     expect(few).toMatch(/38 removals from the blocklist, [^]*198\.18\.0\.\d+, \S+, \S+, …\n/);
     const removed = addresses(40).slice(2).toSorted();
-    const listed = (await run(folder, "approve --list")).stdout.split("\n").map((line) => line.trim());
+    const listed = (await folder.run("approve --list")).stdout.split("\n").map((line) => line.trim());
     expect(listed.filter((line) => removed.includes(line)).toSorted()).toStrictEqual(removed);
-    const { groups } = jsonOf(await run(folder, "approve -o json")) as { groups: { examples: string[] }[] };
+    const { groups } = jsonOf(await folder.run("approve -o json")) as { groups: { examples: string[] }[] };
     expect(groups[0]?.examples.toSorted()).toStrictEqual(removed);
-    const asked = await run(folder, "approve");
+    const asked = await folder.run("approve");
     expect([asked.code, asked.stderr]).toStrictEqual([2, expect.stringContaining("--yes")]);
-    expect((await run(folder, "approve --yes")).code).toBe(0);
+    expect((await folder.run("approve --yes")).code).toBe(0);
     const text = await readFile(join(folder.path, "main.yaml"), "utf8");
     for (const kept of ["# Ask the platform team.", "# Keep this short.", "# often"]) expect(text).toContain(kept);
-    expect((await run(folder, "apply")).code).toBe(0);
+    expect((await folder.run("apply")).code).toBe(0);
     expect(waf.blocklist).toHaveLength(2);
-    expect((await run(folder, "approve")).stdout).toContain("Nothing is on hold");
-    const { events } = jsonOf(await run(folder, "history -o json")) as Happened;
+    expect((await folder.run("approve")).stdout).toContain("Nothing is on hold");
+    const { events } = jsonOf(await folder.run("history -o json")) as Happened;
     expect(new Set(events.map(({ event }) => event))).toStrictEqual(new Set(["Added", "Approved", "Removed"]));
   });
 });

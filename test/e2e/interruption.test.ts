@@ -9,7 +9,7 @@ import type { RequestRecord } from "../../src/simulator/simulated-waf.ts";
 import { ruleDocument, testKey, wafFolder } from "../support/worlds/waf-folder.ts";
 import type { WafFolder } from "../support/worlds/waf-folder.ts";
 import { timeLimit, within } from "../support/processes/slowness.ts";
-import { runWafsync, startWafsync } from "../support/processes/wafsync-process.ts";
+import { startWafsync } from "../support/processes/wafsync-process.ts";
 import type { FinishedProcess, RunningProcess } from "../support/processes/wafsync-process.ts";
 
 const addresses = Array.from({ length: 60 }, (_, index) => `203.0.113.${index + 1}`);
@@ -18,11 +18,11 @@ const endsWithinMs = 2_000;
 
 /** Brings the folder to its declared state, and checks that each address was added once and is managed. */
 async function expectGoesOn(folder: WafFolder): Promise<void> {
-  const { simulator, files, from } = folder;
+  const { simulator, files } = folder;
   simulator.faults.clear();
   simulator.settings.latencyMs = 0;
   const waf = simulator.waf(testKey);
-  const finished = await runWafsync(["apply", ...from]);
+  const finished = await folder.run("apply");
   expect(finished).toMatchObject({ code: 0, stderr: "" });
   expect(waf.blocklist.toSorted()).toStrictEqual([foreign, ...addresses].toSorted());
   const added = waf.requests.filter(({ method, status }) => method === "POST" && status === 200);

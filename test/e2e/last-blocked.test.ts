@@ -1,6 +1,5 @@
 // `why` on a WAF with `spec.logs` enabled: the last blocked request of an address.
 import { expect, test } from "@jest/globals";
-import { runWafsync } from "../support/processes/wafsync-process.ts";
 import { anEntry } from "../support/worlds/forward-world.ts";
 import { testKey, wafFolder } from "../support/worlds/waf-folder.ts";
 import type { WafFolder } from "../support/worlds/waf-folder.ts";
@@ -16,7 +15,7 @@ function block({ simulator }: WafFolder, request_path: string, hoursAgo: number,
 }
 
 async function why(folder: WafFolder, address: string): Promise<string> {
-  return (await runWafsync(["why", address, ...folder.from])).stdout;
+  return (await folder.run(`why ${address}`)).stdout;
 }
 
 test("why shows the last blocked request of an address or network from today or yesterday", async () => {
@@ -37,7 +36,7 @@ test("why says if the logs cannot be read, and does not read them unless they ar
   await using folder = await wafFolder({}, "  logs: {enabled: true}\n");
   const effect = { kind: "SuccessFalse", status: 404, message: "No WAF configured for this account" } as const;
   folder.simulator.addFaults({ match: { path: "/api/logs/query" }, effect, times: 2 });
-  const { code, stderr } = await runWafsync(["why", "192.0.2.1", ...folder.from]);
+  const { code, stderr } = await folder.run("why 192.0.2.1");
   expect([code, stderr]).toStrictEqual([1, expect.stringMatching(/The logs of \d{4}-\d\d-\d\d could not be read/)]);
 
   await using without = await wafFolder();

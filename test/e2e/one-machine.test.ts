@@ -15,7 +15,7 @@ test("plan, clear-cache, logs and report make calls between the calls of a run, 
   const source = ["--base-url", folder.simulator.baseUrl, "--allow-insecure-http"];
   const environment = { WAFSYNC_API_KEY: testKey };
   const ends = await Promise.all([
-    runWafsync(["plan", ...folder.from]),
+    folder.run("plan"),
     runWafsync(["clear-cache", ...source], { environment }),
     runWafsync(["logs", ...source], { environment }),
     runWafsync(["report", ...source, "--out", "-"], { environment }),
@@ -36,7 +36,7 @@ test("of two instances with one key and two spellings of its URL, the first is a
   await folder.files.write("second.yaml", instanceDocument(localhost, { name: "second" }));
   const theirs = ruleDocument("theirs", { addresses: ["198.51.100.1"] }).replace("{name: main}", "{name: second}");
   await folder.files.write("theirs.yaml", theirs);
-  const end = await runWafsync(["apply", ...folder.from]);
+  const end = await folder.run("apply");
   expect(end.code).toBe(2);
   expect(end.stdout + end.stderr).toContain("WafInstance shop/main is older and has the same API key");
   const [waf] = folder.simulator.wafs();

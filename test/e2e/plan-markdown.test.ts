@@ -5,9 +5,7 @@ import { chmod, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import { addresses } from "../support/builders/declare.ts";
-import { builtProgram } from "../support/processes/built-program.ts";
-import { runWafsync } from "../support/processes/wafsync-process.ts";
-import type { FinishedProcess } from "../support/processes/wafsync-process.ts";
+import { type FinishedProcess, wafsyncProgram } from "../support/processes/wafsync-process.ts";
 import {
   instanceDocument,
   keySpellings,
@@ -19,20 +17,14 @@ import {
 } from "../support/worlds/waf-folder.ts";
 import type { WafFolder } from "../support/worlds/waf-folder.ts";
 
-const program = builtProgram();
 const lengthMax = 60_000;
 const hostile =
   "</code></pre></details><script>x</script> ``` | `a` **b** [c](http://d.example) @everyone <!-- \u202E\u001B[31m";
 
-async function run({ from }: WafFolder, ...parameters: string[]): Promise<FinishedProcess> {
-  const [command = "", ...more] = parameters;
-  const finished = await runWafsync([command, ...from, ...more], { program: program() });
+async function comment(folder: WafFolder): Promise<FinishedProcess> {
+  const finished = await folder.run("plan -o markdown");
   for (const spelling of keySpellings()) expect(finished.stdout).not.toContain(spelling);
   return finished;
-}
-
-async function comment(folder: WafFolder): Promise<FinishedProcess> {
-  return await run(folder, "plan", "-o", "markdown");
 }
 
 /** The text that a browser shows. */
@@ -46,7 +38,7 @@ describe("The comment", () => {
   test("starts with the counts, folds long lists and shows short ones", async () => {
     await using folder = await wafFolder();
     await folder.files.write("old.yaml", ruleDocument("old", { addresses: ["192.0.2.1"] }));
-    expect((await run(folder, "apply")).code).toBe(0);
+    expect((await folder.run("apply")).code).toBe(0);
     await folder.files.remove("old.yaml");
     await folder.files.write("rule.yaml", ruleDocument("feed", { addresses: addresses(1_413) }));
     const { code, stdout, stderr } = await comment(folder);
@@ -64,9 +56,9 @@ describe("The comment", () => {
     expect(stdout).toContain("\n- 192.0.2.1\n");
     expect(stdout.match(/^\+ 198\./gm)).toHaveLength(1_413);
     expect(stdout).toContain("blocklist: declared by WafIpRule shop/feed (1,413 to add)");
-    const short = await run(folder, "plan");
+    const short = await folder.run("plan");
     expect(short.stdout).toContain("… and 1,408 more like these");
-    const full = await run(folder, "plan", "--full");
+    const full = await folder.run("plan", "--full");
     expect(full.stdout.match(/^ {2}\+ blocklist {2}198\./gm)).toHaveLength(1_413);
   });
 
@@ -105,7 +97,7 @@ describe("The script in the guide to pipelines", () => {
     const page = await readFile(join(import.meta.dirname, "../../docs/guides/pipelines.md"), "utf8");
     const script = /^```sh\n(?<script>code=0\n.*?)^```$/ms.exec(page)?.groups?.["script"] ?? "";
     const tools = {
-      "bin/wafsync": `#!/bin/sh\nexec "${process.execPath}" "${program()}" "$@" --allow-insecure-http\n`,
+      "bin/wafsync": `#!/bin/sh\nexec "${process.execPath}" "${wafsyncProgram}" "$@" --allow-insecure-http\n`,
       "bin/gh": '#!/bin/sh\necho "$*" > posted\ncat "$7" >> posted\n',
     };
     for (const [file, content] of Object.entries(tools)) {
@@ -173,7 +165,7 @@ test("No string of a file or of the API becomes markup", async () => {
     match: { method: "POST", path: "/api/origins" },
     effect: { kind: "SuccessFalse", status: 400, message: `${hostile}\n\n# a heading\n` },
   });
-  await run(folder, "apply");
+  await folder.run("apply");
   const { stdout } = await comment(folder);
   const text = textOf(stdout);
   expect(text).toContain("@everyone");

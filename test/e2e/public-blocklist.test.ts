@@ -4,7 +4,7 @@
 import { describe, expect, test } from "@jest/globals";
 import { manyAddresses } from "../support/builders/feed-texts.ts";
 import { configMapDocument, ruleDocument, testKey, wafFolder } from "../support/worlds/waf-folder.ts";
-import { runFaster, runWafsync } from "../support/processes/wafsync-process.ts";
+import { runFaster } from "../support/processes/wafsync-process.ts";
 
 runFaster();
 
@@ -16,7 +16,7 @@ describe("a public blocklist", () => {
     await folder.files.write("feed.yaml", configMapDocument("feed", addresses));
     await folder.files.write("rule.yaml", ruleDocument("feed", { configMap: "feed" }));
     const waf = folder.simulator.waf(testKey);
-    const runOnce = async () => await runWafsync(["apply", ...folder.from]);
+    const runOnce = async () => await folder.run("apply");
 
     // On a busy machine, it takes long enough to show its progress.
     expect(await runOnce()).toMatchObject({

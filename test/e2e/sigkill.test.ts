@@ -7,10 +7,9 @@ import { setTimeout as realDelay } from "node:timers/promises";
 import { expect, test } from "@jest/globals";
 import { caseCount } from "../support/builders/case-count.ts";
 import { seededRandom } from "../support/builders/seeded-random.ts";
-import { builtProgram } from "../support/processes/built-program.ts";
 import { originDocument, ruleDocument, testKey, wafFolder } from "../support/worlds/waf-folder.ts";
 import type { WafFolder } from "../support/worlds/waf-folder.ts";
-import { everythingPrinted, runWafsync, startWafsync } from "../support/processes/wafsync-process.ts";
+import { everythingPrinted, startWafsync } from "../support/processes/wafsync-process.ts";
 
 const kills = caseCount(80);
 const seed = 20_261_121;
@@ -18,8 +17,6 @@ const foreign = ["198.51.100.7", "198.51.100.8"];
 const poolSize = 120;
 const rulesOf = ["one", "two", "three"];
 const guards = "  guards: {maxRemovals: 10000, maxRemovalPercent: 100}\n";
-
-const program = builtProgram();
 
 /** Changes the declared state at random, and returns the expected blocklist. */
 async function declareAtRandom({ files }: WafFolder, random: () => number): Promise<Set<string>> {
@@ -55,7 +52,7 @@ test(`the bundle is killed ${kills} times, and no entry is lost or forgotten`, a
     },
     `${guards}  consistencyWindow: 100ms\n`,
   );
-  const { simulator, path } = folder;
+  const { simulator } = folder;
   const waf = simulator.waf(testKey);
   waf.add("blocklist", foreign);
   simulator.settings.latencyMs = 3;
@@ -67,7 +64,7 @@ test(`the bundle is killed ${kills} times, and no entry is lost or forgotten`, a
     const after = random() < 0.15 ? 0 : 1 + Math.floor(random() * 30);
     const moreMs = random() * (after === 0 ? 300 : 8);
     requests = 0;
-    const running = startWafsync(["run", "--from", path, "--allow-insecure-http"], { program: program() });
+    const running = startWafsync(["run", ...folder.from]);
     if (after > 0) {
       const enough = new Promise<void>((resolve) => (reached = () => (requests >= after ? resolve() : undefined)));
       await Promise.race([enough, realDelay(10_000, undefined, { ref: false })]);
@@ -86,7 +83,7 @@ test(`the bundle is killed ${kills} times, and no entry is lost or forgotten`, a
   simulator.settings.latencyMs = 0;
   // The second run reads the lists again, so that removed entries leave the record.
   for (const _ of ["first", "second"]) {
-    const once = await runWafsync(["apply", "--from", path, "--allow-insecure-http"], { program: program() });
+    const once = await folder.run("apply");
     expect(once.code).toBe(0);
   }
   expect(new Set(waf.blocklist)).toStrictEqual(new Set([...foreign, ...wanted]));

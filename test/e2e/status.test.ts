@@ -2,8 +2,7 @@
 // and the exit codes of `plan` and `apply`.
 import { expect, test } from "@jest/globals";
 import { ScriptedServer } from "../support/fakes/scripted-server.ts";
-import { runFaster, runWafsync } from "../support/processes/wafsync-process.ts";
-import type { FinishedProcess } from "../support/processes/wafsync-process.ts";
+import { runFaster } from "../support/processes/wafsync-process.ts";
 import { servePage, textOf } from "../support/worlds/open-page.ts";
 import {
   cacheClearDocument,
@@ -14,13 +13,8 @@ import {
   testKey,
   wafFolder,
 } from "../support/worlds/waf-folder.ts";
-import type { WafFolder } from "../support/worlds/waf-folder.ts";
 
 runFaster();
-
-async function run({ from }: WafFolder, command: string, ...more: string[]): Promise<FinishedProcess> {
-  return await runWafsync([...command.split(" "), ...from, ...more]);
-}
 
 function mistyped(document: string): string {
   return document.replaceAll("instanceRef: {name: main}", "instanceRef: {name: mian}");
@@ -45,14 +39,14 @@ ${ruleDocument("feeds", { spec: "  addressesFrom: [{feedRef: {name: threats}}]\n
 test("objects whose instance is mistyped are listed by status, named by why, and counted by the page", async () => {
   await using folder = await wafFolder();
   await folder.files.write("right.yaml", ruleDocument("right", { addresses: ["192.0.2.1"] }));
-  await run(folder, "apply");
-  expect((await run(folder, "status")).code).toBe(0);
+  await folder.run("apply");
+  expect((await folder.run("status")).code).toBe(0);
 
   const rule = ruleDocument("typo", { addresses: ["192.0.2.98", "192.0.2.99"] });
   const others = [originDocument("lost", "a.example"), cacheClearDocument("clear", "v1"), autoBlock];
   await folder.files.write("typo.yaml", mistyped([rule, ...others].join("")));
   const problem = "There is no WafInstance shop/mian in the directory; did you mean main?";
-  const status = await run(folder, "status");
+  const status = await folder.run("status");
   expect(status.code).toBe(1);
   expect(status.stdout).toMatch(/shop\/main\s+\S+\s+True/);
   for (const object of ["WafIpRule typo", "WafOrigin lost", "WafCacheClear clear", "WafAutoBlock attackers"]) {
@@ -60,9 +54,9 @@ test("objects whose instance is mistyped are listed by status, named by why, and
     expect(status.stdout).toContain(`${kind} shop/${name}: InstanceNotFound\n  ${problem}\n`);
   }
 
-  const why = await run(folder, "why 192.0.2.99");
+  const why = await folder.run("why 192.0.2.99");
   expect(why.stdout).toMatch(/WafIpRule shop\/typo at typo\.yaml:\d+ declares it without effect:\n {2}There is no/);
-  expect((await run(folder, "why 192.0.2.97")).stdout).not.toContain("shop/typo");
+  expect((await folder.run("why 192.0.2.97")).stdout).not.toContain("shop/typo");
 
   await using page = await servePage(folder.from);
   const summary = await page.json("/summary");
@@ -84,21 +78,21 @@ test("a feed whose content is on hold or missing makes status, plan and apply ex
   server.serves(good.join("\n"));
   const apply = async (request: string): Promise<number | undefined> => {
     await folder.files.write("feed.yaml", feedAndRule(server.url(), request));
-    return (await run(folder, "apply", "--allow-private-feeds")).code;
+    return (await folder.run("apply", "--allow-private-feeds")).code;
   };
   expect(await apply("1")).toBe(0);
-  expect((await run(folder, "status")).code).toBe(0);
+  expect((await folder.run("status")).code).toBe(0);
 
   server.serves(good[0] ?? "");
   expect(await apply("2")).toBe(1);
-  expect((await run(folder, "plan", "--allow-private-feeds")).code).toBe(1);
-  const held = await run(folder, "status");
+  expect((await folder.run("plan", "--allow-private-feeds")).code).toBe(1);
+  const held = await folder.run("status");
   expect([held.code, held.stdout]).toStrictEqual([1, expect.stringContaining("WafFeed shop/threats: ContentOnHold")]);
   expect(folder.simulator.waf(testKey).blocklist).toHaveLength(20);
 
   server.fails(404);
   expect(await apply("3")).toBe(1);
-  const missing = await run(folder, "status");
+  const missing = await folder.run("status");
   expect([missing.code, missing.stdout]).toStrictEqual([1, expect.stringContaining("shop/threats: Unavailable")]);
 });
 
@@ -107,10 +101,10 @@ test("a plan fetches feeds and stores nothing; without the flag, internal addres
   await using server = await ScriptedServer.start();
   server.serves("192.0.2.1\n");
   await folder.files.write("feed.yaml", feedAndRule(server.url(), "1"));
-  const refused = await run(folder, "plan");
+  const refused = await folder.run("plan");
   expect(refused.stderr).toContain("not on the public Internet, which requires --allow-private-feeds");
   expect(server.requests).toStrictEqual([]);
-  const planned = await run(folder, "plan", "--allow-private-feeds");
+  const planned = await folder.run("plan", "--allow-private-feeds");
   expect([planned.code, planned.stdout]).toStrictEqual([1, expect.stringContaining("192.0.2.1")]);
   expect(await folder.everyFile()).not.toContain("confirmedAtMs");
 });
@@ -119,7 +113,7 @@ test("a base URL with a wrong path is named with advice, and without the key", a
   await using folder = await wafFolder();
   const wrong = instanceDocument(`${folder.simulator.baseUrl}/wrong`);
   await folder.files.write("main.yaml", wrong);
-  const planned = await run(folder, "plan");
+  const planned = await folder.run("plan");
   expect([planned.code, planned.stderr]).toStrictEqual([2, expect.stringContaining("check the path of the base URL")]);
   for (const spelled of keySpellings()) expect(`${planned.stdout}${planned.stderr}`).not.toContain(spelled);
 });
@@ -127,9 +121,9 @@ test("a base URL with a wrong path is named with advice, and without the key", a
 test("why says that there is no record instead of calling the entries of wafsync unmanaged", async () => {
   await using folder = await wafFolder();
   await folder.files.write("rule.yaml", ruleDocument("feed", { addresses: ["192.0.2.1"] }));
-  await run(folder, "apply");
-  expect((await run(folder, "why 192.0.2.1")).stdout).toContain("managed since");
-  const elsewhere = await run(folder, "why 192.0.2.1", "--state", `${folder.path}/.other`);
+  await folder.run("apply");
+  expect((await folder.run("why 192.0.2.1")).stdout).toContain("managed since");
+  const elsewhere = await folder.run("why 192.0.2.1", "--state", `${folder.path}/.other`);
   expect(elsewhere.stdout).toContain("192.0.2.1  unknown whether wafsync manages it");
   expect(elsewhere.stdout).not.toContain("another writer");
   expect(elsewhere.stderr).toContain("There is no record of shop/main in ");

@@ -48,7 +48,7 @@ describe("The state directory", () => {
     const first = startWafsync(["apply", ...folder.from]);
     while (waf.blocklist.length < 20) await new Promise((resolve) => setTimeout(resolve, 20));
     await rm(join(folder.path, ".wafsync"), { recursive: true });
-    const second = await runWafsync(["apply", ...folder.from]);
+    const second = await folder.run("apply");
     expect([second.code, (await first.ended).code]).toStrictEqual([0, 2]);
     expect(waf.blocklist).toHaveLength(200);
     // The first one sent at most the call that it had begun.
@@ -60,9 +60,7 @@ describe("The state directory", () => {
   test("that several commands need at once serves one after the other: each address is blocked", async () => {
     await using folder = await wafFolder({ overlap: "Record", latencyMs: 50 });
     const all = [1, 2, 3, 4].map((last) => `203.0.113.${last}`);
-    const ends = await Promise.all(
-      all.map(async (address) => await runWafsync(["block", address, "--for", "1h", ...folder.from])),
-    );
+    const ends = await Promise.all(all.map(async (address) => await folder.run(`block ${address} --for 1h`)));
     expect(ends.map(({ code }) => code)).toStrictEqual([0, 0, 0, 0]);
     expect(folder.simulator.waf(testKey).blocklist.toSorted()).toStrictEqual(all);
     expect(folder.simulator.waf(testKey).overlaps).toBe(0);

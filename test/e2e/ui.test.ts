@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { summarySchema } from "../../src/kinds/summary.ts";
 import { hostileRows } from "../support/builders/hostile-rows.ts";
-import { everythingPrinted, runWafsync } from "../support/processes/wafsync-process.ts";
+import { everythingPrinted } from "../support/processes/wafsync-process.ts";
 import { servePage, textOf } from "../support/worlds/open-page.ts";
 import type { ServedPage } from "../support/worlds/open-page.ts";
 import { keySpellings, ruleDocument, testDomain, testKey, wafFolder } from "../support/worlds/waf-folder.ts";
@@ -24,7 +24,7 @@ describe("wafsync ui of a folder", () => {
     folder = await wafFolder({ logRowsPerDay: 200 });
     await folder.files.write("scanners.yaml", ruleDocument("scanners", { addresses: ["192.0.2.0/28", "203.0.113.7"] }));
     await folder.files.write("office.yaml", ruleDocument("office", { action: "Allow", addresses: ["198.51.100.3"] }));
-    await runWafsync(["apply", ...folder.from]);
+    await folder.run("apply");
     page = await servePage(folder.from);
   });
 
@@ -37,18 +37,18 @@ describe("wafsync ui of a folder", () => {
     const summary = JSON.parse((await get("/summary")).text) as unknown;
     const { totals, instances } = summarySchema.parse(summary);
     expect(totals).toMatchObject({ instances: 1, ready: 1, blocked: 2, allowed: 1, pending: 0, onHold: 0 });
-    const status = await runWafsync(["status", ...folder.from, "-o", "json"]);
+    const status = await folder.run("status -o json");
     const [view] = (JSON.parse(status.stdout) as { instances: Record<string, unknown>[] }).instances;
     const { gaps: _gaps, ...reported } = view ?? {};
     expect(instances[0]).toMatchObject(reported);
   });
 
   test.each([listed, "198.51.100.3", "2001:db8::1"])("explains %s exactly like why, also as JSON", async (address) => {
-    const why = await runWafsync(["why", address, ...folder.from]);
+    const why = await folder.run(`why ${address}`);
     const shown = textOf((await get(`/why?address=${encodeURIComponent(address)}`)).text);
     const lines = why.stdout.split("\n").filter((line) => line.trim() !== "");
     expect(lines.filter((line) => !shown.includes(line))).toStrictEqual([]);
-    const json = await runWafsync(["why", address, ...folder.from, "-o", "json"]);
+    const json = await folder.run(`why ${address} -o json`);
     expect(await page.json(`/why.json?address=${encodeURIComponent(address)}`)).toStrictEqual(JSON.parse(json.stdout));
   });
 

@@ -31,16 +31,16 @@ const owner = process.getuid?.() === 0 ? 1234 : (process.getuid?.() ?? 0);
 async function heldFolder(prepare: (folder: WafFolder) => Promise<void>): Promise<WafFolder> {
   const folder = await wafFolder();
   await folder.files.write("rule.yaml", ruleDocument("feed", { addresses: addresses(40) }));
-  expect((await runWafsync(["apply", ...folder.from])).code).toBe(0);
+  expect((await folder.run("apply")).code).toBe(0);
   await folder.files.write("rule.yaml", ruleDocument("feed", { addresses: addresses(2) }));
   await prepare(folder);
   return folder;
 }
 
 async function approve(folder: WafFolder): Promise<string> {
-  const { code, stdout, stderr } = await runWafsync(["approve", ...folder.from, "--yes"]);
+  const { code, stdout, stderr } = await folder.run("approve --yes");
   expect([code, stderr]).toStrictEqual([0, ""]);
-  expect((await runWafsync(["apply", ...folder.from])).code).toBe(0);
+  expect((await folder.run("apply")).code).toBe(0);
   expect(folder.simulator.waf(testKey).blocklist).toHaveLength(2);
   return stdout;
 }
@@ -79,7 +79,7 @@ describe("approve", () => {
       await writeFile(join(path, "main.yaml"), instanceDocument(simulator.baseUrl).replace(/metadata: .*/, shared));
     });
     const before = await readFile(join(folder.path, "main.yaml"), "utf8");
-    const { code, stderr } = await runWafsync(["approve", ...folder.from, "--yes"]);
+    const { code, stderr } = await folder.run("approve --yes");
     expect([code, stderr]).toStrictEqual([
       2,
       expect.stringMatching(

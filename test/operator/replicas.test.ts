@@ -84,7 +84,7 @@ await describeOperator("two replicas", (world) => {
   test("a leader that loses the connection to the API server stops writing and ends before another replica may start", async () => {
     await first.end("SIGTERM");
     const proxy = await startUnreliableProxy(Number(new URL(world().cluster.url).port));
-    const quick = { timesAsFast: fast(5), parameters: ["fast-lease"] };
+    const quick = { haste: fast(5), parameters: [...lease, "--lease-name", "fast-lease"] };
     try {
       const cutOff = await world().startOperator({ ...quick, port: proxy.port });
       const { settings } = world().simulator;

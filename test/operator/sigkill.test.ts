@@ -5,7 +5,6 @@ import { once } from "node:events";
 import { setTimeout as realDelay } from "node:timers/promises";
 import { expect, test } from "@jest/globals";
 import { seededRandom } from "../support/builders/seeded-random.ts";
-import { builtProgram } from "../support/processes/built-program.ts";
 import { rule } from "../support/builders/manifests.ts";
 import { timeLimit } from "../support/processes/slowness.ts";
 import { describeOperator } from "../support/worlds/operator-suite.ts";
@@ -18,8 +17,6 @@ const poolSize = 100;
 const names = ["one", "two"];
 
 await describeOperator("an operator that is killed", (world) => {
-  const program = builtProgram();
-
   test(`${kills} times at random moments, forgets and loses nothing`, async () => {
     const random = seededRandom(seed);
     const guards = { maxRemovals: 10_000, maxRemovalPercent: 100 };
@@ -30,7 +27,7 @@ await describeOperator("an operator that is killed", (world) => {
     for (let kill = 0; kill < kills; kill += 1) {
       wanted = await declareAtRandom(world(), namespace, random);
       const after = waf.view.counters.requests + Math.floor(random() * 35);
-      const operator = await world().startOperator({ program: program() });
+      const operator = await world().startOperator();
       const isReached = (): boolean => waf.view.counters.requests >= after;
       const patience = timeLimit(20_000);
       while (!isReached() && !patience.isOver()) await realDelay(2);
@@ -44,7 +41,7 @@ await describeOperator("an operator that is killed", (world) => {
       expect({ kill, unowned }).toStrictEqual({ kill, unowned: [] });
     }
     world().simulator.settings.latencyMs = 0;
-    await world().startOperator({ program: program() });
+    await world().startOperator();
     await world().eventually(
       "the declared state is there",
       () => waf.view.blocklist.toSorted().join(" ") === [foreign, ...wanted].toSorted().join(" "),

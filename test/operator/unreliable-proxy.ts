@@ -12,8 +12,6 @@ export interface UnreliableProxy {
   cut(): void;
   /** Stops forwarding data on open and new connections, without closing them. */
   fallSilent(): void;
-  /** Forwards data on new connections. Silent connections stay silent, like half-open TCP connections. */
-  speakAgain(): void;
   /** Closes every connection, and each new one immediately. */
   goDown(): void;
   comeUp(): void;
@@ -55,9 +53,6 @@ export async function startUnreliableProxy(targetPort: number): Promise<Unreliab
         socket.unpipe();
         socket.pause();
       }
-    },
-    speakAgain: () => {
-      silent = false;
     },
     goDown: () => {
       down = true;

@@ -1,5 +1,4 @@
 // `wafsync operator` as a separate process that can receive real signals. Its output is recorded: see everythingPrinted.
-import { join } from "node:path";
 import { request } from "undici";
 import { realClock } from "../../../src/async/clock.ts";
 import type { FinishedProcess, ProcessOptions, RunningProcess } from "./wafsync-process.ts";
@@ -28,11 +27,8 @@ export interface OperatorStart extends ProcessOptions {
   readonly podName?: string;
   /** False for an operator that rejects the addresses of its own machine. */
   readonly callsLoopback?: boolean;
-  /** The acceleration of its clock. If set, its only parameter is the name of the Lease. */
-  readonly timesAsFast?: number;
 }
 
-const fastOperator = join(import.meta.dirname, "fast-operator.ts");
 /** Only for requests or processes that hang. */
 const endTimeoutMs = 300_000;
 
@@ -42,16 +38,13 @@ export const freePorts: readonly string[] =
 
 /** Resolves when the health port responds, before its caches are synced. */
 export async function startOperator(start: OperatorStart): Promise<OperatorProcess> {
-  const { kubeconfig, parameters = [], podName = "wafsync-0", timesAsFast, callsLoopback, ...options } = start;
+  const { kubeconfig, parameters = [], podName = "wafsync-0", callsLoopback, ...options } = start;
   const loopback = callsLoopback === false ? [] : ["--allow-private-networks"];
   const own = ["--kubeconfig", kubeconfig, "--allow-insecure-http", ...loopback, "--log-level", "debug"];
-  const process_ =
-    timesAsFast === undefined
-      ? startWafsync(["operator", ...own, ...freePorts, ...parameters], {
-          ...options,
-          environment: { POD_NAME: podName, ...options.environment },
-        })
-      : startWafsync([kubeconfig, String(timesAsFast), ...parameters], { program: fastOperator });
+  const process_ = startWafsync(["operator", ...own, ...freePorts, ...parameters], {
+    ...options,
+    environment: { POD_NAME: podName, ...options.environment },
+  });
   const { child, ended } = process_;
   const killWithParent = (): void => void child.kill("SIGKILL");
   process.once("exit", killWithParent);

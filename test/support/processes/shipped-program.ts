@@ -1,5 +1,7 @@
-// Runs the shipped programs as users do: the installed npm package and the single executable get the same tests.
+// Runs the shipped programs as users do: the bundle, the installed npm package and the single executable get the same tests.
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { expect } from "@jest/globals";
 import { createNamespace, installDefinitions, waitFor } from "../builders/cluster-objects.ts";
 import { collectionOf, instance, keySecret, rule } from "../builders/manifests.ts";
 import type { ClusterAccess } from "../control-plane/cluster-access.ts";
@@ -7,7 +9,7 @@ import type { ScratchDirectory } from "../worlds/scratch-directory.ts";
 import { instanceDocument, ruleDocument, secretDocument } from "../worlds/waf-folder.ts";
 import { startOperator } from "./operator-process.ts";
 import type { ProcessOptions } from "./wafsync-process.ts";
-import { startWafsync } from "./wafsync-process.ts";
+import { runWafsync, startWafsync } from "./wafsync-process.ts";
 
 const key = "shipped-key-0123456789";
 const address = "203.0.113.9";
@@ -26,17 +28,24 @@ async function withSimulator<T>(options: ProcessOptions, work: (baseUrl: string)
   }
 }
 
-/** Creates a folder `waf` with one rule for the program's simulator; `work` gets the options that name it. */
-export async function withSimulatedFolder(
-  scratch: ScratchDirectory,
-  options: ProcessOptions,
-  work: (folder: readonly string[]) => Promise<void>,
-): Promise<void> {
+/** Plans, applies, reports and follows a folder with one rule, against the program's own simulator. */
+export async function tryFolder(scratch: ScratchDirectory, options: ProcessOptions): Promise<void> {
   await withSimulator(options, async (baseUrl) => {
     await scratch.write("waf/instance.yaml", instanceDocument(baseUrl));
     await scratch.write("waf/secret.yaml", secretDocument(key));
     await scratch.write("waf/rule.yaml", ruleDocument("scanners", { addresses: [address] }));
-    await work(["-f", join(scratch.path, "waf"), "--allow-insecure-http"]);
+    const from = ["-f", join(scratch.path, "waf"), "--allow-insecure-http"];
+    const run = async (command: string, ...more: string[]) => await runWafsync([command, ...from, ...more], options);
+    expect(await run("plan")).toMatchObject({ code: 1, stderr: "" });
+    expect(await run("apply")).toMatchObject({ code: 0 });
+    expect(await run("plan")).toMatchObject({ code: 0, stdout: expect.stringContaining("Nothing to do") });
+    const report = join(scratch.path, "report.html");
+    expect(await run("report", "--out", report)).toMatchObject({ code: 0 });
+    expect(await readFile(report, "utf8")).toContain("<svg");
+    const running = startWafsync(["run", ...from], options);
+    await running.hasPrinted(/Watching/u);
+    running.child.kill("SIGTERM");
+    expect(await running.ended).toMatchObject({ code: 0 });
   });
 }
 

@@ -6,6 +6,7 @@ import type { DeclaredCacheClear, DeclaredInstance, DeclaredOrigin } from "../..
 import type { BrokenReferences, Gathered, GatheredRule } from "../../../src/model/gathered.ts";
 import type { ObjectName, ResourceMeta } from "../../../src/model/resource.ts";
 import { nameKey, resourceKey } from "../../../src/model/resource.ts";
+import type { WorkloadSight } from "../../../src/model/workload.ts";
 
 /** The complete declared state at one moment, by `namespace/name`. */
 export interface Declared {
@@ -14,6 +15,8 @@ export interface Declared {
   readonly origins: ReadonlyMap<string, DeclaredOrigin>;
   readonly clears: ReadonlyMap<string, DeclaredCacheClear>;
   readonly autoBlocks: ReadonlyMap<string, DeclaredAutoBlock>;
+  /** What the workloads show, by name. */
+  readonly workloads: ReadonlyMap<string, WorkloadSight>;
   /** The content of the Secret that all instances use; undefined if the Secret does not exist. */
   readonly key: string | undefined;
   /** Why the state may be incomplete. */
@@ -40,6 +43,7 @@ export class SimCluster {
       origins: new Map(),
       clears: new Map(),
       autoBlocks: new Map(),
+      workloads: new Map(),
       key: undefined,
       broken: [],
     },

@@ -35,8 +35,6 @@ function answers(key: string): readonly (readonly [string, SimAnswer])[] {
   ];
 }
 
-export const answerNames: readonly string[] = answers("").map(([name]) => name);
-
 /** A random fault. `random` returns a number from 0 to below 1. */
 export function anyFault(random: () => number, key: string): SimFault {
   const effect = random() < 0.5 ? "Before" : "After";

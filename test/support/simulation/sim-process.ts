@@ -142,15 +142,6 @@ export class SimProcess {
     for (const name of names) this.#wake(name, "change");
   }
 
-  /** The process may have seen rollouts. */
-  seeRollouts(): void {
-    for (const name of this.#names()) this.#wake(name, "rollouts changed");
-  }
-
-  #names(): Iterable<string> {
-    return this.#world.cluster.at(this.seen).instances.keys();
-  }
-
   /** Asks the process to end: it starts no new call. */
   stop(): void {
     this.#stopping.abort();
@@ -235,7 +226,7 @@ export class SimProcess {
         {
           gather: async (instance) => await this.#call("gather", () => world.cluster.gathered(this.seen, instance)),
           confirm: async (instance) => await this.#call("confirm", () => world.confirm(this, instance)),
-          version: () => this.seen + world.rollouts.seenBy(this) + this.#book.version(),
+          version: () => this.seen + this.#book.version(),
           removeObject: async (object) => await this.#call("removeObject", () => world.removeObject(object)),
         },
         this.#book,

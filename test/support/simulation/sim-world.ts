@@ -64,7 +64,7 @@ export class SimWorld {
   /** Changes of the WAF by wafsync. */
   readonly writes: string[] = [];
   readonly counts = { faults: 0, kills: 0, jumps: 0, points: 0, clears: 0, processes: 0 };
-  /** The pairs of a fault and a step that occurred: see fault-steps.ts. */
+  /** The pairs that occurred: a fault, and the call to the WAF or to a port at which it happened. */
   readonly pairs = new Set<string>();
   processes: SimProcess[] = [];
   /** Origins whose type a person was asked to check. */
@@ -118,7 +118,8 @@ export class SimWorld {
     const process = new SimProcess(this, this.counts.processes, seen, wallOffsetMs);
     this.processes = [...this.processes.filter(({ life }) => life.alive), process];
     this.#everStarted.push(process);
-    this.rollouts.watch(process);
+    // It may clear for what it sees first, and again for what it sees then.
+    for (let count = seen < this.cluster.latest ? 2 : 0; count > 0; count -= 1) this.rollouts.upset();
     this.note(process, "starts");
     return process;
   }
@@ -251,7 +252,7 @@ export class SimWorld {
     const stored = this.#inventories.get(nameKey(instance));
     this.#inventories.delete(nameKey(instance));
     this.note(process, `deletes the inventory of ${nameKey(instance)}`);
-    this.rollouts.forgotten(instance);
+    this.rollouts.upset();
     if (stored !== undefined) this.ledger.forgotten(stored.inventory, process.knows(instance));
     return undefined;
   }
@@ -365,7 +366,7 @@ export class SimWorld {
         if (change.kind === "CacheCleared") {
           this.counts.clears += 1;
           this.#lastClearMs = this.time.nowMs();
-          this.rollouts.cleared(process, knowledge?.gathered);
+          this.rollouts.cleared(process);
         }
         if (!process.mayWrite) this.ledger.violation(`${describeRequest(request)} by a process without the Lease`);
         this.writes.push(describeRequest(request));

@@ -291,7 +291,6 @@ class Installation {
       world.ledger.violation(`It took ${this.#callsToSettle} calls to settle`);
     this.#users.checkOrigins();
     if (!this.#isBroken()) this.#expectDeclared();
-    world.rollouts.expectCleared();
     world.logs.expectForwarded();
     world.blocks.expectBlocked();
     if (!this.#isBroken()) await this.#expectQuiet();

@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { parse } from "yaml";
 import { startSimulator } from "../../../src/simulator/start-simulator.ts";
 import type { Simulator, SimulatorOptions } from "../../../src/simulator/start-simulator.ts";
-import { scratchDirectory } from "./scratch-directory.ts";
-import type { ScratchDirectory } from "./scratch-directory.ts";
+import { type FinishedProcess, runWafsync } from "../processes/wafsync-process.ts";
+import { type ScratchDirectory, scratchDirectory } from "./scratch-directory.ts";
 
 /** Contains every character that must be encoded in a query, a form, a path, JSON or YAML. */
 export const testKey = `k3y+of/the=e2e%20&suites"é`;
@@ -100,6 +100,8 @@ export interface WafFolder extends AsyncDisposable {
   readonly from: readonly string[];
   /** All files in the folder, including the state, as one text. */
   everyFile(): Promise<string>;
+  /** Runs a command on the folder: its words, and further parameters as they are. */
+  run(command: string, ...more: readonly string[]): Promise<FinishedProcess>;
   /** The report of a command about `Kind/namespace/name`. */
   statusOf(object: string): Promise<Readonly<Record<string, unknown>>>;
 }
@@ -111,11 +113,13 @@ export async function wafFolder(options: Partial<SimulatorOptions> = {}, instanc
     "main.yaml": instanceDocument(simulator.baseUrl, { spec: instanceSpec }),
     "secret.yaml": secretDocument(),
   });
+  const from = ["-f", files.path, "--allow-insecure-http"];
   return {
     simulator,
     files,
     path: files.path,
-    from: ["-f", files.path, "--allow-insecure-http"],
+    from,
+    run: async (command, ...more) => await runWafsync([...command.split(" "), ...from, ...more]),
     everyFile: async () => await textOfFolder(files.path),
     statusOf: async (object) => {
       const text = await readFile(join(files.path, `.wafsync/status/${object}.yaml`), "utf8");
