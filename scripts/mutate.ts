@@ -17,7 +17,7 @@ const values = scriptCommand(
   "mutate",
   "Breaks one guarantee at a time, and checks that a test or the simulation fails.",
 )
-  .option("--only <text>", "run only the mutations whose guarantee contains this text", "")
+  .option("--only <text>", "run only the mutations whose guarantee, or the path of whose test, contains this text", "")
   .option("--jobs <number>", "how many mutations to run at once", count, availableParallelism())
   .parse()
   .opts<{ readonly only: string; readonly jobs: number }>();
@@ -79,7 +79,7 @@ async function notice(folder: string, { file, from, to, foundBy }: Mutation): Pr
   return found;
 }
 
-const waiting = mutations.filter(({ guard }) => guard.includes(values.only));
+const waiting = mutations.filter(({ guard, foundBy }) => guard.includes(values.only) || foundBy.includes(values.only));
 if (waiting.length === 0) {
   console.error(`error: no guarantee in docs/contributing/reliability.md contains "${values.only}"`);
   process.exit(2);

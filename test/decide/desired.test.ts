@@ -239,11 +239,6 @@ describe("The same entry in Block and in Allow", () => {
     expect(desiredOf({ instance, rules: [far, young] }).rules.at(-1)?.verdict).toBe("Accepted");
   });
 
-  test("is no conflict if one network is inside the other", () => {
-    const desired = desiredOf({ rules: [blocking("a", ["192.0.2.0/24"], older), allowing("b", ["192.0.2.1"])] });
-    expect(desired.rules.map(({ verdict }) => verdict)).toStrictEqual(["Accepted", "Accepted"]);
-  });
-
   test("does not replace a worse verdict, but the rule still loses the entry", () => {
     const desired = desiredOf({
       rules: [blocking("a", ["192.0.2.1"], older), allowing("b", ["192.0.2.1", "nonsense"])],

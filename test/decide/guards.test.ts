@@ -98,14 +98,6 @@ describe("An entry that a changed guard refuses", () => {
     expect(held.operations).toStrictEqual([]);
     expect(held.held?.removals.blocklist.map(({ entry }) => entry)).toStrictEqual(["10.0.0.0/8"]);
   });
-
-  test("stays if it is foreign", () => {
-    const plan = planOf({
-      gathered: { rules: [blocking("a", ["10.0.0.0/8"])] },
-      observed: { blocklist: ["10.0.0.0/8"] },
-    });
-    expect(plan.operations).toStrictEqual([]);
-  });
 });
 
 describe("A Block entry around an address that must stay reachable", () => {

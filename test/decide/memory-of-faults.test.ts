@@ -78,17 +78,6 @@ describe("A dispute", () => {
     const adding = planOf({ gathered: { rules: [blocking("a", [one, "192.0.2.2"])] }, inventory: { disputes } });
     expect(adding.operations.map(operationKey)).toStrictEqual(["blocklist +192.0.2.2"]);
     expect(adding.contested).toStrictEqual([{ list: "blocklist", entry: one, untilMs: nowMs + 5 * minuteMs }]);
-    const instance = anInstance({ policies: { blocklist: "Exclusive" } });
-    const removing = planOf({ gathered: { instance }, observed: { blocklist: [one] }, inventory: { disputes } });
-    expect(removing.operations).toStrictEqual([]);
-    expect(
-      planOf({
-        gathered: { instance },
-        observed: { blocklist: [one] },
-        inventory: { disputes },
-        nowMs: nowMs + 5 * minuteMs,
-      }).operations,
-    ).toHaveLength(1);
   });
 });
 
@@ -149,13 +138,6 @@ describe("A refusal", () => {
       refusals = withRefusal(refusals, { ...refusal, operation: `blocklist +${index}` });
     expect(refusals).toHaveLength(2_000);
     expect(refusals[0]?.operation).toBe("blocklist +0");
-  });
-
-  test("of a removal also prevents a retry", () => {
-    const refused = { operation: `blocklist -${one}`, message: "No.", refusedAtMs: nowMs, wantedBy: "" };
-    const situation = { observed: { blocklist: [one] }, inventory: { blocklist: [one], refusals: [refused] } };
-    expect(planOf(situation).operations).toStrictEqual([]);
-    expect(planOf(situation).refusals.size).toBe(1);
   });
 });
 

@@ -18,13 +18,6 @@ function outcome(situation: Situation): { operations: string[]; owned: Record<st
 }
 
 describe("An entry", () => {
-  test("that is about to be added is managed before the call", () => {
-    expect(outcome({ gathered: { rules: [blocking("a", [one])] } })).toStrictEqual({
-      operations: [`blocklist +${one}`],
-      owned: { [one]: undefined },
-    });
-  });
-
   test("that no rule declares any longer is removed in every spelling that the list shows", () => {
     const situation = { observed: { blocklist: [`${one}/32`, "192.0.2.9", one] }, inventory: { blocklist: [one] } };
     expect(outcome(situation)).toStrictEqual({
@@ -78,17 +71,6 @@ describe("An entry", () => {
       const shown = { inventory: record(missing), ...at, observed: { ...at.observed, blocklist: [one] } };
       expect(outcome(shown).operations).toStrictEqual([`blocklist -${one}`]);
       expect(recorded(shown)).toStrictEqual({ record: anOwnedEntry(), lookAgainMs: undefined });
-    });
-
-    test("is no longer missing once a rule declares it", () => {
-      const plan = planOf({
-        gathered: { rules: [blocking("a", [one])] },
-        inventory: record(missing),
-        ...later(60_000),
-      });
-      expect(plan.operations.map(operationKey)).toStrictEqual([`blocklist +${one}`]);
-      expect(plan.inventory.entries.blocklist.get(entry(one))).not.toHaveProperty("missingSinceMs");
-      expect(plan.lookAgainMs).toBeUndefined();
     });
 
     test("is no longer missing once the same rule declares it again", () => {
@@ -177,15 +159,6 @@ describe("deletionPolicy Retain", () => {
     expect(outcome(deleting).owned).toStrictEqual({ [one]: undefined });
   });
 
-  test("keeps the entry of a deleted rule even if another rule declares it and is deleted later", () => {
-    const situation = { observed: { blocklist: [one] }, inventory: { blocklist: [[one, "edge/a"] as const] } };
-    for (const more of [{}, { instance: anInstance({ policies: { blocklist: "Exclusive" } }) }])
-      expect(outcome({ ...situation, gathered: { ...more, rules: [blocking("b", [one])] } })).toStrictEqual({
-        operations: [],
-        owned: {},
-      });
-  });
-
   test("records all rules that retain an entry, and keeps the entry as soon as one of them is deleted", () => {
     const [a, b, c] = [blocking("a", [one], retain), blocking("b", [one]), blocking("c", [one], retain)];
     const first = outcome({
@@ -201,13 +174,13 @@ describe("deletionPolicy Retain", () => {
     expect(outcome({ ...recorded, gathered: { rules } }).operations).toContain(`blocklist -${one}`);
   });
 
-  test("is not forgotten while the rule may only be unreadable and another rule declares the entry", () => {
-    const situation = {
-      gathered: { rules: [blocking("b", [one])], brokenSources: ["a.yaml can't be read."] },
-      observed: { blocklist: [one] },
-      inventory: { blocklist: [[one, "edge/a"] as const] },
-    };
-    expect(outcome(situation)).toStrictEqual({ operations: [], owned: { [one]: "edge/a" } });
+  test("is not forgotten while the rule may only be unreadable, also if another rule declares the entry", () => {
+    const situation = { observed: { blocklist: [one] }, inventory: { blocklist: [[one, "edge/a"] as const] } };
+    for (const rules of [[], [blocking("b", [one])]])
+      expect(outcome({ ...situation, gathered: { rules, brokenSources: ["a.yaml can't be read."] } })).toStrictEqual({
+        operations: [],
+        owned: { [one]: "edge/a" },
+      });
   });
 
   test("adds a missing entry again for the rule that still declares it, which then manages it", () => {
@@ -241,15 +214,6 @@ describe("deletionPolicy Retain", () => {
     };
     expect(outcome(situation).operations).toStrictEqual([`blocklist -${one}`]);
   });
-
-  test("stays recorded while a source is unreadable, because the rule may still exist", () => {
-    const situation = {
-      gathered: { brokenSources: ["a.yaml can't be read."] },
-      observed: { blocklist: [one] },
-      inventory: { blocklist: [[one, "edge/a"] as const] },
-    };
-    expect(outcome(situation)).toStrictEqual({ operations: [], owned: { [one]: "edge/a" } });
-  });
 });
 
 describe("The policy Exclusive", () => {
@@ -264,10 +228,6 @@ describe("The policy Exclusive", () => {
       operations: ["blocklist -192.0.2.9", "blocklist -nonsense"],
       owned: {},
     });
-  });
-
-  test("does not change the other list", () => {
-    expect(outcome({ gathered: { instance }, observed: { allowlist: [one] } }).operations).toStrictEqual([]);
   });
 });
 

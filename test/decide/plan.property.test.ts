@@ -7,7 +7,6 @@ import { NetworkIndex } from "../../src/address/ranges.ts";
 import type { Gathered } from "../../src/model/gathered.ts";
 import type { Inventory, OwnedOrigin } from "../../src/model/inventory.ts";
 import type { Operation } from "../../src/model/operation.ts";
-import { operationKey } from "../../src/model/operation.ts";
 import { compileDesired, type DesiredState } from "../../src/decide/desired.ts";
 import type { Observed } from "../../src/model/observed.ts";
 import type { Plan } from "../../src/decide/plan.ts";
@@ -366,16 +365,6 @@ describe("A plan, whatever is declared, shown and owned,", () => {
         }
       }),
       { numRuns: caseCount(500) },
-    );
-  });
-
-  test("contains each effect once", () => {
-    fc.assert(
-      fc.property(worlds(writing), (world) => {
-        const keys = planned(world).operations.map(operationKey);
-        expect(new Set(keys).size).toBe(keys.length);
-      }),
-      { numRuns: caseCount(300) },
     );
   });
 });

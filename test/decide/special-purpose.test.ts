@@ -14,121 +14,46 @@ function refusedFor(text: string): string | undefined {
   return /overlaps (\S+) \(/u.exec(objectionTo(text) ?? "")?.[1];
 }
 
-describe("An entry that overlaps a special-purpose network is refused, and the network named:", () => {
+// The tables at the end judge IPv4. These are the networks that are named, and what the registries say of IPv6.
+describe("An entry that overlaps a special-purpose network is refused, and the first such network named:", () => {
   test.each([
-    ["0.0.0.0", "0.0.0.0/8"],
-    ["10.0.0.0/8", "10.0.0.0/8"],
+    ["0.0.0.0/0", "0.0.0.0/8"],
     ["10.255.255.255", "10.0.0.0/8"],
-    ["100.64.0.0", "100.64.0.0/10"],
-    ["100.127.255.255", "100.64.0.0/10"],
-    ["127.0.0.1", "127.0.0.0/8"],
-    ["169.254.169.254", "169.254.0.0/16"],
-    ["172.16.0.0", "172.16.0.0/12"],
-    ["172.31.255.255", "172.16.0.0/12"],
-    ["192.0.0.1", "192.0.0.0/24"],
-    ["192.0.0.170", "192.0.0.0/24"],
-    ["192.88.99.1", "192.88.99.0/24"],
-    ["192.168.1.0/24", "192.168.0.0/16"],
-    ["224.0.0.1", "224.0.0.0/4"],
-    ["239.255.255.255", "224.0.0.0/4"],
-    ["240.0.0.1", "240.0.0.0/4"],
-    ["255.255.255.255", "240.0.0.0/4"],
-    ["::", "::"],
+    ["192.0.0.8/31", "192.0.0.0/24"],
+    ["::/0", "::"],
     ["::1", "::1"],
     ["::c000:201", "::/3"],
-    ["64:ff9b:1::1", "64:ff9b:1::/48"],
+    ["64::/16", "64:ff9b:1::/48"],
     ["100::1", "100::/64"],
     ["100:0:0:1::1", "100:0:0:1::/64"],
-    ["200::1", "::/3"],
+    ["2000::/3", "2001::/23"],
     ["2001:1::4", "2001::/23"],
-    ["2001:5::1", "2001::/23"],
-    ["2001:10::1", "2001::/23"],
-    ["2001:1ff::1", "2001::/23"],
+    ["2001:20::/27", "2001::/23"],
     ["4000::1", "4000::/2"],
     ["5f00::1", "5f00::/16"],
-    ["8000::1", "8000::/1"],
-    ["fc00::1", "fc00::/7"],
     ["fd12:3456:789a::/48", "fc00::/7"],
-    ["fe80::1", "fe80::/10"],
+    ["fe00::/7", "fe80::/10"],
     ["fec0::1", "fec0::/10"],
     ["fe00::1", "8000::/1"],
     ["ff02::1", "ff00::/8"],
   ])("%s for %s", (text, network) => {
     expect(refusedFor(text)).toBe(network);
   });
-
-  test.each([
-    ["0.0.0.0/0", "0.0.0.0/8"],
-    ["0.0.0.0/1", "0.0.0.0/8"],
-    ["100.0.0.0/8", "100.64.0.0/10"],
-    ["192.0.0.0/8", "192.0.0.0/24"],
-    ["192.0.0.0/24", "192.0.0.0/24"],
-    ["192.0.0.8/31", "192.0.0.0/24"],
-    ["128.0.0.0/1", "169.254.0.0/16"],
-    ["::/0", "::"],
-    ["::/96", "::"],
-    ["64::/16", "64:ff9b:1::/48"],
-    ["2000::/3", "2001::/23"],
-    ["2001::/16", "2001::/23"],
-    ["2001:20::/27", "2001::/23"],
-    ["fe00::/7", "fe80::/10"],
-  ])("%s for the first of those that it overlaps, %s", (text, network) => {
-    expect(refusedFor(text)).toBe(network);
-  });
 });
 
 describe("An entry is accepted", () => {
-  test.each(["192.0.2.0/24", "198.51.100.7", "203.0.113.0/24", "2001:db8::/32", "2001:db8::1", "3fff::/20"])(
-    "if it is for documentation: %s",
-    (text) => {
-      expect(objectionTo(text)).toBeUndefined();
-    },
-  );
-
-  test.each(["198.18.0.0/15", "198.19.255.255", "2001:2::/48", "2001:2:0:1::/64"])(
-    "if it is for benchmarks: %s",
-    (text) => {
-      expect(objectionTo(text)).toBeUndefined();
-    },
-  );
-
   test.each([
-    "192.0.0.9",
-    "192.0.0.10",
-    "192.31.196.0/24",
-    "192.52.193.0/24",
-    "192.175.48.0/24",
-    "64:ff9b::/96",
-    "64:ff9b::c000:221",
-    "2001::/32",
-    "2001:0:4136:e378:8000:63bf:3fff:fdd2",
-    "2001:1::1",
-    "2001:1::2",
-    "2001:1::3",
-    "2001:3::/32",
-    "2001:4:112::/48",
-    "2001:20::/28",
-    "2001:30::/28",
-    "2002::/16",
-    "2002:c000:201::1",
-    "2620:4f:8000::/48",
-  ])("if the registries allow its use on the public Internet: %s", (text) => {
-    expect(objectionTo(text)).toBeUndefined();
+    ["for documentation", ["192.0.2.0/24", "203.0.113.0/24", "2001:db8::/32", "3fff::/20"]],
+    ["for benchmarks", ["198.18.0.0/15", "2001:2::/48"]],
+    [
+      "as an exception of the registries",
+      ["192.31.196.0/24", "192.175.48.0/24", "64:ff9b::/96", "2001::/32", "2001:1::1"],
+    ],
+    ["for a protocol", ["2001:1::3", "2001:3::/32", "2001:4:112::/48", "2001:20::/28", "2001:30::/28"]],
+    ["like any other", ["2002::/16", "2620:4f:8000::/48", "2000::", "2001:200::/23"]],
+  ])("if it is used %s", (_, texts) => {
+    for (const text of texts) expect(objectionTo(text)).toBeUndefined();
   });
-
-  test.each(["9.255.255.255", "11.0.0.0/8", "100.63.255.255", "100.128.0.0/9", "126.0.0.0/8", "128.0.0.0/8"])(
-    "if it is adjacent to such a network: %s",
-    (text) => {
-      expect(objectionTo(text)).toBeUndefined();
-    },
-  );
-
-  test.each(["172.15.255.255", "172.32.0.0/11", "192.167.0.0/16", "223.255.255.255", "2000::", "2001:200::/23"])(
-    "if it is adjacent to another such network: %s",
-    (text) => {
-      expect(objectionTo(text)).toBeUndefined();
-    },
-  );
 });
 
 describe("The message", () => {
@@ -163,6 +88,16 @@ const unreachable: readonly (readonly [string, string])[] = [
 function numberOf(address: string): number {
   return address.split(".").reduce((value, octet) => value * 256 + Number(octet), 0);
 }
+
+test("The first and the last address of a special-purpose network are refused, and those next to it are accepted", () => {
+  for (const [from, to] of unreachable) {
+    for (const edge of [from, to]) expect([edge, objectionTo(edge)]).not.toStrictEqual([edge, undefined]);
+    for (const beyond of [numberOf(from) - 1, numberOf(to) + 1]) {
+      const text = [24, 16, 8, 0].map((shift) => Math.floor(beyond / 2 ** shift) % 256).join(".");
+      if (beyond >= 0 && beyond < 2 ** 32) expect([text, objectionTo(text)]).toStrictEqual([text, undefined]);
+    }
+  }
+});
 
 test("An IPv4 entry is refused exactly if it has an unreachable address, whatever its width", () => {
   fc.assert(
