@@ -9,6 +9,7 @@ import type {
   ListName,
   ListSettings,
 } from "../../../src/model/declared.ts";
+import { wafInstanceSpec } from "../../../src/kinds/waf-instance.ts";
 import { emptyRule } from "../../../src/model/declared.ts";
 import type { AddressText, GatheredRule } from "../../../src/model/gathered.ts";
 import { type ResourceKind, type ResourceMeta, guestKinds } from "../../../src/model/resource.ts";
@@ -93,16 +94,7 @@ export function anInstance(overrides: InstanceOverrides = {}): DeclaredInstance 
       blocklist: { maxEntries: undefined, ...lists?.blocklist },
       allowlist: { maxEntries: undefined, ...lists?.allowlist },
     },
-    guards: {
-      maxRemovals: 100,
-      maxRemovalPercent: 30,
-      window: "1h",
-      neverBlock: [],
-      minPrefixLength: { ipv4: 8, ipv6: 16 },
-      allowMinPrefixLength: { ipv4: 16, ipv6: 32 },
-      specialPurpose: "Reject",
-      ...guards,
-    },
+    guards: { ...wafInstanceSpec.shape.guards.parse({}), ...guards },
     removalWindowMs: 3_600_000,
     cacheClear: { afterRolloutOf: [], minIntervalMs: 60_000 },
     logs: { enabled: false, intervalMs: 300_000, lookbackMs: 172_800_000, plan: undefined, output: "Stdout" },

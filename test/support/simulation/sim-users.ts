@@ -314,9 +314,9 @@ export class SimUsers {
     }
     if (choice === 2) {
       const guards: DeclaredInstance["guards"] = {
+        ...before.guards,
         maxRemovals: 1 + pick(8),
         maxRemovalPercent: 20 + pick(80),
-        window: "1h",
         neverBlock: chance(0.3) ? ["192.0.2.8/30"] : [],
         minPrefixLength: { ipv4: chance(0.2) ? 26 : 8, ipv6: 16 },
         allowMinPrefixLength: { ipv4: chance(0.3) ? 29 : 16, ipv6: chance(0.3) ? 64 : 32 },
