@@ -1,6 +1,6 @@
 // The numbers of a plan: the progress of each list and each rule.
 import { type ListName, listNames } from "../model/declared.ts";
-import { readOwners } from "../model/entry-owners.ts";
+import { readOwners, unknownOwners } from "../model/entry-owners.ts";
 import type { Entry } from "../address/entry.ts";
 import type { Inventory } from "../model/inventory.ts";
 import type { Observed } from "../model/observed.ts";
@@ -80,10 +80,11 @@ export function progressOf(
 ): ReadonlyMap<CompiledRule, RuleProgress> {
   const counts = new Map(rules.map((rule) => [rule, new Counts(rule)]));
   for (const list of listNames) {
-    const ended = new ExpiredEntries(rules.filter((rule) => rule.list === list && rule.expired));
+    const expired = rules.filter((rule) => rule.list === list && rule.expired);
+    const formerOf = formerRules(expired);
     for (const row of outcomes[list]) {
       for (const rule of row.rules) counts.get(rule)?.note(row);
-      if (row.shown) for (const rule of ended.rulesOf(row)) counts.get(rule)?.noteEnded(row);
+      if (row.shown && expired.length > 0) for (const rule of formerOf(row)) counts.get(rule)?.noteEnded(row);
     }
   }
   return counts;
@@ -127,31 +128,19 @@ class Counts implements RuleProgress {
   }
 }
 
-/** The expired rules of one list, which an entry outlives. */
-class ExpiredEntries {
-  readonly #rules: readonly CompiledRule[];
-  readonly #written = new Map<Entry, CompiledRule[]>();
-
-  constructor(rules: readonly CompiledRule[]) {
-    this.#rules = rules;
-    for (const rule of rules) {
-      for (const { entries } of rule.parts) for (const entry of entries.keys()) this.#add(entry, rule);
+/** Finds the expired rules that declared an entry: by the record, too, since entries may have been cut or merged. */
+function formerRules(expired: readonly CompiledRule[]): (row: Decided) => readonly CompiledRule[] {
+  const written = new Map<Entry, Set<CompiledRule>>();
+  for (const rule of expired) {
+    for (const { entries } of rule.parts) {
+      for (const entry of entries.keys()) written.set(entry, (written.get(entry) ?? new Set()).add(rule));
     }
   }
-
-  #add(entry: Entry, rule: CompiledRule): void {
-    const known = this.#written.get(entry);
-    if (known === undefined) this.#written.set(entry, [rule]);
-    else if (known.at(-1) !== rule) known.push(rule);
-  }
-
-  /** The rules that declared it. By the record, too, since the entries of a rule may have been cut or merged. */
-  rulesOf({ entry, recorded }: Decided): readonly CompiledRule[] {
-    const written = this.#written.get(entry) ?? [];
-    if (recorded === undefined) return written;
-    const owners = new Set(readOwners(recorded.owners).map(ruleIdOfOwner));
-    return this.#rules.filter((rule) => written.includes(rule) || (rule.declared !== undefined && owners.has(rule.id)));
-  }
+  return ({ entry, recorded }) => {
+    const owners = new Set(readOwners(recorded?.owners ?? unknownOwners).map(ruleIdOfOwner));
+    const isOf = (rule: CompiledRule): boolean => written.get(entry)?.has(rule) === true;
+    return expired.filter((rule) => isOf(rule) || (rule.declared !== undefined && owners.has(rule.id)));
+  };
 }
 
 /** `120/10000`, or `expired`. Rejected entries count as declared, unless they come from a feed. */
