@@ -6,7 +6,7 @@
 //
 // Each call is recorded before it is made. Clearing twice is harmless, so a clear with an unknown outcome is repeated.
 import { type BackOff, exponentialMs } from "../async/back-off.ts";
-import type { DeclaredCacheClear, Grant } from "../model/declared.ts";
+import type { DeclaredCacheClear } from "../model/declared.ts";
 import type { HandledTrigger } from "../model/inventory.ts";
 import type { WafFault } from "../model/waf-result.ts";
 
@@ -66,21 +66,20 @@ export type ClearDecision =
   | { readonly decision: "Wait"; readonly untilMs: number }
   | { readonly decision: "Fail"; readonly message: string };
 
+/** The minimum time between two clears of those whose name counts. */
+export interface ClearInterval {
+  readonly ms: number;
+  readonly counts: (cacheClear: string) => boolean;
+}
+
 /**
- * Each guest namespace has a minimum time between two clears, including clears by the calls for other objects. A time that is
- * further ahead than this minimum was recorded before the clock was set back, and does not count.
+ * The next clear of a guest namespace, or after a rollout, has a minimum time since the last one, including clears by the calls for
+ * other objects. A time that is further ahead than this minimum was recorded before the clock was set back, and does not count.
  */
-export function guestNotBeforeMs(
-  { meta }: DeclaredCacheClear,
-  grant: Grant | undefined,
-  handled: readonly HandledTrigger[],
-  nowMs: number,
-): number {
-  if (grant === undefined) return 0;
-  const own = handled.filter(({ cacheClear }) => cacheClear.startsWith(`${meta.namespace}/`));
-  const { cacheClearMinIntervalMs: intervalMs } = grant;
-  const times = own.map(({ handledAtMs }) => handledAtMs).filter((atMs) => atMs <= nowMs + intervalMs);
-  return times.reduce((latestMs, atMs) => Math.max(latestMs, atMs + intervalMs), 0);
+export function notBeforeMs(handled: readonly HandledTrigger[], { ms, counts }: ClearInterval, nowMs: number): number {
+  if (ms === 0) return 0;
+  const times = handled.filter(({ cacheClear, handledAtMs }) => counts(cacheClear) && handledAtMs <= nowMs + ms);
+  return times.reduce((latestMs, { handledAtMs }) => Math.max(latestMs, handledAtMs + ms), 0);
 }
 
 /** The current trigger of an object. */
@@ -236,7 +235,7 @@ export function decideAfterFault(
 /** The number of recorded objects; beyond it, those that were handled first are dropped. */
 const handledMax = 2_000;
 
-/** The record of an object for the instance; undefined if it has cleared nothing. */
+/** What the instance remembers of a clear; undefined if it has cleared nothing. */
 export function handledBy(cacheClear: string, { trigger, finish }: ClearRecord): HandledTrigger | undefined {
   if (finish === undefined || finish.state === "Failed") return undefined;
   return { cacheClear, trigger, handledAtMs: finish.clearedAtMs };
@@ -257,8 +256,20 @@ export function withHandled(
     const isNewer = before === undefined || when === "Now" || before.handledAtMs < item.handledAtMs;
     if (isNewer && before?.trigger !== item.trigger) byObject.set(item.cacheClear, item);
   }
-  const known = new Set(handled);
-  const next = [...byObject.values()].toSorted((a, b) => b.handledAtMs - a.handledAtMs).slice(0, handledMax);
-  const isSame = next.length === handled.length && next.every((item) => known.has(item));
-  return isSame ? handled : next;
+  // The workloads come first: there are few of them, and each must be remembered.
+  const rank = ({ cacheClear, handledAtMs }: HandledTrigger): number =>
+    isWorkload(cacheClear) ? Number.MAX_SAFE_INTEGER : handledAtMs;
+  const next = [...byObject.values()].toSorted((a, b) => rank(b) - rank(a)).slice(0, handledMax);
+  return sameOr(handled, next);
+}
+
+/** Whether the record is of a workload, and not of an object, whose name contains no space. */
+export function isWorkload(cacheClear: string): boolean {
+  return cacheClear.includes(" ");
+}
+
+/** The same array as before if `next` has the same items. */
+export function sameOr<T>(before: readonly T[], next: readonly T[]): readonly T[] {
+  const known = new Set(before);
+  return next.length === before.length && next.every((item) => known.has(item)) ? before : next;
 }

@@ -2,53 +2,59 @@
 // its runs. One call serves all of them, including those that are waiting. Each attempt of an object is recorded before its call,
 // so a killed process may clear once too often, but never misses a clear.
 import type { WafInstanceStatus } from "../kinds/waf-instance.ts";
-import { earliest } from "../async/earliest.ts";
 import { type Attachment, decideAttachment } from "../model/attachment.ts";
-import type { DeclaredCacheClear } from "../model/declared.ts";
+import type { DeclaredCacheClear, Grant } from "../model/declared.ts";
 import type { Gathered } from "../model/gathered.ts";
-import type { HandledTrigger, Inventory } from "../model/inventory.ts";
-import { byAge, nameKey } from "../model/resource.ts";
-import { listed } from "../model/sentence.ts";
+import type { HandledTrigger } from "../model/inventory.ts";
+import { byAge } from "../model/resource.ts";
 import type { WafFault } from "../model/waf-result.ts";
-import { workloadKey } from "../model/workload.ts";
-import type { ObjectEvent, ReconcilePorts, RunHooks, StatusPort } from "../run/ports.ts";
+import type { ReconcilePorts, RunHooks, StatusPort } from "../run/ports.ts";
 import type { World } from "../run/world.ts";
 import type { RunFacts, RunResult } from "../run/facts.ts";
+import { emitChange } from "../run/status/events.ts";
 import { troubleOf } from "../run/status/findings.ts";
 import { writeStatus } from "../run/status/write-status.ts";
 import {
   type ClearDecision,
   type ClearFinish,
+  type ClearInterval,
   type ClearRecord,
   type ClearTrouble,
   decideAfterFault,
   decideCacheClear,
-  guestNotBeforeMs,
   handledBy,
-  rateLimitedMs,
+  isWorkload,
+  notBeforeMs,
   recordAfter,
+  sameOr,
   withAttempt,
   withHandled,
 } from "./cache-clear.ts";
 import { ClearMemory } from "./records.ts";
-import type { RolloutClears } from "./rollouts.ts";
-import { decideRollouts, rolloutFaultAfter, rolloutsIgnored, rolloutsStatus, withRolloutsCleared } from "./rollouts.ts";
+import {
+  clearName,
+  isRollout,
+  observeRollouts,
+  rolloutClears,
+  rolloutProblem,
+  rolloutsIgnored,
+  rolloutsStatus,
+} from "./rollouts.ts";
 import { cacheClearStatus } from "./status.ts";
 
 /** Calls for one instance are at least this far apart, so that objects created one after another share the second call. */
 const callIntervalMs = 2_000;
-const workloadsNamedMax = 5;
 
 interface ClearSituation {
   readonly gathered: Gathered;
-  /** The handled triggers in the inventory; empty if the inventory was not read. */
+  /** The handled triggers in the inventory, with the rollouts that were observed since; empty if the inventory was not read. */
   readonly handled: readonly HandledTrigger[];
   readonly trouble: ClearTrouble | undefined;
   readonly nowMs: number;
 }
 
 interface AdvancedClears {
-  /** Clears that need a call now, oldest first. */
+  /** Clears that need a call now: those of objects, oldest first, and then those after rollouts. */
   readonly due: readonly DeclaredCacheClear[];
   /** Clears that are not due yet. A call for another clear completes them too. */
   readonly waiting: readonly DeclaredCacheClear[];
@@ -56,18 +62,10 @@ interface AdvancedClears {
   readonly finished: readonly DeclaredCacheClear[];
   /** Finished clears whose time to live has expired. */
   readonly outlived: readonly DeclaredCacheClear[];
-  /** The triggers that were handled according to the records. */
+  /** The triggers that are handled now. */
   readonly handled: readonly HandledTrigger[];
-  /** When a decision changes without a change of the objects; undefined if none does. */
-  readonly nextMs: number | undefined;
-}
-
-interface Cleared {
-  readonly all: readonly DeclaredCacheClear[];
-  /** The object that the call was made for; undefined if it was made for a rollout. */
-  readonly by: DeclaredCacheClear | undefined;
-  /** The name of the object or workload that the call was made for. */
-  readonly caller: string;
+  /** When a decision changes without a change of the objects; infinite if none does. */
+  readonly nextMs: number;
 }
 
 /** The cache clears of one instance, and what this process remembers of them. */
@@ -83,60 +81,47 @@ export class CacheClears implements RunHooks {
    * is due. Otherwise, it is cheap enough to be called before every write. Problems of the whole instance end the run.
    */
   async beforeWrite(run: World): Promise<RunResult | undefined> {
-    const { ports } = run;
-    const { gathered, desired, inventory } = run;
+    const { ports, gathered, desired, inventory } = run;
     if (gathered.instance.meta.deleting) return undefined;
     const nowMs = ports.clock.nowMs();
     const last = this.#advanced;
     // The clock may have been set back since.
     const isSame = last?.run === run && last.gathered === gathered && nowMs >= last.atMs;
     if (isSame && nowMs < last.nextMs) return undefined;
-    const trouble = clearTroubleOf({ result: undefined, desired });
-    const handled = inventory.handledTriggers;
-    const clears = this.#advance(ports.status, { gathered, handled, trouble, nowMs });
-    const rollouts = decideRollouts(this.#memory, { gathered, records: inventory.rollouts, trouble, nowMs });
-    if (gathered.workloads === undefined) emitRolloutsIgnored(run);
-    const nextMs = earliest(clears.nextMs, rollouts.dueMs) ?? Number.POSITIVE_INFINITY;
-    this.#advanced = { run, gathered, atMs: nowMs, nextMs };
-    const ended = await this.#remember(run, {
-      handledTriggers: withHandled(handled, clears.handled, "Recalled"),
-      rollouts: rollouts.records,
-    });
+    const situation = this.#situationOf({ gathered, desired, inventory, result: undefined, nowMs });
+    const clears = this.#advance(ports.status, situation);
+    this.#advanced = { run, gathered, atMs: nowMs, nextMs: clears.nextMs };
+    emitChange(run, gathered.instance.meta, "rolloutsIgnored", rolloutsIgnored(gathered));
+    const ended = await this.#remember(run, clears.handled);
     await this.#report(run, clears.finished);
-    const isDue = clears.due.length > 0 || (rollouts.dueMs !== undefined && rollouts.dueMs <= nowMs);
-    if (ended !== undefined || !isDue) return ended;
+    if (ended !== undefined || clears.due.length === 0) return ended;
     if (ports.stopping.aborted) return { kind: "Interrupted" };
     // The first write of a process requires a fresh read, which may show that nothing is due.
     if (!run.isFresh) return (await run.confirm()) ?? (await run.record()) ?? (await this.beforeWrite(run));
-    return this.#callOnce(run, clears, rollouts);
+    return this.#callOnce(run, clears);
   }
 
   instanceStatus(before: Partial<WafInstanceStatus>, facts: RunFacts): Partial<WafInstanceStatus> {
     // While the inventory is unknown, the former value stays.
-    if (facts.inventory === undefined) return { cacheClear: before.cacheClear };
-    const trouble = clearTroubleOf(facts);
-    return { cacheClear: rolloutsStatus(this.#memory, { ...facts, records: facts.inventory.rollouts, trouble }) };
+    if (facts.inventory === undefined) return { rollouts: before.rollouts };
+    const situation = this.#situationOf(facts);
+    const failureOf = (clear: DeclaredCacheClear): string => this.#memory.recordOf(clear)?.message ?? "";
+    return { rollouts: rolloutsStatus(facts.gathered, situation.handled, failureOf) };
   }
 
   async report(status: StatusPort, facts: RunFacts, clears = facts.gathered.cacheClears): Promise<void> {
     for (const clear of clears) {
-      if (clear.meta.deleting || facts.gathered.instance.meta.deleting) continue;
-      const record = this.#memory.recordOf(status, clear);
+      if (isRollout(clear) || clear.meta.deleting || facts.gathered.instance.meta.deleting) continue;
+      const record = this.#memory.recordOf(clear, status);
       await writeStatus(status, clear.meta, (before) => cacheClearStatus(before, clear, record, facts));
     }
   }
 
-  atEnd({ status, clock, source, stopping }: ReconcilePorts, facts: RunFacts) {
-    const { gathered, inventory } = facts;
-    const trouble = clearTroubleOf(facts);
-    const nowMs = clock.nowMs();
-    const handled = inventory?.handledTriggers ?? [];
-    const { due, waiting, outlived, nextMs } = this.#advance(status, { gathered, handled, trouble, nowMs });
-    const rollouts =
-      inventory && decideRollouts(this.#memory, { gathered, records: inventory.rollouts, trouble, nowMs });
+  atEnd({ status, source, stopping }: ReconcilePorts, facts: RunFacts) {
+    const { due, waiting, outlived, nextMs } = this.#advance(status, this.#situationOf(facts));
     return {
       pending: [...due, ...waiting],
-      wakeAtMs: earliest(nextMs, rollouts?.dueMs),
+      wakeAtMs: Number.isFinite(nextMs) ? nextMs : undefined,
       afterReport: async () => {
         // If the source supports this.
         for (const { meta } of outlived) if (!stopping.aborted) await source.removeObject?.(meta);
@@ -144,27 +129,36 @@ export class CacheClears implements RunHooks {
     };
   }
 
-  /** Advances every object that is attached and not being deleted. */
-  #advance(status: StatusPort, scene: ClearSituation): AdvancedClears {
-    const { gathered, nowMs } = scene;
+  #situationOf(facts: Pick<RunFacts, "gathered" | "desired" | "inventory" | "result" | "nowMs">): ClearSituation {
+    const { gathered, inventory, nowMs } = facts;
+    const handled = observeRollouts(gathered, [...(inventory?.handledTriggers ?? []), ...this.#memory.unsavedRollouts]);
+    return { gathered, handled, trouble: clearTroubleOf(facts), nowMs };
+  }
+
+  /** Advances every object that is attached and not being deleted, and every rollout. */
+  #advance(status: StatusPort, situation: ClearSituation): AdvancedClears {
+    const { gathered, trouble, nowMs } = situation;
     const memory = this.#memory;
-    const handledByName = new Map(scene.handled.map((item) => [item.cacheClear, item]));
     const groups: Record<Group, DeclaredCacheClear[]> = { due: [], waiting: [], finished: [], outlived: [] };
+    const known = new Map(situation.handled.map((item) => [item.cacheClear, item]));
     const handled: HandledTrigger[] = [];
-    let nextMs: number | undefined;
-    memory.keepOnly(gathered.cacheClears);
-    for (const clear of gathered.cacheClears) {
+    let nextMs = Number.POSITIVE_INFINITY;
+    const objects = gathered.cacheClears.toSorted((a, b) => byAge(a.meta, b.meta));
+    const clears = [...objects, ...rolloutClears(gathered, situation.handled)];
+    memory.keepOnly(clears);
+    for (const clear of clears) {
       const attachment = attachmentOf(clear, gathered);
-      if (attachment.state !== "Allowed" || clear.meta.deleting) continue;
-      const name = nameKey(clear.meta);
-      const before = memory.recordOf(status, clear);
+      if (clear.meta.deleting || attachment.state !== "Allowed") continue;
+      const before = memory.recordOf(clear, status);
+      const notBefore = notBeforeMs(situation.handled, intervalOf(clear, attachment.grant, gathered), nowMs);
       const decision = decideCacheClear({
         clear,
         record: before,
-        handled: handledByName.get(name),
+        handled: known.get(clearName(clear)),
         instanceSuspended: gathered.instance.suspend,
-        trouble: scene.trouble,
-        notBeforeMs: Math.max(memory.notBefore(nowMs), guestNotBeforeMs(clear, attachment.grant, scene.handled, nowMs)),
+        // A clear after a rollout waits until the trouble is over.
+        trouble: trouble && { ...trouble, isPermanent: trouble.isPermanent && !isRollout(clear) },
+        notBeforeMs: Math.max(memory.notBefore(nowMs), notBefore),
         nowMs,
       });
       const record = recordAfter(decision, { clear, record: before, nowMs });
@@ -172,18 +166,14 @@ export class CacheClears implements RunHooks {
       const { group, nextMs: ownMs } = consequencesOf(clear, decision, nowMs);
       if (group !== undefined) groups[group].push(clear);
       if (group === "finished") emitFinish(status, clear, record);
-      const done = handledBy(name, record);
+      const done = handledBy(clearName(clear), record);
       if (done !== undefined) handled.push(done);
-      nextMs = earliest(nextMs, ownMs);
+      nextMs = Math.min(nextMs, ownMs ?? nextMs);
     }
-    return { ...groups, due: groups.due.toSorted((a, b) => byAge(a.meta, b.meta)), handled, nextMs };
+    return { ...groups, handled: withHandled(situation.handled, handled, "Recalled"), nextMs };
   }
 
-  async #callOnce(
-    run: World,
-    { due, waiting }: AdvancedClears,
-    rollouts: RolloutClears,
-  ): Promise<RunResult | undefined> {
+  async #callOnce(run: World, { due, waiting }: AdvancedClears): Promise<RunResult | undefined> {
     const { waf, ports } = run;
     const { clock, abandon, observer, stopping } = ports;
     for (const clear of due) this.#memory.keep(clear, withAttempt(this.#known(run, clear), clock.nowMs()));
@@ -193,92 +183,70 @@ export class CacheClears implements RunHooks {
     const nowMs = clock.nowMs();
     this.#memory.wait(nowMs + callIntervalMs, nowMs);
     this.#advanced = undefined;
-    observer.clearTried?.(run.name, due.length > 0 ? "WafCacheClear" : "Rollout", result.ok);
-    if (!result.ok) return this.#settleFault(run, due, rollouts, result.fault);
-    const caller = due[0] === undefined ? (namesOf(rollouts)[0] ?? "") : nameKey(due[0].meta);
-    const cleared = { all: [...due, ...waiting], by: due[0], caller };
-    return run.movedTo(result.value.domain) ?? this.#settleCleared(run, cleared, rollouts, nowMs);
+    observer.clearTried?.(run.name, due.every(isRollout) ? "Rollout" : "WafCacheClear", result.ok);
+    if (!result.ok) return this.#settleFault(run, due, result.fault);
+    return run.movedTo(result.value.domain) ?? this.#settleCleared(run, [...due, ...waiting], nowMs);
   }
 
-  /** One call clears everything, so all clears that were waiting when it began are complete. */
+  /** One call, made for the first of them, clears everything, so all clears that were waiting when it began are complete. */
   async #settleCleared(
     run: World,
-    { all, by, caller }: Cleared,
-    rollouts: RolloutClears,
+    clears: readonly DeclaredCacheClear[],
     nowMs: number,
   ): Promise<RunResult | undefined> {
+    const [by] = clears;
     const times = { atMs: nowMs, clearedAtMs: nowMs };
-    const finished = all.map((clear): readonly [DeclaredCacheClear, ClearRecord] => {
+    const finished = clears.map((clear): readonly [DeclaredCacheClear, ClearRecord] => {
       const finish: ClearFinish =
-        clear === by ? { state: "Cleared", ...times } : { state: "Coalesced", ...times, with: caller };
+        by === undefined || clear === by
+          ? { state: "Cleared", ...times }
+          : { state: "Coalesced", ...times, with: clearName(by) };
       return [clear, { ...this.#known(run, clear), message: "", finish }];
     });
     for (const [clear, record] of finished) this.#memory.keep(clear, record);
-    const { ports, inventory } = run;
-    const ended = await this.#remember(run, {
-      handledTriggers: withHandled(inventory.handledTriggers, handledIn(finished), "Now"),
-      rollouts: withRolloutsCleared(inventory.rollouts, rollouts, nowMs),
-    });
-    await this.#report(run, all);
-    for (const [clear, record] of finished) emitFinish(ports.status, clear, record);
-    this.#memory.rolloutFault = undefined;
-    if (rollouts.pending.length > 0) {
-      const message = `The API has started to clear the cache after the rollout of ${listed(namesOf(rollouts), workloadsNamedMax)}.`;
-      emit(run, { type: "Normal", reason: "CacheCleared", message });
-    }
+    const { status } = run.ports;
+    const handled = finished.flatMap(([clear, record]) => handledBy(clearName(clear), record) ?? []);
+    const ended = await this.#remember(run, withHandled(run.inventory.handledTriggers, handled, "Now"));
+    await this.#report(run, clears);
+    for (const [clear, record] of finished) emitFinish(status, clear, record);
+    emitChange(run, run.gathered.instance.meta, "rolloutClear", undefined);
     return ended;
   }
 
-  async #settleFault(
-    run: World,
-    due: readonly DeclaredCacheClear[],
-    rollouts: RolloutClears,
-    fault: WafFault,
-  ): Promise<RunResult | undefined> {
+  async #settleFault(run: World, due: readonly DeclaredCacheClear[], fault: WafFault): Promise<RunResult | undefined> {
     const { clock, status, stopping } = run.ports;
     if (fault.code === "Aborted" || fault.code === "NotPermitted") return { kind: "Interrupted" };
     // The outcome of an abandoned call is unknown: the next process repeats it.
     if (stopping.aborted) return { kind: "Interrupted" };
-    if (rollouts.pending.length > 0) this.#noteRolloutFault(run, rollouts, fault);
     for (const clear of due) {
       const nowMs = clock.nowMs();
       const { record, notBeforeMs } = decideAfterFault(clear, this.#known(run, clear), fault, nowMs);
       this.#memory.wait(notBeforeMs, nowMs);
-      this.#memory.keep(clear, record);
-      emitFinish(status, clear, record);
+      this.#memory.keep(clear, isRollout(clear) ? { ...record, finish: undefined } : record);
+      if (isRollout(clear)) emitChange(run, clear.meta, "rolloutClear", rolloutProblem(clear, fault));
+      else emitFinish(status, clear, record);
     }
     await this.#report(run, due);
     const isWrongKey = fault.code === "BadApiKey" || fault.code === "MissingApiKey";
     return isWrongKey ? { kind: "Failed", fault } : undefined;
   }
 
-  /** Stores handled triggers and rollout attempts in the inventory, before wafsync acts on them. */
-  async #remember(run: World, next: Pick<Inventory, "handledTriggers" | "rollouts">): Promise<RunResult | undefined> {
+  /** Stores handled triggers and observed rollouts in the inventory, before wafsync acts on them. */
+  async #remember(run: World, handledTriggers: readonly HandledTrigger[]): Promise<RunResult | undefined> {
     const { inventory } = run;
-    if (next.handledTriggers === inventory.handledTriggers && next.rollouts === inventory.rollouts) return undefined;
-    this.#memory.unsavedRollouts = next.rollouts;
-    await run.learn({ inventory: { ...inventory, ...next } });
+    if (sameOr(inventory.handledTriggers, handledTriggers) === inventory.handledTriggers) return undefined;
+    this.#memory.unsavedRollouts = handledTriggers.filter(({ cacheClear }) => isWorkload(cacheClear));
+    await run.learn({ inventory: { ...inventory, handledTriggers } });
     const ended = await run.record();
-    if (ended === undefined) this.#memory.unsavedRollouts = undefined;
+    if (ended === undefined) this.#memory.unsavedRollouts = [];
     return ended;
   }
 
-  /** Returns the record of the object, which every advanced object has. */
+  /** Returns the record of the clear, which every advanced one has. */
   #known(run: World, clear: DeclaredCacheClear): ClearRecord {
-    const record = this.#memory.recordOf(run.ports.status, clear);
-    if (record === undefined) throw new Error(`WafCacheClear ${nameKey(clear.meta)} has no record`);
+    const record = this.#memory.recordOf(clear, run.ports.status);
+    if (record === undefined) throw new Error(`The cache clear of ${clearName(clear)} has no record`);
     return record;
-  }
-
-  /** A failed call for rollouts is retried with backoff; only a different failure is another event. */
-  #noteRolloutFault(run: World, rollouts: RolloutClears, fault: WafFault): void {
-    const before = this.#memory.rolloutFault;
-    const nowMs = run.ports.clock.nowMs();
-    this.#memory.rolloutFault = rolloutFaultAfter(before, fault, nowMs);
-    this.#memory.wait(nowMs + (fault.retryAfterMs ?? (fault.code === "RateLimited" ? rateLimitedMs : 0)), nowMs);
-    if (before?.code === fault.code) return;
-    const message = `The cache was not cleared after the rollout of ${listed(namesOf(rollouts), workloadsNamedMax)}; wafsync retries. ${fault.message}`;
-    emit(run, { type: "Warning", reason: "CacheClearFailed", message });
   }
 
   async #report(run: World, clears: readonly DeclaredCacheClear[]): Promise<void> {
@@ -302,13 +270,14 @@ export function clearTroubleOf({ result, desired }: Pick<RunFacts, "result" | "d
   return { isPermanent, message: cause };
 }
 
-/** Emits an event on the object about how it finished. */
+/** Emits an event about how the clear finished on its object, or on the instance. */
 function emitFinish(status: StatusPort, clear: DeclaredCacheClear, { finish }: ClearRecord): void {
   switch (finish?.state) {
     case "Cleared":
     case "Coalesced": {
       const by = finish.state === "Coalesced" ? ` with the call for ${finish.with}` : "";
-      const message = `The API has started to clear the cache${by}.`;
+      const after = isRollout(clear) ? ` after the rollout of ${clear.workload}` : "";
+      const message = `The API has started to clear the cache${after}${by}.`;
       status.event(clear.meta, { type: "Normal", reason: "CacheCleared", message });
       return;
     }
@@ -323,27 +292,15 @@ function emitFinish(status: StatusPort, clear: DeclaredCacheClear, { finish }: C
   }
 }
 
-function handledIn(finished: readonly (readonly [DeclaredCacheClear, ClearRecord])[]) {
-  return finished.flatMap(([clear, record]) => handledBy(nameKey(clear.meta), record) ?? []);
-}
-
-/** Outside a cluster, warns once that afterRolloutOf has no effect. */
-function emitRolloutsIgnored(run: World): void {
-  const { afterRolloutOf } = run.gathered.instance.cacheClear;
-  if (afterRolloutOf.length === 0 || !run.memory.emitted.isNew("rolloutsIgnored", "ignored")) return;
-  emit(run, { type: "Warning", reason: "RolloutsIgnored", message: rolloutsIgnored });
-}
-
-function namesOf({ pending }: RolloutClears): string[] {
-  return pending.map(({ workload }) => workloadKey(workload));
-}
-
-function emit({ ports, gathered }: World, event: ObjectEvent): void {
-  ports.status.event(gathered.instance.meta, event);
-}
-
 function attachmentOf({ meta }: DeclaredCacheClear, { instance, namespaceLabels }: Gathered): Attachment {
   return decideAttachment(instance, "WafCacheClear", meta.namespace, namespaceLabels.get(meta.namespace));
+}
+
+/** Clears that count for this one: those after rollouts, or those of the guest's namespace. */
+function intervalOf(clear: DeclaredCacheClear, grant: Grant | undefined, { instance }: Gathered): ClearInterval {
+  if (isRollout(clear)) return { ms: instance.cacheClear.minIntervalMs, counts: isWorkload };
+  const counts = (cacheClear: string): boolean => cacheClear.startsWith(`${clear.meta.namespace}/`);
+  return { ms: grant?.cacheClearMinIntervalMs ?? 0, counts };
 }
 
 type Group = "due" | "waiting" | "finished" | "outlived";

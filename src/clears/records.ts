@@ -4,21 +4,17 @@ import { findCondition } from "../kinds/conditions.ts";
 import { wafCacheClearStatus } from "../kinds/waf-cache-clear.ts";
 import type { WafCacheClearStatus } from "../kinds/waf-cache-clear.ts";
 import type { DeclaredCacheClear } from "../model/declared.ts";
-import type { ResourceMeta } from "../model/resource.ts";
-import { nameKey } from "../model/resource.ts";
-import type { RolloutRecord } from "../model/workload.ts";
+import type { HandledTrigger } from "../model/inventory.ts";
 import type { ClearFinish, ClearRecord } from "./cache-clear.ts";
 import type { StatusPort } from "../run/ports.ts";
-import type { RolloutFault } from "./rollouts.ts";
+import { clearName, isRollout } from "./rollouts.ts";
 
 /** What the process remembers about the cache clears of one instance. */
 export class ClearMemory {
   #notBeforeMs = 0;
   #notedAtMs = 0;
-  /** Undefined unless the last call for a rollout failed. */
-  rolloutFault: RolloutFault | undefined;
-  /** Records that could not be stored; they replace the stored ones. */
-  unsavedRollouts: readonly RolloutRecord[] | undefined;
+  /** The records of workloads that could not be stored; they replace the stored ones. */
+  unsavedRollouts: readonly HandledTrigger[] = [];
   /** By `recordKey`. */
   readonly #records = new Map<string, ClearRecord>();
 
@@ -32,26 +28,27 @@ export class ClearMemory {
     this.#notedAtMs = nowMs;
   }
 
-  /** What is known about the object; undefined if it was never advanced. */
-  recordOf(status: Pick<StatusPort, "read">, { meta }: DeclaredCacheClear): ClearRecord | undefined {
-    return this.#records.get(recordKey(meta)) ?? readRecord(status.read(meta));
+  /** What is known about the clear; undefined if it was never advanced. Only objects have a status. */
+  recordOf(clear: DeclaredCacheClear, status?: Pick<StatusPort, "read">): ClearRecord | undefined {
+    const known = this.#records.get(recordKey(clear));
+    return known ?? (isRollout(clear) ? undefined : readRecord(status?.read(clear.meta)));
   }
 
-  keep({ meta }: DeclaredCacheClear, record: ClearRecord): void {
-    this.#records.set(recordKey(meta), record);
+  keep(clear: DeclaredCacheClear, record: ClearRecord): void {
+    this.#records.set(recordKey(clear), record);
   }
 
-  /** Forgets the objects that are no longer declared. */
+  /** Forgets the clears that are no longer declared. */
   keepOnly(clears: readonly DeclaredCacheClear[]): void {
     if (this.#records.size === 0) return;
-    const declared = new Set(clears.map(({ meta }) => recordKey(meta)));
+    const declared = new Set(clears.map(recordKey));
     for (const key of this.#records.keys()) if (!declared.has(key)) this.#records.delete(key);
   }
 }
 
 /** A recreated object with the same name has its own record. In a directory, objects have only a name. */
-function recordKey(meta: ResourceMeta): string {
-  return `${nameKey(meta)} ${meta.uid}`;
+function recordKey(clear: DeclaredCacheClear): string {
+  return `${clearName(clear)} ${clear.meta.uid}`;
 }
 
 /** Reads the record from a status. Returns undefined if no work was started, or if the status is invalid. */

@@ -1,159 +1,121 @@
-// Clears the cache after rollouts: once for each, at most once per minInterval.
+// Clears the cache after rollouts, once for each: a complete rollout is a cache clear without an object, whose trigger is the
+// revision. The record of the instance says which rollout of each listed workload was handled last:
 //
-//   handled ──another rollout──▶ begun ──complete──▶ pending ──after minInterval──▶ call ──▶ handled, with all others that were pending
+//   handled ──another rollout──▶ begun ──complete──▶ clear ──after minInterval──▶ call ──▶ handled
 //
-// A rollout is recorded when it has begun, so that its rollback counts too, and when it was handled. A process that is killed
-// between a call and its record leaves the call to the next one: clearing twice does no harm.
+// A rollout is recorded when it has begun, so that its rollback counts too.
 import { formatTime } from "../kinds/conditions.ts";
-import { type BackOff, exponentialMs } from "../async/back-off.ts";
 import type { WafInstanceStatus } from "../kinds/waf-instance.ts";
-import type { Gathered } from "../model/gathered.ts";
-import type { Inventory } from "../model/inventory.ts";
-import { shortened } from "../model/sentence.ts";
+import type { DeclaredCacheClear } from "../model/declared.ts";
+import type { Gathered, ObservedWorkload } from "../model/gathered.ts";
+import type { HandledTrigger } from "../model/inventory.ts";
 import type { WafFault } from "../model/waf-result.ts";
-import type { RolloutRecord, WorkloadSight } from "../model/workload.ts";
-import { workloadKey } from "../model/workload.ts";
-import type { ClearTrouble } from "./cache-clear.ts";
-import type { ClearMemory } from "./records.ts";
+import { nameKey, resourceKey } from "../model/resource.ts";
+import { shortened } from "../model/sentence.ts";
+import { isWorkload, sameOr } from "./cache-clear.ts";
 
-const retries: BackOff = { baseMs: 2_000, maxMs: 300_000 };
-const messageLengthMax = 1024;
-
-/** The last failed call for rollouts. */
-export interface RolloutFault {
-  readonly code: WafFault["code"];
-  readonly message: string;
-  /** Calls that have failed since the last successful one. */
-  readonly failures: number;
-  readonly atMs: number;
-  readonly retryMs: number;
+/** A clear after a rollout. Its `meta` is that of the instance. */
+export interface RolloutClear extends DeclaredCacheClear {
+  /** `Deployment namespace/name`. */
+  readonly workload: string;
 }
 
-type RolloutMemory = Pick<ClearMemory, "notBefore" | "rolloutFault" | "unsavedRollouts">;
-
-export interface RolloutSituation {
-  readonly gathered: Gathered;
-  /** As stored. */
-  readonly records: Inventory["rollouts"];
-  readonly trouble: ClearTrouble | undefined;
-  readonly nowMs: number;
+/** `namespace/name` of its object, or its workload. */
+export function clearName(clear: DeclaredCacheClear): string {
+  return isRollout(clear) ? clear.workload : nameKey(clear.meta);
 }
 
-export interface RolloutClears {
-  /** The records to store; the same array if nothing changes. */
-  readonly records: readonly RolloutRecord[];
-  /** The workloads whose complete rollout requires a clear. One call is enough for all of them. */
-  readonly pending: readonly WorkloadSight[];
-  /** When to call; undefined while nothing is pending. */
-  readonly dueMs: number | undefined;
+export function isRollout(clear: DeclaredCacheClear): clear is RolloutClear {
+  return "workload" in clear;
 }
 
-export function decideRollouts(
-  memory: RolloutMemory,
-  { gathered, records, trouble, nowMs }: RolloutSituation,
-): RolloutClears {
-  const { instance, workloads } = gathered;
-  if (workloads === undefined) return { records, pending: [], dueMs: undefined };
-  const stored = new Set(records);
-  const before = new Map((memory.unsavedRollouts ?? records).map((record) => [record.workload, record]));
-  const next = workloads.flatMap((sight) => recordOf(sight, before.get(workloadKey(sight.workload))) ?? []);
-  const isSame = next.length === records.length && next.every((record) => stored.has(record));
-  const handled = new Map(next.map((record) => [record.workload, record.handled]));
-  const isHeld = instance.suspend || instance.meta.deleting || trouble !== undefined;
-  const pending = workloads.filter(
-    ({ workload, rollout }) =>
-      !isHeld && rollout?.isComplete === true && rollout.id !== handled.get(workloadKey(workload)),
-  );
-  // A time in the future comes from a clock that was ahead: it must not delay anything.
-  const clearedMs = next.map(({ clearedAtMs = 0 }) => clearedAtMs).filter((atMs) => atMs <= nowMs);
-  const { rolloutFault: fault } = memory;
-  const dueMs = Math.max(
-    memory.notBefore(nowMs),
-    ...clearedMs.map((atMs) => atMs + instance.cacheClear.minIntervalMs),
-    fault === undefined || fault.atMs > nowMs ? 0 : fault.retryMs,
-  );
-  return { records: isSame ? records : next, pending, dueMs: pending.length === 0 ? undefined : dueMs };
+/** The records, with what is observed now. Workloads that are no longer listed are forgotten. */
+export function observeRollouts(
+  { workloads = [] }: Pick<Gathered, "workloads">,
+  handled: readonly HandledTrigger[],
+): readonly HandledTrigger[] {
+  const known = new Map(handled.map((record) => [record.cacheClear, record]));
+  const listed = workloads.flatMap((one) => observe(one, known.get(resourceKey(one.workload))) ?? []);
+  return sameOr(handled, [...listed, ...handled.filter(({ cacheClear }) => !isWorkload(cacheClear))]);
 }
 
 /**
  * A rollout that was complete when the workload was first seen needs no clear; one in progress does. A changed annotation, such as
  * the consent of another namespace, is no rollout, but looks like one until the controller has observed it.
  */
-function recordOf({ workload, rollout }: WorkloadSight, known: RolloutRecord | undefined): RolloutRecord | undefined {
-  if (rollout === undefined || rollout.isUnobserved === true) return known;
+function observe({ workload, state, rollout }: ObservedWorkload, known: HandledTrigger | undefined) {
+  if (state === "NotSeen" || state === "Unobserved") return known;
+  const isComplete = state === "Complete";
   if (known === undefined) {
-    return { workload: workloadKey(workload), handled: rollout.isComplete ? rollout.id : "", clearedAtMs: undefined };
+    return { cacheClear: resourceKey(workload), trigger: isComplete ? rollout : "", handledAtMs: 0 };
   }
-  const hasBegun = known.handled !== "" && known.handled !== rollout.id && !rollout.isComplete;
-  return hasBegun ? { ...known, handled: "" } : known;
+  const hasBegun = known.trigger !== "" && known.trigger !== rollout && !isComplete;
+  return hasBegun ? { ...known, trigger: "" } : known;
 }
 
-/** The records to store after a call that cleared the cache: all rollouts that were pending when it began are handled. */
-export function withRolloutsCleared(
-  records: readonly RolloutRecord[],
-  { pending }: RolloutClears,
-  clearedAtMs: number,
-): readonly RolloutRecord[] {
-  if (pending.length === 0) return records;
-  const handled = new Map(pending.map(({ workload, rollout }) => [workloadKey(workload), rollout?.id]));
-  return records.map((record) => {
-    const id = handled.get(record.workload);
-    return id === undefined ? record : { ...record, handled: id, clearedAtMs };
+/** The clears for complete rollouts that are not handled. They never fail: wafsync retries until the cache is cleared. */
+export function rolloutClears(
+  { instance, workloads = [] }: Pick<Gathered, "instance" | "workloads">,
+  handled: readonly HandledTrigger[],
+): RolloutClear[] {
+  const triggers = new Map(handled.map(({ cacheClear, trigger }) => [cacheClear, trigger]));
+  const pending = workloads.filter(
+    ({ workload, state, rollout }) => state === "Complete" && rollout !== triggers.get(resourceKey(workload)),
+  );
+  return pending.map(({ workload, rollout }) => ({
+    meta: instance.meta,
+    instance: instance.meta,
+    workload: resourceKey(workload),
+    trigger: rollout,
+    suspend: false,
+    backoffLimit: Number.POSITIVE_INFINITY,
+    activeDeadlineMs: Number.POSITIVE_INFINITY,
+    ttlAfterFinishedMs: undefined,
+  }));
+}
+
+/** Only a different failure is another event. */
+export function rolloutProblem({ workload }: RolloutClear, { code, message }: WafFault) {
+  const failed = `The cache was not cleared after the rollout of ${workload}; wafsync retries. ${message}`;
+  return { reason: "CacheClearFailed", message: failed, identity: code };
+}
+
+/** Without a cluster, there are no workloads: what to do instead. */
+export function rolloutsIgnored({ instance, workloads }: Gathered) {
+  if (workloads !== undefined || instance.cacheClear.afterRolloutOf.length === 0) return undefined;
+  const message =
+    "spec.cacheClear.afterRolloutOf has no effect without a cluster: there are no rollouts to follow. Use a WafCacheClear or wafsync clear-cache instead.";
+  return { reason: "RolloutsIgnored", message };
+}
+
+type RolloutStatus = NonNullable<WafInstanceStatus["rollouts"]>[number];
+
+/** The state of each listed workload; undefined if there is none. @param failureOf The error of the last call; empty if it did not fail */
+export function rolloutsStatus(
+  gathered: Gathered,
+  handled: readonly HandledTrigger[],
+  failureOf: (pending: RolloutClear) => string,
+): RolloutStatus[] | undefined {
+  const known = new Map(handled.map((record) => [record.cacheClear, record]));
+  const pending = new Map(rolloutClears(gathered, handled).map((clear) => [clear.workload, clear]));
+  const next = gathered.workloads?.map(({ workload: ref, state, rollout, why = "" }): RolloutStatus => {
+    const workload = resourceKey(ref);
+    if (state === "NotSeen") return { workload, state, message: why };
+    const revision = `Revision ${rollout.slice(rollout.indexOf("/") + 1)}`;
+    const clear = pending.get(workload);
+    if (clear !== undefined) {
+      const why = failureOf(clear) || "The clear waits for spec.cacheClear.minInterval, or for the instance.";
+      return { workload, state: "Pending", message: shortened(`${revision} is rolled out. ${why}`, 1024) };
+    }
+    const { trigger, handledAtMs = 0 } = known.get(workload) ?? {};
+    if (trigger !== rollout) {
+      return { workload, state: "RollingOut", message: `${revision} is not complete: see \`kubectl rollout status\`.` };
+    }
+    const cleared =
+      handledAtMs === 0
+        ? "was rolled out before wafsync saw it, so the cache was not cleared"
+        : `was followed by a clear at ${formatTime(handledAtMs)}`;
+    return { workload, state: "Handled", message: `${revision} ${cleared}.` };
   });
-}
-
-/** What to remember of a failed call. It is retried with backoff, without a limit. */
-export function rolloutFaultAfter(before: RolloutFault | undefined, fault: WafFault, nowMs: number): RolloutFault {
-  const failures = (before?.failures ?? 0) + 1;
-  const retryMs = nowMs + exponentialMs(retries, failures);
-  return { code: fault.code, message: fault.message, failures, atMs: nowMs, retryMs };
-}
-
-export const rolloutsIgnored =
-  "spec.cacheClear.afterRolloutOf has no effect without a cluster: there are no rollouts to follow. Use a WafCacheClear or wafsync clear-cache instead.";
-
-type CacheClearStatus = NonNullable<WafInstanceStatus["cacheClear"]>;
-
-/** `status.cacheClear` of the instance; undefined if no workload is listed. */
-export function rolloutsStatus(memory: RolloutMemory, situation: RolloutSituation): CacheClearStatus | undefined {
-  const { instance, workloads } = situation.gathered;
-  if (instance.cacheClear.afterRolloutOf.length === 0) return undefined;
-  if (workloads === undefined) return { message: rolloutsIgnored, workloads: [] };
-  const { rolloutFault: fault } = memory;
-  const { dueMs, records } = decideRollouts(memory, situation);
-  const clearedMs = Math.max(...records.map(({ clearedAtMs }) => clearedAtMs ?? 0));
-  const byKey = new Map(records.map((record) => [record.workload, record]));
-  return {
-    ...(clearedMs > 0 ? { lastClearTime: formatTime(clearedMs) } : {}),
-    ...(fault === undefined
-      ? {}
-      : { failedAttempts: fault.failures, message: shortened(fault.message, messageLengthMax) }),
-    workloads: workloads.map((sight) => workloadStatus(sight, byKey.get(workloadKey(sight.workload)), dueMs)),
-  };
-}
-
-function workloadStatus(
-  { workload: { kind, namespace, name }, rollout, message }: WorkloadSight,
-  record: RolloutRecord | undefined,
-  dueMs: number | undefined,
-): CacheClearStatus["workloads"][number] {
-  const ref = { kind, namespace, name };
-  if (rollout === undefined) return { ...ref, state: "NotSeen", message };
-  const seen = { ...ref, revision: rollout.id.slice(rollout.id.indexOf("/") + 1) };
-  if (record?.handled === rollout.id) {
-    const { clearedAtMs } = record;
-    const handled =
-      clearedAtMs === undefined
-        ? "This revision was already rolled out, so the cache was not cleared for it."
-        : `The cache was cleared for this revision at ${formatTime(clearedAtMs)}.`;
-    return { ...seen, state: "Handled", message: handled };
-  }
-  if (!rollout.isComplete) return { ...seen, state: "RollingOut", message };
-  const when =
-    dueMs === undefined ? "The instance delays the clear: see its conditions." : `It is due at ${formatTime(dueMs)}.`;
-  return {
-    ...seen,
-    state: "Pending",
-    message: `The rollout is complete, but the cache has not been cleared yet. ${when}`,
-  };
+  return next?.length === 0 ? undefined : next;
 }

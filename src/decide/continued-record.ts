@@ -22,11 +22,9 @@ export function joinRecords(own: Inventory, former: Inventory, formerName: Objec
   const continued = nameKey(formerName);
   const managed = joinManaged(own, former);
   const triggers = new Set(own.handledTriggers.map(({ cacheClear }) => cacheClear));
-  const workloads = new Set(own.rollouts.map(({ workload }) => workload));
   const handledTriggers = former.handledTriggers
     .map((handled) => movedWith(handled, formerName, ownName))
     .filter(({ cacheClear }) => !triggers.has(cacheClear));
-  const rollouts = former.rollouts.filter(({ workload }) => !workloads.has(workload));
   const otherDomains = new Map(former.otherDomains);
   for (const [domain, others] of own.otherDomains) {
     otherDomains.set(domain, joinManaged(others, otherDomains.get(domain) ?? others));
@@ -34,7 +32,7 @@ export function joinRecords(own: Inventory, former: Inventory, formerName: Objec
   const isComplete =
     managed === own &&
     own.continued === continued &&
-    handledTriggers.length + rollouts.length === 0 &&
+    handledTriggers.length === 0 &&
     otherDomains.size === own.otherDomains.size;
   if (isComplete) return own;
   return {
@@ -45,7 +43,6 @@ export function joinRecords(own: Inventory, former: Inventory, formerName: Objec
     otherDomains,
     disputes: own.disputes.length > 0 ? own.disputes : former.disputes,
     handledTriggers: [...own.handledTriggers, ...handledTriggers],
-    rollouts: [...own.rollouts, ...rollouts],
     // A hash that was used for either instance must not work again.
     approvals: own.approvals + former.approvals,
     allowed: {

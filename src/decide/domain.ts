@@ -65,9 +65,9 @@ function switchDomain(
     const message = `The record of this instance already contains the entries of ${otherDomainsMax} other domains: declare another WafInstance for ${domain}. wafsync writes nothing until then.`;
     return { state: "Changed", message };
   }
-  const { handledTriggers, rollouts, approvals, allowed, continued } = inventory;
+  const { handledTriggers, approvals, allowed, continued } = inventory;
   const { entries, origins } = found;
-  const next = { ...emptyInventory, handledTriggers, rollouts, approvals, allowed, continued, entries, origins };
+  const next = { ...emptyInventory, handledTriggers, approvals, allowed, continued, entries, origins };
   const told = `The instance now manages the WAF of ${domain}, with a record of ${described(found)}. The ${described(inventory)} on the WAF of ${former} stay there, and wafsync keeps their record in case the instance returns to ${former}.`;
   return {
     state: "Known",

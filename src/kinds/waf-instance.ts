@@ -270,24 +270,14 @@ const planSummary = z.object({
   examples: z.array(z.string().max(512)).max(10).default([]).describe("The first operations of the plan."),
 });
 
-const workloadStatus = z.object({
-  kind: z.string().max(32).describe("The kind of the workload."),
-  namespace: z.string().max(63).describe("The namespace of the workload."),
-  name: z.string().max(253).describe("The name of the workload."),
-  revision: z.string().max(320).optional().describe("The last observed revision."),
+const rolloutStatus = z.object({
+  workload: z.string().max(341).describe("The kind, namespace and name of the workload: `Deployment shop/web`."),
   state: z
     .enum(["Handled", "RollingOut", "Pending", "NotSeen"])
     .describe(
       "`Handled`: nothing to do for this revision. `RollingOut`: the rollout is not complete. `Pending`: the rollout is complete, and the clear is pending. `NotSeen`: the workload does not exist or is not accessible.",
     ),
   message: z.string().max(1024).describe("The state as a sentence."),
-});
-
-const cacheClearStatus = z.object({
-  lastClearTime: dateTime.optional().describe("When the cache was last cleared after a rollout."),
-  failedAttempts: count.optional().describe("The number of consecutive failed calls. wafsync retries."),
-  message: z.string().max(1024).optional().describe("Why the last call failed, or why there was none."),
-  workloads: z.array(workloadStatus).max(32).default([]).describe("The state of each workload in `afterRolloutOf`."),
 });
 
 const logsStatus = z.object({
@@ -327,7 +317,11 @@ export const wafInstanceStatus = z
         `The removals on hold, grouped by the last object that declared the entries. At most ${heldGroupsMax} groups are shown.`,
       ),
     plan: planSummary.optional().describe("With the policy `Observe`: the changes that wafsync would make."),
-    cacheClear: cacheClearStatus.optional().describe("The cache clears after rollouts, and the state of the rollouts."),
+    rollouts: z
+      .array(rolloutStatus)
+      .max(32)
+      .optional()
+      .describe("The state of each workload in `cacheClear.afterRolloutOf`."),
     logs: logsStatus.optional().describe("The progress of forwarding blocked requests."),
   })
   .prefault({ observedGeneration: -1 })

@@ -6,10 +6,10 @@ import type {
   DeclaredInstance,
   DeclaredOrigin,
   DeclaredRule,
+  WorkloadRef,
 } from "./declared.ts";
 import type { Entry } from "../address/entry.ts";
 import type { ResourceMeta } from "./resource.ts";
-import type { WorkloadSight } from "./workload.ts";
 
 /** One `addressesFrom` item: the text of the key of a ConfigMap or Secret, the entries of a feed, or why it is unavailable. */
 export type AddressText =
@@ -91,7 +91,21 @@ export interface Gathered {
   /** Other instances with the same base URL and key. */
   readonly sameKey: readonly ResourceMeta[];
   /** The workloads whose rollouts clear the cache, in their declared order; absent where there are no workloads at all. */
-  readonly workloads?: readonly WorkloadSight[];
+  readonly workloads?: readonly ObservedWorkload[];
+}
+
+/** A workload at one moment. */
+export interface ObservedWorkload {
+  readonly workload: WorkloadRef;
+  /**
+   * `NotSeen`: it does not exist, or wafsync may not read it. `Unobserved`: its controller has not observed the last change, so it is
+   * unknown whether a rollout follows.
+   */
+  readonly state: "NotSeen" | "Unobserved" | "RollingOut" | "Complete";
+  /** `uid/revision`: another one with each rollout, but not when the workload is only scaled. Empty if it is not seen. */
+  readonly rollout: string;
+  /** Why it is not seen. */
+  readonly why?: string;
 }
 
 /** The result of a fresh read of the declared state; without a picture if the instance no longer exists. */

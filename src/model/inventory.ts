@@ -3,7 +3,6 @@
 import type { ListName, OriginType } from "./declared.ts";
 import type { EntryOwners } from "./entry-owners.ts";
 import type { Entry } from "../address/entry.ts";
-import type { RolloutRecord } from "./workload.ts";
 
 /** `Adopted`: it was on the list before a rule adopted it. */
 export type Manner = "Added" | "Adopted";
@@ -54,11 +53,13 @@ export interface Dispute {
   readonly atMs: readonly number[];
 }
 
-/** A cache clear that was handled, so that deleting and re-creating the same object does not clear again. */
+/** A cache clear that was handled, so that deleting and re-creating the same object, or seeing the same rollout, does not clear again. */
 export interface HandledTrigger {
-  /** `namespace/name` of the WafCacheClear. */
+  /** `namespace/name` of the WafCacheClear, or `Deployment namespace/name`: the workload whose rollouts clear the cache. */
   readonly cacheClear: string;
+  /** For a workload, its last handled rollout; empty if another one has begun since. */
   readonly trigger: string;
+  /** When the cache was cleared; 0 if it never was. */
   readonly handledAtMs: number;
 }
 
@@ -114,7 +115,6 @@ export interface Inventory extends Managed {
   readonly refusals: readonly Refusal[];
   readonly disputes: readonly Dispute[];
   readonly handledTriggers: readonly HandledTrigger[];
-  readonly rollouts: readonly RolloutRecord[];
   readonly approval: Approval | undefined;
   /** The number of used approvals, which is part of each hash, so that no hash works twice. */
   readonly approvals: number;
@@ -135,7 +135,6 @@ export const emptyInventory: Inventory = {
   refusals: [],
   disputes: [],
   handledTriggers: [],
-  rollouts: [],
   approval: undefined,
   approvals: 0,
   allowed: { blocklist: nothingAllowed, allowlist: nothingAllowed },

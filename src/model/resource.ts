@@ -78,7 +78,7 @@ export function nameOfKey(key: string): ObjectName {
 }
 
 /** `WafIpRule namespace/name`: unique among all objects, and readable in a message. */
-export function resourceKey(ref: ResourceRef): string {
+export function resourceKey(ref: ObjectName & { readonly kind: string }): string {
   return `${ref.kind} ${nameKey(ref)}`;
 }
 

@@ -90,7 +90,6 @@ const items = {
   refusals: z.strictObject({ operation: text, message: text, refusedAtMs: time, wantedBy: text }),
   disputes: z.strictObject({ list, entry, atMs: z.array(time) }),
   handledTriggers: z.strictObject({ cacheClear: text, trigger: text, handledAtMs: time }),
-  rollouts: z.strictObject({ workload: text, handled: text, clearedAtMs: maybe(time) }),
 };
 type ItemSection = keyof typeof items;
 const itemSections = Object.keys(items) as ItemSection[];
@@ -208,7 +207,7 @@ class SectionReader {
   readonly #rows = new Map<string, OwnedEntry>();
   readonly #own: MutableManaged = emptyManaged();
   readonly #others = new Map<string, MutableManaged>();
-  readonly #items: Record<ItemSection, object[]> = { refusals: [], disputes: [], handledTriggers: [], rollouts: [] };
+  readonly #items: Record<ItemSection, object[]> = { refusals: [], disputes: [], handledTriggers: [] };
   readonly #removing: Record<ListName, Set<Entry>> = { blocklist: new Set(), allowlist: new Set() };
   readonly #approved: Record<ListName, Set<Entry>> = { blocklist: new Set(), allowlist: new Set() };
   /** Adds a line of the current section; false if it is invalid. */

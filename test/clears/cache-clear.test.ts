@@ -6,13 +6,13 @@ import {
   currentRecord,
   decideAfterFault,
   decideCacheClear,
-  guestNotBeforeMs,
   handledBy,
+  notBeforeMs,
   recordAfter,
   withAttempt,
   withHandled,
 } from "../../src/clears/cache-clear.ts";
-import { aCacheClear, aGrant } from "../support/builders/declare.ts";
+import { aCacheClear } from "../support/builders/declare.ts";
 
 const nowMs = Date.UTC(2026, 0, 1);
 
@@ -230,6 +230,12 @@ describe("The handled triggers of an instance", () => {
     expect(withHandled(before, [aHandled("edge/x", "a", 4)], "Now")).toStrictEqual([aHandled("edge/x", "a", 4)]);
   });
 
+  test("include every workload, even if its cache was never cleared", () => {
+    const many = Array.from({ length: 2_000 }, (_, index) => aHandled(`edge/${index}`, "a", 1 + index));
+    const web = aHandled("Deployment edge/web", "u-1/1", 0);
+    expect(withHandled([web], many, "Now")).toContain(web);
+  });
+
   test("drop the oldest beyond 2,000, and do not add them again", () => {
     const many = Array.from({ length: 2_100 }, (_, index) => aHandled(`edge/${index}`, "a", index));
     const kept = withHandled([], many, "Now");
@@ -244,9 +250,8 @@ test.each([
   ["does not wait after its minimum interval", -600_000, 0],
   ["waits a little longer after a clear that was recorded by a clock slightly ahead", 2_000, 602_000],
   ["does not wait for a clock that was set back to catch up", 5 * 3_600_000, Number.NEGATIVE_INFINITY],
-])("A clear of a guest %s", (_title, handledAfterMs, waitMs) => {
-  const grant = aGrant({ kinds: ["WafCacheClear"], cacheClearMinIntervalMs: 600_000 });
+])("A clear with a minimum interval %s", (_title, handledAfterMs, waitMs) => {
   const before = [aHandled("guest/nightly", "one", nowMs + handledAfterMs), aHandled("other/nightly", "one", nowMs)];
-  const untilMs = guestNotBeforeMs(aCacheClear("guest/nightly"), grant, before, nowMs);
+  const untilMs = notBeforeMs(before, { ms: 600_000, counts: (name) => name.startsWith("guest/") }, nowMs);
   expect(untilMs === 0 ? Number.NEGATIVE_INFINITY : untilMs - nowMs).toBe(waitMs);
 });

@@ -1,47 +1,46 @@
 import { describe, expect, test } from "@jest/globals";
 import * as fc from "fast-check";
-import type { RolloutRecord, WorkloadSight } from "../../src/model/workload.ts";
-import { decideRollouts, rolloutFaultAfter, withRolloutsCleared } from "../../src/clears/rollouts.ts";
+import type { ObservedWorkload } from "../../src/model/gathered.ts";
+import { caseCount } from "../support/builders/case-count.ts";
 import { aCacheClear, anInstance } from "../support/builders/declare.ts";
-import { gathered } from "../support/builders/gathered.ts";
 import { ConvergeWorld, converged } from "../support/worlds/converge-world.ts";
-import { aSight } from "./a-workload.ts";
 
+const minIntervalMs = 60_000;
 const instance = anInstance({
-  cacheClear: { afterRolloutOf: [{ kind: "Deployment", namespace: "edge", name: "web" }], minIntervalMs: 60_000 },
+  cacheClear: { afterRolloutOf: [{ kind: "Deployment", namespace: "edge", name: "web" }], minIntervalMs },
 });
-const serverError = { code: "OutcomeUnknown", message: "The WAF answered 500.", status: 500 } as const;
 
-/** An instance that has seen the workload at revision 1. */
-async function aWorld(): Promise<ConvergeWorld> {
-  const world = await converged({ instance, workloads: [aSight()] });
-  expect(world.waf.cacheClears).toBe(0);
-  return world;
+/** The Deployment `edge/web` at a revision. */
+function web(revision: number, state: ObservedWorkload["state"], uid = "u-1"): ObservedWorkload {
+  return { workload: { kind: "Deployment", namespace: "edge", name: "web" }, state, rollout: `${uid}/${revision}` };
 }
 
-function rollOut(world: ConvergeWorld, revision: number, isComplete = true): void {
-  world.declare({ workloads: [aSight(revision, { isComplete })] });
+const complete = (revision: number, uid?: string) => web(revision, "Complete", uid);
+const begun = (revision: number) => web(revision, "RollingOut");
+const changed = (revision: number) => web(revision, "Unobserved");
+const unseen: ObservedWorkload = { ...web(0, "NotSeen"), rollout: "", why: "There is no Deployment web." };
+
+/** A run after the workload has changed, and the number of cache clears until then. */
+async function seen(world: ConvergeWorld, workload: ObservedWorkload, afterMs = 0): Promise<number> {
+  await world.clock.advance(afterMs);
+  world.declare({ workloads: [workload] });
+  await world.pass();
+  return world.waf.cacheClears;
 }
 
-function clearStatus(world: ConvergeWorld) {
-  return world.status.read(world.instance)?.["cacheClear"];
+function status(world: ConvergeWorld) {
+  return world.status.read(world.instance)?.["rollouts"];
 }
 
-describe("A finished rollout", () => {
+describe("A complete rollout", () => {
   test("clears the cache once, and the instance reports it", async () => {
-    const world = await aWorld();
-    expect(clearStatus(world)).toMatchObject({ workloads: [{ name: "web", revision: "1", state: "Handled" }] });
-    rollOut(world, 2, false);
-    await world.pass();
-    expect(world.waf.cacheClears).toBe(0);
-    expect(clearStatus(world)).toMatchObject({ workloads: [{ revision: "2", state: "RollingOut" }] });
-    rollOut(world, 2);
-    await world.pass();
-    expect(world.waf.cacheClears).toBe(1);
-    expect(clearStatus(world)).toMatchObject({
-      lastClearTime: "2026-01-01T00:00:00Z",
-      workloads: [{ kind: "Deployment", namespace: "edge", name: "web", revision: "2", state: "Handled" }],
-    });
+    const world = await converged({ instance, workloads: [complete(1)] });
+    expect(status(world)).toMatchObject([{ workload: "Deployment edge/web", state: "Handled" }]);
+    expect(await seen(world, begun(2))).toBe(0);
+    expect(status(world)).toMatchObject([{ state: "RollingOut", message: expect.stringContaining("Revision 2") }]);
+    expect(await seen(world, complete(2))).toBe(1);
+    const message = "Revision 2 was followed by a clear at 2026-01-01T00:00:00Z.";
+    expect(status(world)).toStrictEqual([{ workload: "Deployment edge/web", state: "Handled", message }]);
     expect(world.status.events.filter(({ reason }) => reason === "CacheCleared")).toStrictEqual([
       expect.objectContaining({ type: "Normal", message: expect.stringContaining("Deployment edge/web") }),
     ]);
@@ -49,49 +48,69 @@ describe("A finished rollout", () => {
   });
 
   test("waits for the minimum interval since the last clear, and wakes the instance at its end", async () => {
-    const world = await aWorld();
-    rollOut(world, 2);
-    await world.pass();
+    const world = await converged({ instance, workloads: [complete(1)] });
+    await seen(world, complete(2));
     await world.clock.advance(10_000);
-    rollOut(world, 3);
+    world.declare({ workloads: [complete(3)] });
     const { wakeAtMs } = await world.pass();
     expect(world.waf.cacheClears).toBe(1);
-    expect(clearStatus(world)).toMatchObject({ workloads: [{ state: "Pending" }] });
+    expect(status(world)).toMatchObject([{ state: "Pending", message: expect.stringContaining("minInterval") }]);
     expect(wakeAtMs).toBe(world.clock.nowMs() + 50_000);
-    rollOut(world, 4);
-    await world.pass();
+    await seen(world, complete(4));
     await world.sleepUntil(wakeAtMs);
-    await world.pass();
-    expect(world.waf.cacheClears).toBe(2);
-    expect(clearStatus(world)).toMatchObject({ workloads: [{ revision: "4", state: "Handled" }] });
+    expect(await seen(world, complete(4))).toBe(2);
+    expect(status(world)).toMatchObject([{ state: "Handled", message: expect.stringContaining("Revision 4") }]);
   });
 
   test("is not cleared for again if it could not be recorded", async () => {
-    const world = await aWorld();
-    rollOut(world, 2, false);
-    await world.pass();
-    rollOut(world, 2);
+    const world = await converged({ instance, workloads: [complete(1)] });
+    await seen(world, begun(2));
     world.inventory.failNext("Failed");
-    await world.pass();
-    expect(world.waf.cacheClears).toBe(1);
-    await world.clock.advance(3_600_000);
-    await world.pass();
-    expect(world.waf.cacheClears).toBe(1);
-    expect(clearStatus(world)).toMatchObject({ workloads: [{ revision: "2", state: "Handled" }] });
+    expect(await seen(world, complete(2))).toBe(1);
+    expect(await seen(world, complete(2), 3_600_000)).toBe(1);
+    expect(status(world)).toMatchObject([{ state: "Handled", message: expect.stringContaining("Revision 2") }]);
+  });
+
+  test("clears after its rollback even if its beginning could not be recorded", async () => {
+    const world = await converged({ instance, workloads: [complete(1)] });
+    world.inventory.failNext("Failed");
+    await seen(world, begun(2));
+    expect(await seen(world, complete(1), minIntervalMs)).toBe(1);
   });
 
   test("shares one call with waiting objects, in both directions", async () => {
-    const world = await aWorld();
+    const world = await converged({ instance, workloads: [complete(1)] });
     const clear = aCacheClear("deploy");
-    rollOut(world, 2);
     world.declare({ cacheClears: [clear] });
-    await world.pass();
-    expect(world.waf.cacheClears).toBe(1);
+    expect(await seen(world, complete(2))).toBe(1);
     expect(world.status.condition(clear.meta, "Complete")).toBe("True Cleared");
-    expect(clearStatus(world)).toMatchObject({ workloads: [{ revision: "2", state: "Handled" }] });
-    await world.clock.advance(61_000);
-    await world.pass();
-    expect(world.waf.cacheClears).toBe(1);
+    expect(status(world)).toMatchObject([{ state: "Handled", message: expect.stringContaining("Revision 2") }]);
+    expect(await seen(world, complete(2), 61_000)).toBe(1);
+  });
+
+  test("is retried with backoff until the cache is cleared, with one event for each kind of failure", async () => {
+    const world = await converged({ instance, workloads: [complete(1)] });
+    const fault = { code: "Unavailable", message: "The WAF answered 503.", status: 503 } as const;
+    world.waf.failOn({ on: "ClearCache", effect: "Before", fault, times: 8 });
+    const startMs = world.clock.nowMs();
+    let clears = await seen(world, complete(2));
+    expect(status(world)).toMatchObject([{ state: "Pending", message: expect.stringContaining("503") }]);
+    for (let run = 0; run < 20 && clears === 0; run += 1) {
+      const { wakeAtMs } = await world.pass();
+      clears = world.waf.cacheClears;
+      if (clears === 0) await world.sleepUntil(wakeAtMs);
+    }
+    expect(clears).toBe(1);
+    expect((world.clock.nowMs() - startMs) / 1000).toBeCloseTo(2 + 4 + 8 + 16 + 32 + 60 + 60 + 60, -1);
+    expect(world.status.eventReasons().filter((reason) => reason === "CacheClearFailed")).toHaveLength(1);
+  });
+
+  test("waits while the instance is suspended", async () => {
+    const world = await converged({ instance, workloads: [complete(1)] });
+    world.declare({ instance: { ...instance, suspend: true } });
+    expect(await seen(world, complete(2))).toBe(0);
+    world.declare({ instance });
+    expect(await seen(world, complete(2))).toBe(1);
   });
 });
 
@@ -99,120 +118,59 @@ test("Without a cluster, the instance reports that its list of workloads has no 
   const world = await converged({ instance });
   await world.pass();
   expect(world.status.eventReasons().filter((reason) => reason === "RolloutsIgnored")).toHaveLength(1);
-  expect(clearStatus(world)).toMatchObject({ message: expect.stringContaining("without a cluster"), workloads: [] });
   expect(world.waf.cacheClears).toBe(0);
 });
 
-const minIntervalMs = 60_000;
-const startMs = 1_000_000_000;
-
-/** A simulated instance that checks rollouts and makes the calls that are due; `clears` contains the times of the calls. */
-class Looker {
-  nowMs = startMs;
-  records: readonly RolloutRecord[] = [];
-  readonly clears: number[] = [];
-
-  /** Checks after a delay, and makes a call if one is due. */
-  look(workloads: readonly WorkloadSight[], afterMs = 0): void {
-    this.nowMs += afterMs;
-    const { dueMs } = this.decide(workloads);
-    if (dueMs !== undefined && dueMs <= this.nowMs) this.clear(workloads);
-  }
-
-  decide(
-    workloads: readonly WorkloadSight[],
-    rolloutFault = undefined as ReturnType<typeof rolloutFaultAfter> | undefined,
-  ) {
-    const { records, nowMs } = this;
-    const memory = { notBefore: () => 0, rolloutFault, unsavedRollouts: undefined };
-    const decision = decideRollouts(memory, {
-      gathered: gathered({ instance, workloads }),
-      records,
-      trouble: undefined,
-      nowMs,
-    });
-    this.records = decision.records;
-    return decision;
-  }
-
-  clear(workloads: readonly WorkloadSight[]): void {
-    this.records = withRolloutsCleared(this.records, this.decide(workloads), this.nowMs);
-    this.clears.push(this.nowMs - startMs);
-  }
-}
-
-const unseen: WorkloadSight = { ...aSight(), rollout: undefined, message: "There is no Deployment web." };
-const changed = (revision: number): WorkloadSight => aSight(revision, { isComplete: false, isUnobserved: true });
-const begun = (revision: number): WorkloadSight => aSight(revision, { isComplete: false });
-
 test.each([
-  ["that was complete when first seen clears nothing", [aSight(1), aSight(1)], 0],
-  ["that was in progress when first seen clears when it is complete", [begun(1), aSight(1)], 1],
-  ["that was complete when first seen, after a change that is none, clears nothing", [changed(1), aSight(1)], 0],
-  ["whose change was seen before its controller saw it clears", [changed(1), begun(2), aSight(2)], 1],
-  ["is still the same while an annotation is changed", [aSight(1), changed(1), aSight(1)], 0],
-  ["clears once when it is complete", [aSight(1), begun(2), begun(2), aSight(2), aSight(2)], 1],
-  ["clears even if its beginning was not seen", [aSight(1), aSight(2)], 1],
-  ["is still the same while its workload is scaled", [aSight(1), begun(1), aSight(1)], 0],
+  ["that was complete when first seen clears nothing", [complete(1), complete(1)], 0],
+  ["that was in progress when first seen clears when it is complete", [begun(1), complete(1)], 1],
+  ["that was complete when first seen, after a change that is none, clears nothing", [changed(1), complete(1)], 0],
+  ["whose change was seen before its controller saw it clears", [changed(1), begun(2), complete(2)], 1],
+  ["is still the same while an annotation is changed", [complete(1), changed(1), complete(1)], 0],
+  ["clears once when it is complete", [complete(1), begun(2), begun(2), complete(2), complete(2)], 1],
+  ["clears even if its beginning was not seen", [complete(1), complete(2)], 1],
+  ["is still the same while its workload is scaled", [complete(1), begun(1), complete(1)], 0],
   [
     "that was rolled back to the same revision clears, since its pods may have responded",
-    [aSight(1), begun(2), aSight(1)],
+    [complete(1), begun(2), complete(1)],
     1,
   ],
-  ["of another object clears", [aSight(1), aSight(1, { uid: "u-2" })], 1],
-  ["is still known after its workload was missing", [aSight(1), unseen, aSight(1)], 0],
-  ["that was made while its workload was missing clears", [aSight(1), unseen, aSight(2)], 1],
-])("A rollout %s", (_title, sights, clears) => {
-  const looker = new Looker();
-  for (const sight of sights) looker.look([sight], minIntervalMs);
-  expect(looker.clears).toHaveLength(clears);
+  ["that is rolled back twice clears twice", [complete(1), begun(2), complete(1), begun(2), complete(1)], 2],
+  ["of another object clears", [complete(1), complete(1, "u-2")], 1],
+  ["is still known after its workload was missing", [complete(1), unseen, complete(1)], 0],
+  ["that was made while its workload was missing clears", [complete(1), unseen, complete(2)], 1],
+])("A rollout %s", async (_title, [first, ...others], clears) => {
+  const world = await converged({ instance, workloads: first === undefined ? [] : [first] });
+  for (const workload of others) await seen(world, workload, minIntervalMs);
+  expect(world.waf.cacheClears).toBe(clears);
 });
 
 describe("Rollouts within the interval", () => {
-  test("clear at most once per interval, and always at the end, whatever happens when", () => {
+  test("clear at most once per interval, and always at the end, whatever happens when", async () => {
     const step = fc.record({
       afterMs: fc.integer({ min: 0, max: 90_000 }),
       begins: fc.boolean(),
       isComplete: fc.boolean(),
     });
-    fc.assert(
-      fc.property(fc.array(step, { maxLength: 30 }), (steps) => {
-        const looker = new Looker();
-        looker.look([aSight(0)]);
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { maxLength: 30 }), async (steps) => {
+        const world = await converged({ instance, workloads: [complete(0)] });
+        const times: number[] = [];
+        world.onCall(({ name }) => void (name === "ClearCache" && times.push(world.clock.nowMs())));
         let revision = 0;
         for (const { afterMs, begins, isComplete } of steps) {
           revision += begins ? 1 : 0;
-          looker.look([aSight(revision, { isComplete })], afterMs);
+          await seen(world, isComplete ? complete(revision) : begun(revision), afterMs);
         }
-        const last = looker.clears.length;
-        looker.look([aSight(revision)], minIntervalMs);
-        looker.look([aSight(revision)], minIntervalMs);
-        const gaps = looker.clears.slice(1).map((timeMs, place) => timeMs - (looker.clears[place] ?? 0));
+        const last = times.length;
+        await seen(world, complete(revision), minIntervalMs);
+        await seen(world, complete(revision), minIntervalMs);
+        const gaps = times.slice(1).map((timeMs, place) => timeMs - (times[place] ?? 0));
         expect(gaps.every((gapMs) => gapMs >= minIntervalMs)).toBe(true);
-        expect(looker.clears.length - last).toBeLessThanOrEqual(1);
-        expect(looker.records[0]?.handled).toBe(`u-1/${revision}`);
+        expect(times.length - last).toBeLessThanOrEqual(1);
+        expect(status(world)).toMatchObject([{ state: "Handled" }]);
       }),
+      { numRuns: caseCount(200) },
     );
   });
-
-  test("are not delayed by a recorded time in the future", () => {
-    const looker = new Looker();
-    looker.look([aSight(1)]);
-    looker.nowMs += 86_400_000;
-    looker.look([aSight(2)]);
-    looker.nowMs = startMs;
-    expect(looker.decide([aSight(3)]).dueMs).toBe(0);
-  });
-});
-
-test("A failed call for a rollout is repeated with backoff", () => {
-  const looker = new Looker();
-  looker.look([aSight(1)]);
-  let fault: ReturnType<typeof rolloutFaultAfter> | undefined;
-  const pauses = Array.from({ length: 40 }, () => {
-    fault = rolloutFaultAfter(fault, serverError, startMs);
-    return (looker.decide([aSight(2)], fault).dueMs ?? 0) - startMs;
-  });
-  expect(pauses.slice(0, 3)).toStrictEqual([2000, 4000, 8000]);
-  expect(pauses.at(-1)).toBe(300_000);
 });

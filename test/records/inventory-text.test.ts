@@ -93,9 +93,6 @@ const anyInventory: fc.Arbitrary<Inventory> = recordOf({
   handledTriggers: fc.array(recordOf({ cacheClear: anyName, trigger: fc.string(), handledAtMs: anyTime }), {
     maxLength: 5,
   }),
-  rollouts: fc.array(recordOf({ workload: anyName, handled: fc.string(), clearedAtMs: maybe(anyTime) }), {
-    maxLength: 5,
-  }),
   approval: maybe(
     recordOf({
       hash: anyName,
@@ -120,7 +117,6 @@ function normalized(inventory: Inventory): Inventory {
     refusals: asSet(inventory.refusals),
     disputes: asSet(inventory.disputes),
     handledTriggers: asSet(inventory.handledTriggers),
-    rollouts: asSet(inventory.rollouts),
   };
 }
 
@@ -162,7 +158,6 @@ const sample: Inventory = {
   refusals: [{ operation: "blocklist +192.0.2.1", message: "no\nway", refusedAtMs: 0, wantedBy: "abc" }],
   disputes: [{ list: "blocklist", entry: entry("192.0.2.9"), atMs: [0, 1000] }],
   handledTriggers: [{ cacheClear: "shop/deploy", trigger: "commit 1", handledAtMs: 0 }],
-  rollouts: [{ workload: "Deployment shop/web", handled: "u-1/3", clearedAtMs: 0 }],
   approval: {
     hash: "f00d",
     removals: { blocklist: new Set([entry("192.0.2.5")]), allowlist: new Set() },
@@ -199,8 +194,6 @@ describe("the text of an inventory", () => {
       '{"list":"blocklist","entry":"192.0.2.9","atMs":["1970-01-01T00:00:00.000Z","1970-01-01T00:00:01.000Z"]}',
       "[handledTriggers]",
       '{"cacheClear":"shop/deploy","trigger":"commit 1","handledAtMs":"1970-01-01T00:00:00.000Z"}',
-      "[rollouts]",
-      '{"workload":"Deployment shop/web","handled":"u-1/3","clearedAtMs":"1970-01-01T00:00:00.000Z"}',
       "[removing blocklist]",
       "203.0.113.9",
       "[approved blocklist]",

@@ -41,7 +41,7 @@ import {
 } from "./fresh-objects.ts";
 import { FeedObjects, InstanceChanges } from "./instance-changes.ts";
 import { objectSet } from "./references.ts";
-import { RolloutWatches } from "./rollout-watches.ts";
+import { Rollouts } from "./rollouts.ts";
 
 export interface ClusterSourceOptions {
   readonly api: ApiServer;
@@ -72,7 +72,7 @@ export class ClusterSource {
   readonly #changes: InstanceChanges;
   readonly #keys: ApiKeys;
   readonly #texts: DataTexts;
-  readonly #rollouts: RolloutWatches;
+  readonly #rollouts: Rollouts;
   readonly #unattached: UnattachedObjects;
 
   constructor(options: ClusterSourceOptions) {
@@ -115,11 +115,8 @@ export class ClusterSource {
     });
     this.#changes = new InstanceChanges({ ...options, stores, keys: this.#keys, texts: this.#texts });
     this.feeds = new FeedObjects(stores, this.#changes, () => options.onFeedChange?.());
-    this.#rollouts = new RolloutWatches({
-      api,
-      clock,
-      random,
-      namespace,
+    this.#rollouts = new Rollouts({
+      ...options,
       instances: () => this.#declaredInstances(),
       onRollout: (instance, reason) => this.#changes.touch(instance, reason),
       onProblem: (plural, problem) => onProblem?.(plural, problem),
@@ -299,7 +296,7 @@ export class ClusterSource {
       // Objects that are only watched, never read again.
       gaps: this.#watches.gaps(),
       brokenReferences: this.#unattached.brokenReferences(objects.instance),
-      workloads: this.#rollouts.sightsOf(objects.instance),
+      workloads: this.#rollouts.of(objects.instance),
     };
   }
 

@@ -3,10 +3,9 @@
 import { ApiKey } from "../../../src/model/api-key.ts";
 import type { DeclaredAutoBlock } from "../../../src/model/declared.ts";
 import type { DeclaredCacheClear, DeclaredInstance, DeclaredOrigin } from "../../../src/model/declared.ts";
-import type { BrokenReferences, Gathered, GatheredRule } from "../../../src/model/gathered.ts";
+import type { BrokenReferences, Gathered, GatheredRule, ObservedWorkload } from "../../../src/model/gathered.ts";
 import type { ObjectName, ResourceMeta } from "../../../src/model/resource.ts";
 import { nameKey, resourceKey } from "../../../src/model/resource.ts";
-import type { WorkloadSight } from "../../../src/model/workload.ts";
 
 /** The complete declared state at one moment, by `namespace/name`. */
 export interface Declared {
@@ -16,7 +15,7 @@ export interface Declared {
   readonly clears: ReadonlyMap<string, DeclaredCacheClear>;
   readonly autoBlocks: ReadonlyMap<string, DeclaredAutoBlock>;
   /** What the workloads show, by name. */
-  readonly workloads: ReadonlyMap<string, WorkloadSight>;
+  readonly workloads: ReadonlyMap<string, ObservedWorkload>;
   /** The content of the Secret that all instances use; undefined if the Secret does not exist. */
   readonly key: string | undefined;
   /** Why the state may be incomplete. */

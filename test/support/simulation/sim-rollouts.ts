@@ -116,14 +116,15 @@ export class SimRollouts {
   }
 
   #isShown({ name }: WorkloadRef, revision: number): boolean {
-    return this.#world.cluster.now.workloads.get(name)?.rollout?.id === String(revision);
+    return this.#world.cluster.now.workloads.get(name)?.rollout === String(revision);
   }
 
   #show(workload: WorkloadRef, revision: number, isComplete: boolean): void {
     const { cluster } = this.#world;
-    const sight = { workload, rollout: { id: String(revision), isComplete }, message: isComplete ? "" : "It goes on." };
+    const state = isComplete ? "Complete" : "RollingOut";
+    const observed = { workload, state, rollout: String(revision) } as const;
     this.#world.note(undefined, `Deployment ${workload.name}: revision ${revision}${isComplete ? "" : " begins"}`);
-    cluster.change({ workloads: new Map(cluster.now.workloads).set(workload.name, sight) });
+    cluster.change({ workloads: new Map(cluster.now.workloads).set(workload.name, observed) });
   }
 
   #pick(count: number): number {
