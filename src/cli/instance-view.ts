@@ -1,11 +1,11 @@
 // The data that a command shows about one instance, the same for people and for `-o json`: its objects, and the content of its plan,
 // which is writes, adoptions, and all other differences from the declared state.
-import { type Condition, findCondition, formatTime } from "../kinds/conditions.ts";
+import { formatTime } from "../kinds/conditions.ts";
 import { type DeclaredCacheClear, listNames } from "../model/declared.ts";
-import { type EntryOwners, lastDeclaredBy } from "../model/entry-owners.ts";
+import { type EntryOwners, lastDeclaredBy, unknownOwners } from "../model/entry-owners.ts";
 import type { Adoption, Operation } from "../model/operation.ts";
-import { type ResourceMeta, nameKey } from "../model/resource.ts";
-import { ruleIdOf, ruleLabel } from "../model/rule-id.ts";
+import { type ResourceMeta, nameKey, resourceKey } from "../model/resource.ts";
+import { ruleLabel } from "../model/rule-id.ts";
 import { asSentence } from "../model/sentence.ts";
 import { progressText } from "../decide/progress.ts";
 import { findUnmanaged } from "../decide/other-writers.ts";
@@ -15,17 +15,8 @@ import { unrecordedMessage } from "../run/status/events.ts";
 import { keptMessage } from "../run/status/messages.ts";
 import { adoptHint } from "../run/status/origin-status.ts";
 import { troubleOf } from "../run/status/findings.ts";
+import { type ReportedObject, viewObject } from "./object-view.ts";
 import { keyHint } from "./targets/open-waf.ts";
-
-export type ObjectView = ReturnType<typeof viewObject>;
-
-/** An entry that is not applied as it is declared, and why. */
-export interface EntryView {
-  readonly entry: string;
-  readonly source: string;
-  readonly message: string;
-  readonly place: string;
-}
 
 /** One instance, after a run or a preview. */
 export type InstanceView = ReturnType<typeof viewInstance> & {
@@ -35,17 +26,9 @@ export type InstanceView = ReturnType<typeof viewInstance> & {
   readonly changes?: readonly string[];
 };
 
-type Status = Readonly<Record<string, unknown>>;
-
-interface Reported {
-  readonly conditions?: readonly Condition[];
-  readonly rejected?: readonly Omit<EntryView, "place">[];
-  readonly entries?: { readonly rejected?: number };
-}
-
 /** The information that a view needs in addition to the facts of a run. */
 export interface ObjectLook {
-  readStatus(meta: ResourceMeta): Status | undefined;
+  readStatus(meta: ResourceMeta): ReportedObject["status"];
   /** File and line of the entry that a status identifies by `source`. */
   placeOf(meta: ResourceMeta, source: string): string;
 }
@@ -55,6 +38,7 @@ export function viewInstance(facts: RunFacts, look: ObjectLook, pendingClears: r
   const { gathered, desired, plan, observed, result, done } = facts;
   const { meta } = gathered.instance;
   const progress = rulesProgress(facts);
+  const others = viewOthers(facts);
   const metas: readonly ResourceMeta[] = [
     meta,
     ...desired.rules.map(({ rule }) => rule.meta),
@@ -79,19 +63,23 @@ export function viewInstance(facts: RunFacts, look: ObjectLook, pendingClears: r
     warnings: [unrecordedMessage(facts) ?? "", keptMessage(facts)].filter((warning) => warning !== ""),
     lists: plan?.lists,
     operations: viewOperations(facts, pendingClears),
-    held: viewHeld(facts),
-    approve: plan?.held?.hash,
-    /** Writes that the API refused, and that are not retried for now. */
-    refused: viewRefused(facts),
-    /** Changes that must wait for an external event. */
-    waiting: viewWaiting(facts),
+    ...others,
     /** Declared entries that another writer added: they stay on the WAF when no rule declares them any longer. */
     unmanaged: viewUnmanaged(facts),
     /** Entries and origins that are not applied: refused by the API, or by wafsync itself. */
-    rejectedCount: countRejected(facts),
+    rejectedCount: others.refused.length + countRejected(desired),
     /** How many entries another writer removed, which the run adds again. */
     driftCount: facts.drift.filter(({ change }) => change === "Vanished").length,
-    objects: metas.map((object) => viewObject(object, look, progress)),
+    objects: metas.map((object) =>
+      viewObject(
+        {
+          ...object,
+          status: look.readStatus(object),
+          placeOf: (source) => (source === undefined ? object.location : look.placeOf(object, source)),
+        },
+        progress.get(resourceKey(object)),
+      ),
+    ),
   };
 }
 
@@ -104,60 +92,22 @@ export function viewResult(...[facts, look, pendingClears]: Parameters<typeof vi
   return { ...view, trouble: hint === undefined ? fault.message : `${fault.message} ${hint}` };
 }
 
-/**
- * The progress of each rule by `namespace/name`, computed from the facts of the run, because an interrupted run reports no
- * status. Rejected entries count as declared.
- */
+/** The progress of each rule, because an interrupted run reports no status. */
 function rulesProgress({ desired, progress }: RunFacts): ReadonlyMap<string, string> {
   return new Map(
     desired.rules.flatMap((rule) => {
       const suggested = rule.suggested?.size ?? 0;
       const counts = progress?.get(rule);
       if (counts === undefined) return [];
-      return [[rule.id, suggested > 0 ? `${suggested} suggested` : progressText(rule, counts)]];
+      return [[resourceKey(rule.rule.meta), suggested > 0 ? `${suggested} suggested` : progressText(rule, counts)]];
     }),
   );
 }
 
-function countRejected({ desired, plan }: RunFacts): number {
-  const bySelf = desired.rules.reduce((count, { rejected }) => count + faultsIn(rejected).length, 0);
-  const origins = desired.compiledOrigins.filter(({ verdict }) => verdict !== "Accepted").length;
-  return bySelf + origins + (plan === undefined ? 0 : plan.refusals.size + plan.origins.refused.size);
-}
-
-function viewObject(meta: ResourceMeta, look: ObjectLook, rules: ReadonlyMap<string, string>) {
-  const { kind, namespace, name, location: place } = meta;
-  const status = look.readStatus(meta) ?? {};
-  const { conditions = [], rejected: items = [], entries } = status as Reported;
-  const ready = findCondition(conditions, "Ready");
-  const accepted = findCondition(conditions, "Accepted");
-  const isAccepted = accepted?.status !== "False";
-  const { reason = "", message = "" } = (isAccepted || ready?.status === "False" ? ready : accepted) ?? {};
-  const counted = kind === "WafIpRule" || kind === "WafAutoBlock" ? rules.get(ruleIdOf(meta)) : undefined;
-  const rejected: EntryView[] = items.map((item) => ({ ...item, place: look.placeOf(meta, item.source) }));
-  return {
-    kind,
-    namespace,
-    name,
-    /** `120/10000` or `expired` for a rule, the state for an origin, the last handled trigger for a cache clear. */
-    progress: counted ?? progressOf(status),
-    ready: ready?.status ?? "Unknown",
-    reason,
-    message,
-    /** The place of its declaration: `rules.yaml:1`. */
-    place,
-    /** False if it, or a part of it, is invalid and has to be corrected. */
-    isAccepted,
-    /** For a rule: how many entries are not applied, and the first of them. */
-    rejectedCount: entries?.rejected ?? rejected.length,
-    rejected,
-  };
-}
-
-/** The state of an origin, or the last handled trigger of a cache clear, as reported. */
-function progressOf({ progress, state, lastTrigger }: Status): string {
-  const reported = progress ?? state ?? lastTrigger;
-  return typeof reported === "string" ? reported : "";
+/** What wafsync itself rejected. */
+function countRejected({ rules, compiledOrigins }: RunFacts["desired"]): number {
+  const entries = rules.reduce((count, { rejected }) => count + faultsIn(rejected).length, 0);
+  return entries + compiledOrigins.filter(({ verdict }) => verdict !== "Accepted").length;
 }
 
 /** A difference from the declared state that this plan does not correct. */
@@ -217,62 +167,55 @@ function viewClear({ meta, trigger }: DeclaredCacheClear): OperationView {
   return { operation: "ClearCache", target: "cache", value: nameKey(meta), reason: what };
 }
 
-/** Removals on hold, each with its reason. */
-function viewHeld({ plan }: RunFacts): OperationView[] {
-  const { obstacle, removals, origins = [] } = plan?.held ?? {};
-  const why = asSentence(obstacle?.reason ?? "the guards of the instance allow fewer removals at once");
-  const view = (operation: "RemoveEntry" | "RemoveOrigin", target: string, value: string, owners: EntryOwners) => {
+/** What the plan does not correct, from the outcomes of all rows. */
+function viewOthers({ plan }: RunFacts) {
+  const held: OperationView[] = [];
+  const refused: DifferenceView[] = [];
+  const waiting: DifferenceView[] = [];
+  const hold = (operation: "RemoveEntry" | "RemoveOrigin", target: string, value: string, owners: EntryOwners) => {
     const former = lastDeclaredBy(owners);
-    return { operation, target, value, reason: `on hold${former === "" ? "" : `, ${former}`}: ${why}` };
+    const why = asSentence(plan?.held?.obstacle?.reason ?? "the guards of the instance allow fewer removals at once");
+    held.push({ operation, target, value, reason: `on hold${former === "" ? "" : `, ${former}`}: ${why}` });
   };
-  return [
-    ...listNames.flatMap((list) =>
-      (removals?.[list] ?? []).map(({ entry, owners }) => view("RemoveEntry", list, entry, owners)),
-    ),
-    ...origins.map(({ host, owners }) => view("RemoveOrigin", "origin", host, owners)),
-  ];
-}
-
-function viewRefused({ plan }: RunFacts): DifferenceView[] {
-  if (plan === undefined) return [];
-  const entries = [...plan.refusals].map(([key, { message }]) => {
-    // `blocklist +192.0.2.1`
-    const { target = "", sign = "", value = "" } = /^(?<target>\S*) (?<sign>.)(?<value>.*)$/.exec(key)?.groups ?? {};
-    return { target, value, reason: refusedReason(sign === "-", message) };
-  });
-  const origins = [...plan.origins.refused].map(([value, { operation, message }]) => {
+  const wait = (target: string, value: string, reason: string) => waiting.push({ target, value, reason });
+  const refuse = (target: string, value: string, isRemoval: boolean, message: string) =>
+    refused.push({
+      target,
+      value,
+      reason: `the API refused to ${isRemoval ? "remove" : "add"} it: ${asSentence(message)}`,
+    });
+  for (const list of listNames) {
+    const pauses = new Map(plan?.contested.map(({ entry, untilMs, list: on }) => [`${on} ${entry}`, untilMs]));
+    const until = plan !== undefined && plan.lists[list].held > 0 ? ": removals on hold would make room" : "";
+    for (const { entry, recorded, outcome } of plan?.outcomes[list] ?? []) {
+      const { kind, insteadOf, refusals = [] } = outcome;
+      if (kind === "Held") hold("RemoveEntry", list, entry, recorded?.owners ?? unknownOwners);
+      if (kind === "NoRoom") wait(list, entry, `${outcome.reason} (spec.${list}.maxEntries of the instance)${until}`);
+      const untilMs = pauses.get(`${list} ${entry}`);
+      if (kind === "Contested" && untilMs !== undefined)
+        wait(list, entry, `another writer keeps reverting it: corrections are paused until ${formatTime(untilMs)}`);
+      for (const { operation, message } of refusals)
+        refuse(list, operation.slice(list.length + 2), insteadOf === "Remove", message);
+    }
+    for (const entry of plan?.waiting[list] ?? [])
+      wait(list, entry, "is not removed, because the API refuses an entry that shares addresses with it");
+  }
+  for (const { host, owners } of plan?.held?.origins ?? []) hold("RemoveOrigin", "origin", host, owners);
+  for (const host of plan?.origins.waitingForPrimary ?? [])
+    wait("origin", host, "is the primary origin, and stays until another host becomes the primary");
+  for (const [host, { operation, message }] of plan?.origins.refused ?? []) {
     const isRemoval = operation.startsWith("origins -");
-    const reason = `${refusedReason(isRemoval, message)}${isRemoval ? "" : ` ${adoptHint}`}`;
-    return { target: "origin", value, reason };
-  });
-  return [...entries, ...origins];
-}
-
-function refusedReason(isRemoval: boolean, message: string): string {
-  return `the API refused to ${isRemoval ? "remove" : "add"} it: ${asSentence(message)}`;
-}
-
-/** Until another origin becomes the primary, another writer stops, or the list has room. */
-function viewWaiting({ plan }: RunFacts): DifferenceView[] {
-  if (plan === undefined) return [];
-  const all = (target: string, values: Iterable<string>, reason: string): DifferenceView[] =>
-    [...values].map((value) => ({ target, value, reason }));
-  const stays = "is the primary origin, and stays until another host becomes the primary";
-  const shares = "is not removed, because the API refuses an entry that shares addresses with it";
-  return [
-    ...all("origin", plan.origins.waitingForPrimary, stays),
-    ...plan.contested.map(({ list, entry, untilMs }) => ({
-      target: list,
-      value: entry,
-      reason: `another writer keeps reverting it: corrections are paused until ${formatTime(untilMs)}`,
-    })),
-    ...listNames.flatMap((list) => {
-      const until = plan.lists[list].held > 0 ? ": removals on hold would make room" : "";
-      const noRoom = `the list has no room for it (spec.${list}.maxEntries of the instance)${until}`;
-      return all(list, plan.leftOut[list], noRoom);
-    }),
-    ...listNames.flatMap((list) => all(list, plan.waiting[list], shares)),
-  ];
+    refuse("origin", host, isRemoval, isRemoval ? message : `${asSentence(message)} ${adoptHint}`);
+  }
+  return {
+    /** Removals on hold, each with its reason, and the hash that approves them. */
+    held,
+    approve: plan?.held?.hash,
+    /** Writes that the API refused, and that are not retried for now. */
+    refused,
+    /** Changes that must wait for an external event: another primary origin, another writer, or room on the list. */
+    waiting,
+  };
 }
 
 function viewUnmanaged({ plan, desired }: RunFacts): DifferenceView[] {

@@ -5,14 +5,7 @@
 import { nameKey } from "../model/resource.ts";
 import { counted, inThousands } from "../model/sentence.ts";
 import type { InstanceView } from "./instance-view.ts";
-import {
-  differenceKinds,
-  differencesOf,
-  feedLines,
-  groupByReason,
-  planVerdict,
-  problemLines,
-} from "./print-instance.ts";
+import { differenceKinds, differencesOf, groupByReason, planVerdict, problemLines } from "./print-instance.ts";
 import { markdownText } from "./terminal.ts";
 
 /** GitHub accepts 65,536 characters in a comment. */
@@ -110,9 +103,7 @@ function sectionsOf(view: InstanceView): Section[] {
     return { title: counted(items.length, kind.one, kind.many), lines };
   });
   const plain = (_style: unknown, text: string): string => text;
-  return [
-    ...differences,
-    { title: "Problems", lines: problemLines(view, plain) },
-    { title: "Entries of feeds that are not applied", lines: feedLines(view, plain) },
-  ].filter(({ lines }) => lines.length > 0);
+  return [...differences, { title: "Problems", lines: problemLines(view, plain) }].filter(
+    ({ lines }) => lines.length > 0,
+  );
 }

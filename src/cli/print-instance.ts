@@ -1,70 +1,41 @@
 // Formats instances for people: the result of a run as a table of objects with counts, problems and notes, and a plan as its writes
 // and all other differences from the declared state.
-import { counted, inThousands } from "../model/sentence.ts";
+import { counted, inThousands, listed } from "../model/sentence.ts";
 import { nameKey } from "../model/resource.ts";
 import { visibleTexts } from "../model/visible-text.ts";
-import type { DifferenceView, EntryView, InstanceView, ObjectView, OperationView } from "./instance-view.ts";
+import type { DifferenceView, InstanceView, OperationView } from "./instance-view.ts";
+import { type ObjectView, objectLines } from "./object-view.ts";
 import { tableLines, type Paint } from "./terminal.ts";
 
-const entriesShownMax = 5;
 const examplesMax = 5;
 
 const objectHeader = ["KIND", "NAMESPACE", "NAME", "PROGRESS", "READY", "REASON"];
-
-/** The first entries of an object, each with its position and message. */
-function entryLines(entries: readonly EntryView[], count: number): string[] {
-  const shown = entries.slice(0, entriesShownMax);
-  const lines = shown.map(({ entry, source, message, place }) => {
-    const isNamed = message.includes(entry);
-    return `    ${place}: ${source}: ${isNamed ? "" : `${entry}: `}${message}`;
-  });
-  const left = count - shown.length;
-  return left > 0 ? [...lines, `    … and ${inThousands(left)} more`] : lines;
-}
-
-/** Entries of feeds that are not applied. The user cannot correct them, and the rule is valid without them. */
-export function feedLines({ objects }: InstanceView, paint: Paint): string[] {
-  return objects.flatMap(({ kind, namespace, name, place, isAccepted, ready, rejected, rejectedCount }) => {
-    if (rejected.length === 0 || !isAccepted || ready === "False") return [];
-    const what = counted(rejectedCount, "entry of a feed is", "entries of feeds are");
-    const title = `  ${place}: ${kind} ${namespace}/${name}: ${what} not applied`;
-    return [paint("cyan", title), ...entryLines(rejected, rejectedCount)];
-  });
-}
 
 /** Declared entries that another writer added: one line for each rule and list. */
 function unmanagedLines({ unmanaged }: InstanceView, paint: Paint): string[] {
   const groups = Map.groupBy(unmanaged, ({ target, reason }) => `${target} ${reason}`);
   return [...groups.values()].flatMap((items) => {
-    const [first] = items;
-    return first === undefined ? [] : [paint("cyan", `  note: ${first.target} ${examplesOf(items)}: ${first.reason}`)];
+    const { target = "", reason = "" } = items[0] ?? {};
+    const values = items.map(({ value }) => value);
+    return paint("cyan", `  note: ${target} ${listed(values, examplesMax)}: ${reason}`);
   });
 }
 
-function examplesOf(items: readonly DifferenceView[]): string {
-  const shown = items.slice(0, examplesMax).map(({ value }) => value);
-  const left = items.length - shown.length;
-  return `${shown.join(", ")}${left > 0 ? ` and ${inThousands(left)} more` : ""}`;
-}
-
-/** Objects with problems, and what to do. */
-export function problemLines(view: InstanceView, paint: Paint): string[] {
-  const lines = view.warnings.map((warning) => paint("yellow", `  warning: ${warning}`));
-  for (const object of view.objects) {
-    if ((object.ready !== "False" && object.isAccepted) || object.message === view.trouble) continue;
-    const { kind, namespace, name, reason, place } = object;
-    const count = counted(object.rejectedCount, "entry is", "entries are");
-    const what = object.rejected.length === 0 ? "" : `, ${count} not applied`;
-    lines.push(paint("red", `  ${place}: ${kind} ${namespace}/${name}: ${reason}${what}`));
-    const { rejected, rejectedCount, message } = object;
-    lines.push(...(rejected.length === 0 ? [`    ${message}`] : entryLines(rejected, rejectedCount)));
+/** Objects with problems, with entries of feeds that are not applied, and what to do. */
+export function problemLines({ warnings, objects, trouble }: InstanceView, paint: Paint): string[] {
+  const lines = warnings.map((warning) => paint("yellow", `  warning: ${warning}`));
+  for (const object of objects) {
+    const isProblem = object.ready === "False" || !object.isAccepted;
+    if ((!isProblem && object.rejected.length === 0) || object.message === trouble) continue;
+    const [title, ...details] = objectLines(object, nameKey(object));
+    lines.push(paint(isProblem ? "red" : "cyan", `  ${title}`), ...details.map((line) => `  ${line}`));
   }
   return lines;
 }
 
 /** Notes and problems, which follow the table of objects. */
 function remarkLines(view: InstanceView, paint: Paint): string[] {
-  return [...unmanagedLines(view, paint), ...feedLines(view, paint), ...problemLines(view, paint)];
+  return [...unmanagedLines(view, paint), ...problemLines(view, paint)];
 }
 
 /** The objects of all instances as a table, then their problems. */
@@ -159,7 +130,6 @@ export function planLines(view: InstanceView, paint: Paint, isFaulty: boolean, i
   return [
     headline(view, paint),
     ...differencesOf(view).flatMap((part) => differenceLines(part, paint, isFull)),
-    ...feedLines(view, paint),
     ...problemLines(view, paint),
     paint(isClean ? "green" : "bold", `  ${text}`),
   ];

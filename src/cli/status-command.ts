@@ -1,13 +1,14 @@
 // `wafsync status`: shows every instance, its pending writes with their remaining time, its removals on hold with the command that
 // approves them, and everything that is not Ready.
 import packageJson from "../../package.json" with { type: "json" };
-import { type InstanceSummary, type ObjectSummary, type Summary, summaryObjectsMax } from "../kinds/summary.ts";
+import { type InstanceSummary, type ObjectSummary, type Summary } from "../kinds/summary.ts";
 import { realClock } from "../async/clock.ts";
 import { inThousands, shortened } from "../model/sentence.ts";
 import { visibleTexts } from "../model/visible-text.ts";
 import type { StatusOptions } from "./commands/incident-commands.ts";
 import { CommandError } from "./describe-error.ts";
 import { holdLines } from "./hold-lines.ts";
+import { objectLines } from "./object-view.ts";
 import { heldOf, objectsNotReady, pendingOf, summarize } from "./summarize.ts";
 import { withTarget } from "./targets/open-target.ts";
 import { chosenFrom, parseInstanceName, planningWords } from "./targets/target-options.ts";
@@ -105,14 +106,9 @@ function textOf(
   const lines = tableLines(header, isInteractive ? fitted(rows, width) : rows);
   for (const instance of instances) lines.push(...detailsOf(instance, paint));
   const { unattached, totals, feeds, gaps } = summary;
-  lines.push(...objectLines(unattached, totals.unattached));
-  const failing = feeds.filter(({ ready }) => ready !== "True");
-  lines.push(
-    ...objectLines(
-      failing.slice(0, summaryObjectsMax).map((feed) => ({ ...feed, kind: "WafFeed", name: feed.feed, progress: "" })),
-      failing.length,
-    ),
-  );
+  const failing = feeds.filter(({ ready }) => ready !== "True").map((feed) => ({ ...feed, kind: "WafFeed" }));
+  lines.push(...linesOf(unattached, totals.unattached));
+  for (const feed of failing) lines.push("", ...objectLines(feed, feed.feed));
   return [...lines, ...gaps.map((gap) => paint("dim", `note: ${gap}`))].map((line) => `${line}\n`).join("");
 }
 
@@ -136,16 +132,11 @@ function detailsOf(instance: InstanceSummary, paint: Paint): string[] {
   const lines = ready === "True" ? [] : ["", paint("bold", instance.instance), ...text];
   lines.push(...holdLines(onHold));
   if (approve !== undefined) lines.push(paint("yellow", `  To see and approve them: ${approve}`));
-  return [...lines, ...objectLines(objects, notReady)];
+  return [...lines, ...linesOf(objects, notReady)];
 }
 
-function objectLines(objects: readonly ObjectSummary[], count: number): string[] {
-  const lines = objects.flatMap(({ kind, name, description, progress, reason, message }) => [
-    "",
-    `${kind} ${name}: ${reason === "" ? "Unknown" : reason}${progress === "" ? "" : ` (${progress})`}`,
-    `  ${message}`,
-    ...(description === undefined ? [] : [`  Description: ${description}`]),
-  ]);
+function linesOf(objects: readonly ObjectSummary[], count: number): string[] {
+  const lines = objects.flatMap((object) => ["", ...objectLines(object, object.name)]);
   const left = count - objects.length;
   return left > 0 ? [...lines, "", `… and ${inThousands(left)} more objects that are not Ready`] : lines;
 }

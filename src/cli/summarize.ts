@@ -1,11 +1,12 @@
 // Summarizes the reported state of all WAFs, for `wafsync status` and the page.
-import { type Condition, findCondition, formatTime } from "../kinds/conditions.ts";
+import { formatTime } from "../kinds/conditions.ts";
 import type { FeedSummary, InstanceSummary, ObjectSummary, Summary } from "../kinds/summary.ts";
 import { summaryObjectsMax } from "../kinds/summary.ts";
 import type { WafFeedStatus } from "../kinds/waf-feed.ts";
 import type { WafInstanceStatus } from "../kinds/waf-instance.ts";
 import { nameKey } from "../model/resource.ts";
 import { approveCommand } from "./hold-lines.ts";
+import { viewObject } from "./object-view.ts";
 import type { Seen, SeenObject } from "./targets/target.ts";
 
 export interface SummaryWords {
@@ -77,22 +78,13 @@ function notReady(objects: readonly SeenObject[]): ObjectSummary[] {
 }
 
 function summarizeObject(object: SeenObject): ObjectSummary {
-  const { kind, status = {}, description } = object;
-  const progress = status["progress"] ?? status["state"];
-  return {
-    kind,
-    name: nameKey(object),
-    description: description === "" ? undefined : description,
-    progress: typeof progress === "string" ? progress : "",
-    ...readyOf(object),
-  };
+  const { namespace, name, ...view } = viewObject(object);
+  return { ...view, name: nameKey({ namespace, name }) };
 }
 
-/** The status, reason and message of the condition `Ready`. */
-function readyOf({ status }: SeenObject): Pick<ObjectSummary, "ready" | "reason" | "message"> {
-  const ready = findCondition((status?.["conditions"] ?? []) as readonly Condition[], "Ready");
-  if (ready === undefined) return { ready: "Unknown", reason: "", message: "No reconcile run has reported on it yet." };
-  return { ready: ready.status, reason: ready.reason, message: ready.message };
+function readyOf(object: SeenObject): Pick<ObjectSummary, "ready" | "reason" | "message"> {
+  const { ready, reason, message } = viewObject(object);
+  return { ready, reason, message };
 }
 
 function summarizeFeed(feed: SeenObject, { isCluster }: SummaryWords): FeedSummary {

@@ -15,6 +15,13 @@ const message = z
   .describe("The message of that condition, for example why the object waits and how much time is left.");
 const name = z.string().describe("The name, as `namespace/name`.");
 
+const rejectedEntry = z.object({
+  entry: z.string().describe("The entry as it is written."),
+  source: z.string().describe("Where it is declared, for example `spec.addresses[1]`."),
+  message: z.string().describe("Why it is not applied."),
+  place: z.string().optional().describe("File and line of the entry; absent in a cluster."),
+});
+
 const objectSummary = z.object({
   kind: z.string().describe("The kind, for example `WafIpRule`."),
   name,
@@ -23,6 +30,10 @@ const objectSummary = z.object({
   ready,
   reason,
   message,
+  place: z.string().optional().describe("File and line of its declaration; absent in a cluster."),
+  isAccepted: z.boolean().describe("False if the object or a part of it is invalid."),
+  rejectedCount: count.describe("The number of its entries that are not applied."),
+  rejected: z.array(rejectedEntry).describe("The first of these entries."),
 });
 
 const instanceSummary = z.object({

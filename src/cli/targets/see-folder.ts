@@ -3,7 +3,7 @@
 import { stat } from "node:fs/promises";
 import { type ResourceRef, resourceKey } from "../../model/resource.ts";
 import { asSentence, capitalized } from "../../model/sentence.ts";
-import type { DirectorySnapshot } from "../../source/directory/snapshot.ts";
+import { type DirectorySnapshot, placeOfSource } from "../../source/directory/snapshot.ts";
 import { faultText } from "../../source/directory/source-fault.ts";
 import type { StateDirectory } from "../../source/directory/state-directory.ts";
 import { readStatusFile, statusFile } from "../../source/directory/status-files.ts";
@@ -64,7 +64,8 @@ export async function seeFolder(
     const problem = problems.get(resourceKey(meta));
     // No run writes this one: the stored status of such an object is that of its former instance.
     const status = problem === undefined ? statusOf(meta) : { conditions: [unattachedCondition(problem)] };
-    return { kind, namespace, name, status, instance, description, baseUrl, suspend };
+    const placeOf = (source?: string) => (source === undefined ? meta.location : placeOfSource(snapshot, meta, source));
+    return { kind, namespace, name, status, instance, description, baseUrl, suspend, placeOf };
   });
   const gaps = faults.flatMap((fault) => (fault.severity === "Error" ? [asSentence(faultText(fault))] : []));
   return { atMs, where, objects, refused: undefined, gaps };

@@ -25,6 +25,7 @@ import { LogRecords } from "../../logs/log-records.ts";
 import type { RecordStore } from "../../records/record-store.ts";
 import { type CommandRule, expiredRule } from "../command-rule.ts";
 import { CommandError } from "../describe-error.ts";
+import type { ReportedObject } from "../object-view.ts";
 import { type LiveLists, readLists } from "./open-waf.ts";
 import {
   type ChangeOutcome,
@@ -56,14 +57,10 @@ export interface InstanceSight {
 /** An instance before the lists of its WAF were read. */
 export type UnreadSight = Omit<InstanceSight, "live">;
 
-/** An object, and what was reported about it. */
-export interface SeenObject extends ResourceRef {
-  /** Undefined before the first report. */
-  readonly status: Readonly<Record<string, unknown>> | undefined;
+/** An object of a folder or a cluster. */
+export interface SeenObject extends ReportedObject {
   /** What it refers to; undefined if it refers to nothing, or the reference can't be read. */
   readonly instance?: ObjectName | undefined;
-  /** Why a rule exists, in its author's words. */
-  readonly description?: string | undefined;
   /** Of a WafInstance, like `suspend`. */
   readonly baseUrl?: string | undefined;
   readonly suspend?: boolean | undefined;

@@ -1,0 +1,96 @@
+// What is shown about one object, the same for people and for `-o json`: its condition Ready, and the entries that are not applied.
+import { type Condition, findCondition } from "../kinds/conditions.ts";
+import type { ResourceRef } from "../model/resource.ts";
+import { counted, inThousands } from "../model/sentence.ts";
+
+const entriesShownMax = 5;
+
+/** An object, and what was reported about it. */
+export interface ReportedObject extends ResourceRef {
+  /** Undefined before the first report. */
+  readonly status: Readonly<Record<string, unknown>> | undefined;
+  /** Why a rule exists, in its author's words. */
+  readonly description?: string | undefined;
+  /** In a folder: the place of the object, or of the entry that its status identifies by `source`: `rules.yaml:12`. */
+  readonly placeOf?: (source?: string) => string;
+}
+
+/** An entry that is not applied as it is declared, and why. */
+interface EntryView {
+  readonly entry: string;
+  readonly source: string;
+  readonly message: string;
+  readonly place?: string | undefined;
+}
+
+interface Reported {
+  readonly conditions?: readonly Condition[];
+  readonly rejected?: readonly EntryView[];
+  readonly entries?: { readonly rejected?: number };
+}
+
+export type ObjectView = ReturnType<typeof viewObject>;
+
+/** @param progress of a rule, if it is known better than its status */
+export function viewObject({ status = {}, placeOf, description, ...object }: ReportedObject, progress?: string) {
+  const { conditions = [], rejected = [], entries } = status as Reported;
+  const ready = findCondition(conditions, "Ready");
+  const accepted = findCondition(conditions, "Accepted");
+  const isAccepted = accepted?.status !== "False";
+  const shown = isAccepted || ready?.status === "False" ? ready : accepted;
+  const reported = progress ?? status["progress"] ?? status["state"] ?? status["lastTrigger"];
+  const { kind, namespace, name } = object;
+  return {
+    kind,
+    namespace,
+    name,
+    description: description === "" ? undefined : description,
+    /** `120/10000` or `expired` for a rule, the state for an origin, the last handled trigger for a cache clear. */
+    progress: typeof reported === "string" ? reported : "",
+    ready: ready?.status ?? ("Unknown" as const),
+    reason: shown?.reason ?? "",
+    message: shown?.message ?? "No reconcile run has reported on it yet.",
+    /** The place of its declaration: `rules.yaml:1`. */
+    place: placeOf?.(),
+    /** False if it, or a part of it, is invalid and has to be corrected. */
+    isAccepted,
+    /** For a rule: how many entries are not applied, and the first of them. */
+    rejectedCount: entries?.rejected ?? rejected.length,
+    rejected: rejected.map((entry) => ({ ...entry, place: placeOf?.(entry.source) })),
+  };
+}
+
+interface Shown extends Pick<ObjectView, "ready" | "reason" | "message"> {
+  readonly kind: string;
+  readonly place?: string | undefined;
+  readonly description?: string | undefined;
+  readonly isAccepted?: boolean;
+  readonly rejectedCount?: number;
+  readonly rejected?: readonly EntryView[];
+}
+
+/** The state of an object in lines: its reason, and its message or the first of its entries that are not applied. */
+export function objectLines(object: Shown, name: string): readonly [string, ...string[]] {
+  const { kind, place, description, ready, reason, message, isAccepted = true, rejected = [] } = object;
+  const { rejectedCount = rejected.length } = object;
+  const count =
+    isAccepted && ready !== "False"
+      ? counted(rejectedCount, "entry of a feed is", "entries of feeds are")
+      : `${reason}, ${counted(rejectedCount, "entry is", "entries are")}`;
+  const state = rejected.length === 0 ? reason || "Unknown" : `${count} not applied`;
+  return [
+    `${place === undefined ? "" : `${place}: `}${kind} ${name}: ${state}`,
+    ...(rejected.length === 0 ? [`  ${message}`] : entryLines(rejected, rejectedCount)),
+    ...(description === undefined ? [] : [`  Description: ${description}`]),
+  ];
+}
+
+function entryLines(rejected: readonly EntryView[], count: number): string[] {
+  const shown = rejected.slice(0, entriesShownMax);
+  const lines = shown.map(({ entry, source, message, place }) => {
+    const at = place === undefined ? source : `${place}: ${source}`;
+    return `  ${at}: ${message.includes(entry) ? "" : `${entry}: `}${message}`;
+  });
+  const left = count - shown.length;
+  return left > 0 ? [...lines, `  … and ${inThousands(left)} more`] : lines;
+}
