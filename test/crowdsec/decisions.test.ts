@@ -134,17 +134,6 @@ await describeWithFound("CrowdSec", "a local API to ask", await findCrowdsec(), 
       expect(server.bouncers()).toStrictEqual(["wafsync"]);
     });
 
-    test("prolongs a decision: the address stays until the longer one ends", async () => {
-      await server.add({ value: "203.0.113.1", seconds: 600 });
-      await installation.pull();
-      await server.add({ value: "203.0.113.1", scenario: "test/other", seconds: 2400 });
-      expect(await installation.pull()).toStrictEqual(["203.0.113.1"]);
-      installation.later(11 * minuteMs);
-      expect(await installation.pull()).toStrictEqual(["203.0.113.1"]);
-      installation.later(30 * minuteMs);
-      expect(await installation.pull()).toStrictEqual([]);
-    });
-
     test("loses its table: nothing is removed, neither then nor after an empty table replaced it", async () => {
       const all = addresses(50);
       await server.add(...all.map((value) => ({ value, seconds: 600 })));

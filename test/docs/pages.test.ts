@@ -120,8 +120,6 @@ describe("The pages about the source", () => {
   });
 });
 
-/** One screen. */
-const decisionLinesMax = 60;
 const decisionIndex = "docs/contributing/decisions/README.md";
 const decisions = (await filesBelow("docs/contributing/decisions", ".md")).filter((path) => path !== decisionIndex);
 
@@ -134,18 +132,6 @@ describe("docs/contributing/decisions/README.md", () => {
       const [, title = "?"] = /^# (.+)$/m.exec(text) ?? [];
       expect(page).toContain(`[${title}](${basename(path)})`);
     }
-  });
-});
-
-describe.each(decisions)("%s", (path) => {
-  test("has a number, a status, a date and the four sections, on one screen", async () => {
-    const text = await readPage(path);
-    const [, number = ""] = /^docs\/contributing\/decisions\/0*(\d+)-/.exec(path) ?? [];
-    expect(text).toMatch(new RegExp(`^# ${number}\\. `));
-    expect(text).toMatch(/^Status: (?:Proposed|Accepted|Superseded by)\b.* Date: \d{4}-\d\d-\d\d\.$/m);
-    const sections = [...text.matchAll(/^## (.+)$/gm)].map(([, heading]) => heading);
-    expect(sections).toStrictEqual(["Context", "Decision", "Consequences", "Alternatives"]);
-    expect(text.split("\n").length).toBeLessThanOrEqual(decisionLinesMax);
   });
 });
 

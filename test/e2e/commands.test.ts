@@ -1,5 +1,5 @@
 // The commands for a directory, as scripts and people use them: exit codes, JSON and printed output, without any key.
-import { stat } from "node:fs/promises";
+import { readFile, stat } from "node:fs/promises";
 import { describe, expect, test } from "@jest/globals";
 import type { RequestHook } from "../../src/simulator/api-server.ts";
 import {
@@ -104,6 +104,17 @@ test("plan exits with 1 while there are changes and with 0 if there are none; it
   const again = await folder.run("apply -o json");
   expect(again).toMatchObject({ code: 0, stderr: "" });
   expect(instanceIn(again.stdout)).toMatchObject({ added: 0, removed: 0 });
+});
+
+test("apply writes its events, with the entries and the rule that declares them, to a file", async () => {
+  await using folder = await folderWithRule();
+  await folder.run("apply");
+  const lines = (await readFile(`${folder.path}/.wafsync/events.ndjson`, "utf8")).trim().split("\n");
+  const told = { reason: "EntriesAdded", rule: "shop/feed", entries: blocked, count: 3 };
+  expect(lines.map((line) => JSON.parse(line) as unknown)).toMatchObject([
+    { kind: "WafInstance", name: "main", ...told },
+    { kind: "WafIpRule", name: "feed", ...told },
+  ]);
 });
 
 describe("a cache clear", () => {

@@ -40,20 +40,4 @@ describe("With proxy variables, wafsync", () => {
     expect([code, waf.wafs()[0]?.blocklist, proxy.connections]).toStrictEqual([0, ["192.0.2.1"], 0]);
     await waf.close();
   });
-
-  test("fetches feeds directly, and still rejects feeds at internal addresses", async () => {
-    await using proxy = await aProxy();
-    const waf = await startSimulator({ keys: [{ key: testKey, domain: testDomain }] });
-    const feed = `apiVersion: wafsync.dev/v1alpha1\nkind: WafFeed\nmetadata: {name: list, namespace: shop}\nspec:\n  http: {url: "${proxy.url.replace("http://127.0.0.1", "https://localhost")}/list.txt"}\n`;
-    await using files = await scratchDirectory({
-      "main.yaml": instanceDocument(waf.baseUrl),
-      "feed.yaml": feed,
-      "rule.yaml": ruleDocument("listed", { spec: "  addressesFrom: [{feedRef: {name: list}}]\n" }),
-    });
-    const environment = { ...variablesFor(proxy.url), WAFSYNC_API_KEY: testKey, WAFSYNC_BASE_URL: waf.baseUrl };
-    const { stdout, stderr } = await runWafsync(["plan", "-f", files.path, "--allow-insecure-http"], { environment });
-    expect(stdout + stderr).toContain("not on the public Internet");
-    expect(proxy.connections).toBe(0);
-    await waf.close();
-  });
 });

@@ -3,10 +3,10 @@
 // Long: `npm run test:deploy` runs it.
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "@jest/globals";
-import { addresses, cacheClear, configMap, instance, keySecret, origin, rule } from "../support/builders/manifests.ts";
+import { addresses, cacheClear, instance, keySecret, origin, rule } from "../support/builders/manifests.ts";
 import { slow } from "../support/processes/slowness.ts";
 import { describeOperator } from "../support/worlds/operator-suite.ts";
-import { callsOf, conditionOf } from "../support/worlds/operator-world.ts";
+import { conditionOf } from "../support/worlds/operator-world.ts";
 
 const namespacedOverlay = join(import.meta.dirname, "../../deploy/kustomize/overlays/namespaced");
 
@@ -74,20 +74,6 @@ await describeOperator("the life of a WAF", (world) => {
     await world().apply(rule(namespace, "after", ["203.0.113.8"]));
     await world().eventually("both are blocked", () => waf.view.blocklist.length === 2);
     await world().allReady(namespace);
-  });
-
-  test("changes of a ConfigMap take effect immediately", async () => {
-    const { namespace, waf } = await world().newInstance("feed", {
-      resyncInterval: "1h",
-      guards: { maxRemovalPercent: 100 },
-    });
-    const from = { addressesFrom: [{ configMapKeyRef: { name: "feed", key: "list.txt" } }] };
-    await world().apply(configMap(namespace, "feed", addresses(20).join("\n")), rule(namespace, "feed", [], from));
-    await world().eventually("the list is loaded", () => waf.view.blocklist.length === 20);
-    await world().apply(configMap(namespace, "feed", addresses(10).join("\n")));
-    await world().eventually("half of it is gone", () => waf.view.blocklist.length === 10);
-    await world().allReady(namespace);
-    expect(callsOf(waf)).toMatchObject({ "POST /api/blocklist_ip": 20, "DELETE /api/blocklist_ip": 10 });
   });
 
   describe("at the end", () => {

@@ -184,39 +184,4 @@ await describeOperator("feeds", (world) => {
     const { operator } = world();
     expect(`${told}${operator.process.printed()}${await operator.metrics()}`).not.toContain("hunter2");
   });
-
-  test("a token that the server repeats is in no status, event, record, metric or log", async () => {
-    const token = "t0k3n-of-feeds-0123456789";
-    const { namespace, waf } = await world().newInstance("tokens", unguarded);
-    const secret: Manifest = {
-      apiVersion: "v1",
-      kind: "Secret",
-      metadata: { name: "token", namespace },
-      stringData: { header: `Bearer ${token}\n` },
-    };
-    const http = {
-      url: server.url(`/${namespace}`),
-      headersFrom: [{ name: "Authorization", secretKeyRef: { name: "token", key: "header" } }],
-    };
-    server.answers(({ headers }, response) => {
-      response.setHeader("etag", `"${token}"`);
-      response.end(`192.0.2.1\n${headers.authorization ?? ""}\n${"x".repeat(70)}${token}\n`);
-    });
-    await world().apply(secret, feedRule(namespace));
-    await declare(namespace, { http });
-    await listed(waf, ["192.0.2.1"]);
-    server.answers(({ url }, response) => {
-      const location = `/${"x".repeat(160)}/${token}`;
-      if (url === location) response.writeHead(404).end(token);
-      else response.writeHead(302, { location }).end(token);
-    });
-    await declare(namespace, { http });
-    await reason(namespace, "Unavailable");
-    const records = await world().requests.expect({ path: `/apis/${apiVersion}/namespaces/${namespace}/wafrecords` });
-    const { status } = await statusOf(namespace);
-    expect(status).toMatchObject({ invalidLines: [{ text: expect.stringContaining("[api") }, {}] });
-    const told = JSON.stringify([status, records, await world().events(namespace)]);
-    const { operator } = world();
-    expect(`${told}${operator.process.printed()}${await operator.metrics()}`).not.toContain("t0k3n");
-  });
 });

@@ -79,19 +79,4 @@ await describeOperator("a WAF with guests", (world) => {
     await world().eventually("nothing of the deleted rule stays", () => waf.view.blocklist.length === 8);
     expect(waf.view.blocklist.every((entry) => entry.startsWith("198.18.0.1"))).toBe(true);
   });
-
-  test("a namespace without a grant changes nothing, and learns nothing about the others", async () => {
-    const { namespace, waf } = await world().newInstance("private", {
-      access: [{ namespaces: { from: "Selector", selector: { matchLabels: { "team/secret-label": "yes" } } } }],
-    });
-    const stranger = await world().newNamespace("stranger");
-    const mine = rule(stranger, "mine", ["203.0.113.77"], { instanceRef: { name: "waf", namespace } });
-    await world().apply(mine);
-    await becomes(mine, "Accepted", "False NotAllowed");
-    const told = conditionOf(await world().read("WafIpRule", stranger, "mine"), "Accepted")?.message ?? "";
-    expect(told).not.toContain("secret-label");
-    await world().allReady(namespace);
-    await world().atRest();
-    expect(waf.view.blocklist).toStrictEqual([]);
-  });
 });

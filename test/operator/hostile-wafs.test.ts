@@ -7,7 +7,7 @@ import { findFreePorts } from "../support/control-plane/free-ports.ts";
 import { instance, keySecret, rule } from "../support/builders/manifests.ts";
 import type { HostileAnswers, HostileWafs } from "./hostile-wafs.ts";
 import { startHostileWafs } from "./hostile-wafs.ts";
-import { json, text } from "../support/fakes/scripted-server.ts";
+import { text } from "../support/fakes/scripted-server.ts";
 import { anEntry } from "../support/worlds/forward-world.ts";
 import { readImage } from "../support/fleet/measured-operator.ts";
 import { describeOperator } from "../support/worlds/operator-suite.ts";
@@ -17,8 +17,6 @@ import { conditionOf } from "../support/worlds/operator-world.ts";
 const urgentMsMax = 15_000;
 const memoryMax = 512 * 1024 * 1024;
 const logs = { enabled: true, interval: "10s", lookback: "1d" };
-/** Characters that are invisible to a reader of the status. */
-const invisible = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
 
 await describeOperator("a hostile WAF", (world) => {
   let hostile: HostileWafs;
@@ -108,52 +106,6 @@ await describeOperator("a hostile WAF", (world) => {
     await world().eventually("the row of the owner", isForwarded);
   });
 
-  test("can't put a former key into statuses and events", async () => {
-    const former = "a-former-key-of-a-team-77";
-    const namespace = await attack(former, {});
-    await becomes(namespace, /^True/);
-    const next = "the-next-key-of-a-team-78";
-    const refusal = { success: false, domain: "hostile.example", message: `No: ${former}, ${former.toUpperCase()}` };
-    hostile.play(next, { write: json(400, refusal) });
-    const revoked = json(403, { success: false, message: "Bad API Key Value" });
-    hostile.play(former, { origins: revoked, list: revoked, write: revoked });
-    await world().apply(keySecret(namespace, next));
-    await world().apply(rule(namespace, "refused", ["192.0.2.3"]));
-    const refused = async () => JSON.stringify((await world().read("WafIpRule", namespace, "refused"))?.status ?? {});
-    await world().eventually("the refusal is reported", async () => (await refused()).includes("No: "));
-    const told = `${await refused()}${JSON.stringify(await world().events(namespace))}${await ready(namespace)}`;
-    expect(told.toLowerCase()).not.toContain(former);
-    expect(told).toContain("[api key]");
-    hostile.play(next, { origins: json(200, { success: true, domain: former, origin: "origin.example" }) });
-    await world().patch(instance(namespace, ""), {
-      metadata: { annotations: { "wafsync.dev/requested-at": "again" } },
-    });
-    await becomes(namespace, /^False ApiUnavailable: /);
-    expect(await textsOf(namespace)).not.toContain(former);
-  });
-
-  test("can't hide or forge text in statuses and events", async () => {
-    const escape = "\u{1B}";
-    const texts = `x${escape}]0;t\u{7}${escape}[8m\u{9B}2J\u{202E}\u{2066}\r\n::stop-commands::token\u{2028}\u{200B}`;
-    const entries = await attack("a-key-of-odd-entries-1", { list: json(200, ["192.0.2.9", texts]) });
-    const messages = await attack("a-key-of-odd-messages-1", {
-      write: json(400, { success: false, domain: "hostile.example", message: texts }),
-    });
-    const domains = await attack("a-key-of-odd-domains-1", {
-      origins: json(200, { success: true, domain: texts, origin: "origin.example" }),
-    });
-    await world().apply(rule(messages, "refused", ["192.0.2.3"]));
-    await becomes(entries, /^False .*invisible character/);
-    await becomes(domains, /^False/);
-    await world().eventually("the refusal is reported", async () =>
-      (await textsOf(messages)).includes("stop-commands"),
-    );
-    for (const namespace of [entries, messages, domains]) {
-      for (const text of stringsIn(JSON.parse(await textsOf(namespace)))) expect(text).not.toMatch(invisible);
-    }
-    await ownerIsServed();
-  });
-
   test("is not sent a key whose Secret was deleted before its base URL was changed", async () => {
     const key = "a-key-that-was-revoked-1";
     const namespace = await attack(key, {});
@@ -168,10 +120,6 @@ await describeOperator("a hostile WAF", (world) => {
     expect(other.requests(key)).toBe(0);
     await other.server.stop();
   });
-
-  async function textsOf(namespace: string): Promise<string> {
-    return JSON.stringify([await world().objects(namespace), await world().events(namespace)]);
-  }
 });
 
 await describeOperator("an operator that may not call internal addresses", (world) => {
@@ -205,8 +153,3 @@ await describeOperator("an operator that may not call internal addresses", (worl
     return `${found?.reason}: ${found?.message.replaceAll(/http:[^ ]*[\w\]]/g, "URL")}`;
   }
 });
-
-function stringsIn(value: unknown): string[] {
-  if (typeof value === "string") return [value];
-  return typeof value === "object" && value !== null ? Object.values(value).flatMap(stringsIn) : [];
-}

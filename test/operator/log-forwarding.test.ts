@@ -2,7 +2,6 @@
 // Long: `npm run test:deploy` runs it.
 import { beforeAll, expect, test } from "@jest/globals";
 import { anEntry } from "../support/worlds/forward-world.ts";
-import { instance } from "../support/builders/manifests.ts";
 import { describeOperator } from "../support/worlds/operator-suite.ts";
 import type { TestWaf } from "../support/worlds/operator-world.ts";
 import { conditionOf } from "../support/worlds/operator-world.ts";
@@ -99,30 +98,5 @@ await describeOperator("the forwarding of logs", (world) => {
     await world().eventually("nothing is missing", () => {
       return new Set([...before, ...rowsOf(operator.process.printed(), namespace)]).size === added.length;
     });
-  });
-
-  test("of two replicas, only the leader forwards, and the other replica continues where it stopped", async () => {
-    await operator.end();
-    const elected = ["--leader-elect", "--lease-namespace", "wafsync-system", "--lease-name", "logs"];
-    const first = await world().startOperator({ podName: "first", parameters: elected });
-    await first.process.hasPrinted(/"msg":"leading"/);
-    const second = await world().startOperator({ podName: "second", parameters: elected });
-    const { namespace, waf } = await world().newInstance("replicas", { logs });
-    const wanted = block(waf, 1100, 60);
-    await world().eventually("the leader forwards", () => {
-      return rowsOf(first.process.printed(), namespace).length === wanted.length;
-    });
-    // There are further entries to forward while it is asked to stop.
-    wanted.push(...block(waf, 2500, 50, wanted.length));
-    await world().patch(instance(namespace, ""), { metadata: { annotations: { "wafsync.dev/requested-at": "now" } } });
-    const { stdout } = await first.end();
-    await second.process.hasPrinted(/"msg":"leading"/);
-    const rows = (): string[] => {
-      return [...rowsOf(stdout, namespace), ...rowsOf(second.process.printed(), namespace)].sort();
-    };
-    await world().eventually("the other continues", () => rows().length >= wanted.length);
-    expect(rows()).toStrictEqual(wanted.toSorted());
-    await second.end();
-    operator = await world().startOperator();
   });
 });

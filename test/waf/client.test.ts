@@ -320,29 +320,27 @@ describe("deadlines", () => {
     ["half a body", raw('HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n["', { stayOpen: true })],
   ];
 
-  test.each(slow)("end a read at its timeout when there is %s", async (_, script) => {
-    const clock = createVirtualClock();
-    const { server, waf, lanes } = await start(script, { clock, requestTimeoutMs: 25_000 });
-    const result = read(waf);
-    await server.received(1);
-    await clock.advance(24_999);
-    expect(clock.sleeperCount()).toBe(1);
-    await clock.advance(1);
-    expect(faultIn(await result)).toMatchObject({ code: "TimedOut" });
-    server.answers(json(200, []));
-    expect(await read(waf)).toStrictEqual({ ok: true, value: [] });
-    await lanes.close();
-    expect(clock.sleeperCount()).toBe(0);
-  });
-
-  test.each(slow)("end a write after at most ten seconds when there is %s", async (_, script) => {
-    const clock = createVirtualClock();
-    const { server, waf } = await start(script, { clock, requestTimeoutMs: 25_000 });
-    const result = write(waf);
-    await server.received(1);
-    await clock.advance(writeTimeoutMsMax);
-    expect(faultIn(await result)).toMatchObject({ code: "OutcomeUnknown" });
-  });
+  test.each(slow)(
+    "end a read at its timeout, and a write after at most ten seconds, when there is %s",
+    async (_, script) => {
+      const clock = createVirtualClock();
+      const { server, waf, lanes } = await start(script, { clock, requestTimeoutMs: 25_000 });
+      const result = read(waf);
+      await server.received(1);
+      await clock.advance(24_999);
+      expect(clock.sleeperCount()).toBe(1);
+      await clock.advance(1);
+      expect(faultIn(await result)).toMatchObject({ code: "TimedOut" });
+      const written = write(waf);
+      await server.received(2);
+      await clock.advance(writeTimeoutMsMax);
+      expect(faultIn(await written)).toMatchObject({ code: "OutcomeUnknown" });
+      server.answers(json(200, []));
+      expect(await read(waf)).toStrictEqual({ ok: true, value: [] });
+      await lanes.close();
+      expect(clock.sleeperCount()).toBe(0);
+    },
+  );
 
   test("count from the start of the request, so a slow body does not extend them", async () => {
     const clock = createVirtualClock();
@@ -418,25 +416,20 @@ test("A write on an open connection that breaks before the response has an unkno
 });
 
 describe("a signal", () => {
-  test("that aborts while a write is in flight leaves its outcome unknown, and closes the connection", async () => {
+  test("that aborts while a write is in flight leaves its outcome unknown, cancels a read, and closes the connection", async () => {
     const { server, waf } = await start(silent);
-    const controller = new AbortController();
-    const result = waf.addEntry("blocklist", "192.0.2.1", { signal: controller.signal });
-    await server.received(1);
-    controller.abort();
-    expect(faultIn(await result)).toMatchObject({ code: "OutcomeUnknown" });
+    const aborting = async (act: (signal: AbortSignal) => Promise<WafResult<unknown>>) => {
+      const controller = new AbortController();
+      const result = act(controller.signal);
+      await server.received(server.requests.length + 1);
+      controller.abort();
+      return faultIn(await result).code;
+    };
+    expect(await aborting((signal) => waf.addEntry("blocklist", "192.0.2.1", { signal }))).toBe("OutcomeUnknown");
+    expect(await aborting((signal) => waf.readList("blocklist", { signal }))).toBe("Aborted");
     server.answers(accepted);
     expect(await write(waf)).toMatchObject({ ok: true });
-    expect(server.connections).toBe(2);
-  });
-
-  test("that aborts while a read is in flight cancels it", async () => {
-    const { server, waf } = await start(silent);
-    const controller = new AbortController();
-    const result = waf.readList("blocklist", { signal: controller.signal });
-    await server.received(1);
-    controller.abort();
-    expect(faultIn(await result)).toMatchObject({ code: "Aborted" });
+    expect(server.connections).toBe(3);
   });
 
   test("that aborts while the call waits, or before, means that nothing is sent", async () => {
@@ -469,11 +462,9 @@ describe("the permit", () => {
       write,
       (client: WafClient) => client.removeEntry("allowlist", "192.0.2.1"),
       (client: WafClient) => client.clearCache(),
+      (client: WafClient) => client.addOrigin("a.example", "Backup"),
+      (client: WafClient) => client.removeOrigin("a.example"),
     ];
-    writes.push(
-      (client) => client.addOrigin("a.example", "Backup"),
-      (client) => client.removeOrigin("a.example"),
-    );
     for (const act of writes)
       expect(faultIn(await act(waf))).toStrictEqual({ code: "NotPermitted", message: "This is a dry run." });
     expect(asked).toStrictEqual(["AddEntry", "RemoveEntry", "ClearCache", "AddOrigin", "RemoveOrigin"]);
@@ -538,14 +529,6 @@ describe("429", () => {
     });
     server.answers(json(200, []));
     expect(await read(waf)).toMatchObject({ ok: true });
-  });
-
-  test("with a date asks for the time since the Date of the same response, however wrong the local clock is", async () => {
-    const headers = { "retry-after": "Sun, 22 Nov 2026 10:00:02 GMT", date: "Sun, 22 Nov 2026 10:00:00 GMT" };
-    const { waf } = await start(text(429, "", headers), {
-      clock: createVirtualClock({ startMs: Date.UTC(2031, 0, 1) }),
-    });
-    expect(faultIn(await write(waf))).toMatchObject({ code: "RateLimited", retryAfterMs: 2_000 });
   });
 
   test("counts as rate limiting even if its body does not arrive, and 503 passes on its delay", async () => {
@@ -614,28 +597,11 @@ describe("the record of each call", () => {
     server.answers(text(500, ""));
     await read(waf);
     await waf.readList("allowlist", { signal: AbortSignal.abort() });
-    expect(calls).toStrictEqual([
-      {
-        method: "POST",
-        endpoint: "/api/blocklist_ip",
-        status: 200,
-        faultCode: undefined,
-        durationMs: expect.any(Number),
-      },
-      {
-        method: "POST",
-        endpoint: "/clear/{api_key}",
-        status: 200,
-        faultCode: undefined,
-        durationMs: expect.any(Number),
-      },
-      {
-        method: "GET",
-        endpoint: "/api/blocklist_ips",
-        status: 500,
-        faultCode: "Unavailable",
-        durationMs: expect.any(Number),
-      },
+    const told = calls.map(({ method, endpoint, status, faultCode }) => `${method} ${endpoint} ${status} ${faultCode}`);
+    expect(told).toStrictEqual([
+      "POST /api/blocklist_ip 200 undefined",
+      "POST /clear/{api_key} 200 undefined",
+      "GET /api/blocklist_ips 500 Unavailable",
     ]);
   });
 });
