@@ -25,59 +25,42 @@ const innerIpv4: readonly Network[] = [
   ["224.0.0.0", 3], // Multicast and reserved.
 ];
 
-/** The only publicly routed IPv6 addresses, according to the IANA registry of the IPv6 address space. */
-const globalUnicast: readonly Network[] = [["2000::", 3]];
+/**
+ * The publicly routed IPv6 addresses, according to the IANA registry of the IPv6 address space, with 6to4, and those that end in an
+ * IPv4 address: mapped ones and those of NAT64.
+ */
+const publicIpv6: readonly Network[] = [
+  ["2000::", 3],
+  ["::ffff:0:0", 96],
+  ["64:ff9b::", 96],
+];
 
 /** Exceptions. 2001::/23 contains Teredo and other protocols, but no web servers. */
 const innerIpv6: readonly Network[] = [
   ["2001::", 23],
   ["2001:db8::", 32],
   ["3fff::", 20],
+  ...innerIpv4.flatMap(([first, length]): Network[] => [
+    [`64:ff9b::${first}`, 96 + length],
+    [sixToFour(first), 16 + length],
+  ]),
 ];
 
-/** IPv6 addresses that end in an IPv4 address. */
-const endsInIpv4: readonly Network[] = [
-  ["::ffff:0:0", 96],
-  ["64:ff9b::", 96],
-];
+function sixToFour(ipv4: string): string {
+  const hex = ipv4.split(".").map((octet) => Number(octet).toString(16).padStart(2, "0"));
+  return `2002:${hex[0]}${hex[1]}:${hex[2]}${hex[3]}::`;
+}
 
-const sixToFour: readonly Network[] = [["2002::", 16]];
+/** Checks a mapped address as the IPv4 address that it contains. */
+const inner = new BlockList();
+const routed = new BlockList();
+for (const [first, length] of innerIpv4) inner.addSubnet(first, length, "ipv4");
+for (const [first, length] of innerIpv6) inner.addSubnet(first, length, "ipv6");
+for (const [first, length] of publicIpv6) routed.addSubnet(first, length, "ipv6");
 
 /** Whether the address is on the public internet. False for a string that is not an address, and for an address with a zone. */
 export function isPublicAddress(address: string): boolean {
-  if (isIPv4(address)) return !isIn(innerIpv4, address, "ipv4");
+  if (isIPv4(address)) return !inner.check(address, "ipv4");
   if (address.includes("%") || !isIPv6(address)) return false;
-  const embedded = embeddedIpv4(address);
-  if (embedded !== undefined) return !isIn(innerIpv4, embedded, "ipv4");
-  return isIn(globalUnicast, address, "ipv6") && !isIn(innerIpv6, address, "ipv6");
-}
-
-/** The IPv4 address that an IPv6 address contains; undefined if it contains none. */
-function embeddedIpv4(address: string): string | undefined {
-  if (isIn(endsInIpv4, address, "ipv6")) return ipv4Of(groupsOf(address).slice(6));
-  return isIn(sixToFour, address, "ipv6") ? ipv4Of(groupsOf(address).slice(1, 3)) : undefined;
-}
-
-function ipv4Of([high = 0, low = 0]: readonly number[]): string {
-  return [high >> 8, high & 0xff, low >> 8, low & 0xff].join(".");
-}
-
-/** The eight groups of 16 bits. */
-function groupsOf(address: string): number[] {
-  // A URL writes every group in hexadecimal, whatever the spelling.
-  const [front = "", back] = new URL(`http://[${address}]`).hostname.slice(1, -1).split("::");
-  const read = (text = ""): number[] => (text === "" ? [] : text.split(":").map((group) => Number.parseInt(group, 16)));
-  const [head, tail] = [read(front), read(back)];
-  return [...head, ...Array.from({ length: 8 - head.length - tail.length }, () => 0), ...tail];
-}
-
-const lists = new Map<readonly Network[], BlockList>();
-
-function isIn(networks: readonly Network[], address: string, family: "ipv4" | "ipv6"): boolean {
-  const list = lists.get(networks) ?? new BlockList();
-  if (!lists.has(networks)) {
-    lists.set(networks, list);
-    for (const [first, prefixLength] of networks) list.addSubnet(first, prefixLength, family);
-  }
-  return list.check(address, family);
+  return routed.check(address, "ipv6") && !inner.check(address, "ipv6");
 }

@@ -192,38 +192,7 @@ function agentFor(url: URL, { socketsMax, keepAliveMs, check, tls, proxyUrl }: C
     keepAliveMsecs: tcpProbeDelayMs,
     ...(url.protocol === "https:" && { ALPNProtocols: ["http/1.1"], ...tls }),
     ...(check !== undefined && { lookup: createCheckedLookup(check.isAllowed, check.resolve) }),
+    ...(proxyUrl !== undefined && { proxyEnv: { HTTP_PROXY: proxyUrl, HTTPS_PROXY: proxyUrl } }),
   };
-  const agent = new Agent(options);
-  if (proxyUrl === undefined) return agent;
-  const connect = agent.createConnection.bind(agent);
-  agent.createConnection = (target, callback) => {
-    openTunnel(new URL(proxyUrl), url, (error, socket) => {
-      if (socket === undefined) callback?.(error, undefined as never);
-      else callback?.(null, (url.protocol === "https:" ? connect({ ...target, socket } as never) : socket) as never);
-    });
-    return undefined;
-  };
-  return agent;
-}
-
-/** Asks a proxy for a connection to the server. */
-function openTunnel(
-  proxy: URL,
-  { hostname, port, protocol }: URL,
-  done: (error: Error | null, socket?: Socket) => void,
-): void {
-  const to = `${hostname}:${port === "" ? (protocol === "https:" ? "443" : "80") : port}`;
-  const login = `${decodeURIComponent(proxy.username)}:${decodeURIComponent(proxy.password)}`;
-  const authorization = { "proxy-authorization": `Basic ${Buffer.from(login).toString("base64")}` };
-  const headers = { host: to, ...(login !== ":" && authorization) };
-  const { hostname: host, port: proxyPort } = proxy;
-  modulesFor(proxy.protocol)
-    .request({ method: "CONNECT", protocol: proxy.protocol, host, port: proxyPort, path: to, headers, agent: false })
-    .once("connect", ({ statusCode }, socket) => {
-      if (statusCode === 200) return done(null, socket);
-      socket.destroy();
-      done(new Error(`The proxy ${proxy.origin} responded to CONNECT with status ${statusCode}.`));
-    })
-    .once("error", (error) => done(error))
-    .end();
+  return new Agent(options);
 }
