@@ -7,6 +7,8 @@ import { exponentialMs } from "../async/back-off.ts";
 import { localFault, type ApiFault } from "./api-result.ts";
 import type { KubeObject } from "./kube-object.ts";
 import { isOlderVersion } from "./kube-object.ts";
+import type { StoreEffect } from "./store.ts";
+import type { ObjectPage } from "./verbs.ts";
 
 /**
  * - `Listing`: reading all objects. `Watching`: following changes.
@@ -19,7 +21,7 @@ export type ListWatchActivity = (typeof listWatchActivities)[number];
 /** What is being done, with the data that only this needs. A position is passed back to the server unchanged. */
 type Doing =
   | { readonly type: "WatchList" }
-  | { readonly type: "Pages"; readonly pagesRead: number }
+  | { readonly type: "Pages" }
   | { readonly type: "Watch"; readonly position: string; readonly stream: Stream | undefined }
   /** Then the watch continues at the position; undefined if a new list is needed. */
   | { readonly type: "Wait"; readonly position: string | undefined };
@@ -38,7 +40,6 @@ export interface ListWatchState {
   readonly nextListBy: "WatchList" | "Pages";
   /** The server does not support watch-lists. */
   readonly watchListRefused: boolean;
-  readonly pageSize: number;
   /** Consecutive failures; reset after a healthy period. */
   readonly failures: number;
   /** When the current period without failures began. */
@@ -63,29 +64,16 @@ export type ListWatchInput =
   | StreamInput
   | { readonly type: "Waited" }
   | { readonly type: "PageFailed"; readonly fault: ApiFault }
-  | {
-      readonly type: "PageRead";
-      readonly objects: readonly KubeObject[];
-      readonly resourceVersion: string;
-      readonly continueToken: string;
-    };
+  | { readonly type: "PageRead"; readonly page: ObjectPage<KubeObject> };
 
 /** What to do next instead of the current activity: if a stream is being read, it is closed. */
 export type ListWatchCommand =
   | { readonly type: "OpenWatchList"; readonly timeoutSeconds: number }
   | { readonly type: "OpenWatch"; readonly resourceVersion: string; readonly timeoutSeconds: number }
-  | { readonly type: "FetchPage"; readonly continueToken: string; readonly limit: number }
+  | { readonly type: "ReadPages" }
   | { readonly type: "Wait"; readonly delayMs: number };
 
-/** Changes of the store, to be applied immediately and in order. Collected objects are invisible until `Swap`. */
-export type ListWatchEffect =
-  | { readonly type: "StartCollecting" }
-  | { readonly type: "Collect"; readonly objects: readonly KubeObject[] }
-  | { readonly type: "Uncollect"; readonly object: KubeObject }
-  /** With `announceAll`, objects that look unchanged are announced as well. */
-  | { readonly type: "Swap"; readonly announceAll: boolean }
-  | { readonly type: "Deliver"; readonly change: "Put" | "Remove"; readonly object: KubeObject }
-  | { readonly type: "Report"; readonly fault: ApiFault };
+export type ListWatchEffect = StoreEffect | { readonly type: "Report"; readonly fault: ApiFault };
 
 export interface ListWatchStep {
   readonly state: ListWatchState;
@@ -100,9 +88,6 @@ export interface StepContext {
   readonly random: () => number;
 }
 
-export const pageSizeDefault = 500;
-const pageSizeDivisor = 5;
-const pagesMax = 10_000;
 const watchSecondsMin = 300;
 const watchSecondsSpread = 300;
 const shortWatchMs = 1000;
@@ -124,7 +109,6 @@ export function beginListWatch(context: StepContext): ListWatchStep {
     lastSeenVersion: "",
     nextListBy: "WatchList",
     watchListRefused: false,
-    pageSize: pageSizeDefault,
     failures: 0,
     healthySinceMs: context.nowMs,
     silentRounds: 0,
@@ -137,7 +121,7 @@ export function stepListWatch(state: ListWatchState, input: ListWatchInput, cont
     case "Waited":
       return waited(state, context);
     case "PageRead":
-      return takePage(state, input, context);
+      return takePage(state, input.page, context);
     case "StreamOpened":
       return { state: opened(state, context), effects: [] };
     case "StreamLine":
@@ -167,9 +151,9 @@ function waited(state: ListWatchState, context: StepContext): ListWatchStep {
 function startList(state: ListWatchState, context: StepContext): ListWatchStep {
   const byPages = state.watchListRefused || state.nextListBy === "Pages";
   const activity = state.activity === "WaitingForKind" ? "WaitingForKind" : "Listing";
-  const doing: Doing = byPages ? { type: "Pages", pagesRead: 0 } : { type: "WatchList" };
+  const doing: Doing = { type: byPages ? "Pages" : "WatchList" };
   const command: ListWatchCommand = byPages
-    ? { type: "FetchPage", continueToken: "", limit: state.pageSize }
+    ? { type: "ReadPages" }
     : { type: "OpenWatchList", timeoutSeconds: watchSeconds(context) };
   return { state: { ...state, activity, doing }, effects: [{ type: "StartCollecting" }], command };
 }
@@ -198,19 +182,13 @@ function opened(state: ListWatchState, { nowMs }: StepContext): ListWatchState {
 
 function takePage(
   state: ListWatchState,
-  page: Extract<ListWatchInput, { type: "PageRead" }>,
+  { items, resourceVersion, continueToken }: ObjectPage<KubeObject>,
   context: StepContext,
 ): ListWatchStep {
-  const { continueToken, objects, resourceVersion } = page;
-  const collect: ListWatchEffect = { type: "Collect", objects };
-  if (continueToken === "") {
-    const complete = completeList(state, resourceVersion, undefined);
-    return startWatch(complete.state, resourceVersion, [collect, ...complete.effects], context);
-  }
-  const pagesRead = 1 + (state.doing.type === "Pages" ? state.doing.pagesRead : 0);
-  if (pagesRead >= pagesMax) return fail(state, localFault("BodyTooLarge", "The list has too many pages"), context);
-  const command: ListWatchCommand = { type: "FetchPage", continueToken, limit: state.pageSize };
-  return { state: { ...state, doing: { type: "Pages", pagesRead } }, effects: [collect], command };
+  const collect: ListWatchEffect = { type: "Collect", objects: items };
+  if (continueToken !== "") return { state, effects: [collect] };
+  const complete = completeList(state, resourceVersion, undefined);
+  return startWatch(complete.state, resourceVersion, [collect, ...complete.effects], context);
 }
 
 /** Makes the collected objects the contents of the store; the changes after this position apply to them. */
@@ -261,8 +239,8 @@ function takeChange(
   const next: ListWatchState = { ...state, doing: { ...doing, position }, lastSeenVersion: position };
   if (event.type === "BOOKMARK") return { state: next, effects: [] };
   const stream = doing.stream && { ...doing.stream, hasChanges: true };
-  const change = event.type === "DELETED" ? "Remove" : "Put";
-  const effects: ListWatchEffect[] = [{ type: "Deliver", change, object: event.object }];
+  const type = event.type === "DELETED" ? "Remove" : "Put";
+  const effects: ListWatchEffect[] = [{ type, object: event.object }];
   return { state: { ...next, doing: { ...doing, position, stream } }, effects };
 }
 
@@ -296,8 +274,6 @@ function fail(state: ListWatchState, fault: ApiFault, context: StepContext): Lis
     activity: kindIsMissing ? "WaitingForKind" : "BackingOff",
     doing: { type: "Wait", position },
     nextListBy: nextListBy(state, fault),
-    pageSize:
-      fault.code === "BodyTooLarge" ? Math.max(1, Math.floor(state.pageSize / pageSizeDivisor)) : state.pageSize,
     failures,
     healthySinceMs: nowMs + delayMs,
     silentRounds: position === undefined ? 0 : state.silentRounds,

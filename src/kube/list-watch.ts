@@ -17,7 +17,7 @@ import { beginListWatch, stepListWatch } from "./list-watch-step.ts";
 import { Reflector, type ObjectChange } from "./store.ts";
 import { collectionPath, type ResourceType } from "./resource-path.ts";
 import type { ObjectStore, ObjectView } from "./store.ts";
-import { listPage, metadataOfObject } from "./verbs.ts";
+import { listPages, metadataOfObject } from "./verbs.ts";
 import { readWatchStream } from "./watch-stream.ts";
 
 /** The delay after a bug in this program: long enough to avoid a busy loop, short enough to recover soon. */
@@ -72,7 +72,13 @@ export class ListWatch<T extends KubeObject> {
   constructor(options: ListWatchOptions<T>) {
     this.store = options.store;
     this.#options = options;
-    this.#reflector = new Reflector(options.store, (change) => this.#announce(change));
+    const { store, transform, onChange } = options;
+    this.#reflector = new Reflector(
+      store,
+      // The server's schema guarantees T. If the transform throws, the object is stored unchanged.
+      (object) => this.#guarded("transform", () => transform?.(object as T)) ?? (object as T),
+      (change) => this.#guarded("handler", () => onChange(change)),
+    );
   }
 
   health(): ListWatchHealth {
@@ -132,8 +138,8 @@ export class ListWatch<T extends KubeObject> {
       case "Wait":
         await this.#options.clock.sleep(command.delayMs, signal);
         return yield { type: "Waited" };
-      case "FetchPage":
-        return yield await this.#fetchPage(command, signal);
+      case "ReadPages":
+        return yield* this.#readPages(signal);
       case "OpenWatch":
         return yield* this.#openStream(command, { resourceVersion: command.resourceVersion }, signal);
       case "OpenWatchList":
@@ -143,17 +149,12 @@ export class ListWatch<T extends KubeObject> {
     }
   }
 
-  async #fetchPage(
-    command: Extract<ListWatchCommand, { type: "FetchPage" }>,
-    signal: AbortSignal,
-  ): Promise<ListWatchInput> {
+  async *#readPages(signal: AbortSignal): AsyncGenerator<ListWatchInput> {
     const { api, type, namespace, metadataOnly = false } = this.#options;
-    const { continueToken, limit } = command;
     const scope = namespace === undefined ? {} : { namespace };
-    const page = await listPage<T>(api, type, { ...scope, metadataOnly, continueToken, limit, signal });
-    if (!page.ok) return { type: "PageFailed", fault: page.fault };
-    const { items, resourceVersion, continueToken: next } = page.value;
-    return { type: "PageRead", objects: items, resourceVersion, continueToken: next };
+    for await (const read of listPages<T>(api, type, { ...scope, metadataOnly, signal })) {
+      yield read.ok ? { type: "PageRead", page: read.value } : { type: "PageFailed", fault: read.fault };
+    }
   }
 
   #openStream(
@@ -185,52 +186,21 @@ export class ListWatch<T extends KubeObject> {
   }
 
   #apply(effect: ListWatchEffect): void {
-    switch (effect.type) {
-      case "StartCollecting":
-        return this.#reflector.startCollecting();
-      case "Collect":
-        return this.#reflector.collect(effect.objects.map((object) => this.#transformed(object)));
-      case "Uncollect":
-        return this.#reflector.uncollect(effect.object as T);
-      case "Swap":
-        return this.#swap(effect.announceAll);
-      case "Deliver":
-        return this.#deliver(effect);
-      case "Report":
-        this.#lastFault = effect.fault;
-        return this.#report({ code: effect.fault.code, message: effect.fault.message });
-      default:
-        return effect satisfies never;
+    if (effect.type === "Report") {
+      this.#lastFault = effect.fault;
+      return this.#report({ code: effect.fault.code, message: effect.fault.message });
     }
-  }
-
-  #swap(announceAll: boolean): void {
-    this.#reflector.swap(announceAll);
+    this.#reflector.apply(effect);
+    if (effect.type !== "Swap") return;
     this.#lists += 1;
     this.#confirm();
     this.#synced.resolve(true);
-  }
-
-  #deliver({ change, object }: Extract<ListWatchEffect, { type: "Deliver" }>): void {
-    const transformed = this.#transformed(object);
-    if (change === "Put") this.#reflector.put(transformed);
-    else this.#reflector.remove(transformed);
   }
 
   /** Called for every line of a watch: the store is now as recent as that line. */
   #confirm(): void {
     if (this.#state?.activity !== "Watching") return;
     this.#lastFault = undefined;
-  }
-
-  /** The server's schema guarantees T. If the transform throws, the object is stored unchanged. */
-  #transformed(object: KubeObject): T {
-    const original = object as T;
-    return this.#guarded("transform", () => this.#options.transform?.(original)) ?? original;
-  }
-
-  #announce(change: ObjectChange<T>): void {
-    this.#guarded("handler", () => this.#options.onChange(change));
   }
 
   /** Runs code of the caller, which must not throw: one bug would otherwise end all watches. */

@@ -43,46 +43,31 @@ export async function createObject<T extends KubeObject>(
   return checked<T>(await api.request({ method: "POST", path: collectionPath(type, namespace), body, ...options }));
 }
 
-/** PUT of a whole object; `Conflict` if `metadata.resourceVersion` of the body is not the current one. */
-export async function replaceObject<T extends KubeObject>(
+type ChangeVerb<Body> = <T extends KubeObject>(
   api: ApiServer,
   type: ResourceType,
   address: ObjectAddress,
-  body: unknown,
-  options: VerbOptions = {},
-): Promise<ApiResult<T>> {
-  return await send<T>(api, { method: "PUT", body }, type, address, options);
+  body: Body,
+  options?: VerbOptions,
+) => Promise<ApiResult<T>>;
+
+function changeVerb<Body>(method: "PUT" | "PATCH", contentType: string): ChangeVerb<Body> {
+  return async (api, type, address, body, options = {}) =>
+    await send(api, { method, body, contentType }, type, address, options);
 }
 
+/** PUT of a whole object; `Conflict` if `metadata.resourceVersion` of the body is not the current one. */
+export const replaceObject = changeVerb<unknown>("PUT", "application/json");
 /** Merges the body into the object: lists are replaced whole, and null removes a field. */
-export async function mergePatchObject<T extends KubeObject>(
-  api: ApiServer,
-  type: ResourceType,
-  address: ObjectAddress,
-  body: unknown,
-  options: VerbOptions = {},
-): Promise<ApiResult<T>> {
-  const contentType = "application/merge-patch+json";
-  return await send<T>(api, { method: "PATCH", body, contentType }, type, address, options);
-}
+export const mergePatchObject = changeVerb<unknown>("PATCH", "application/merge-patch+json");
+/** Applies operations in order, all or none; a failing `test` gives `Invalid`. */
+export const jsonPatchObject = changeVerb<JsonPatch>("PATCH", "application/json-patch+json");
 
 export type JsonPatch = readonly {
   readonly op: "add" | "remove" | "test";
   readonly path: string;
   readonly value?: unknown;
 }[];
-
-/** Applies operations in order, all or none; a failing `test` gives `Invalid`. */
-export async function jsonPatchObject<T extends KubeObject>(
-  api: ApiServer,
-  type: ResourceType,
-  address: ObjectAddress,
-  body: JsonPatch,
-  options: VerbOptions = {},
-): Promise<ApiResult<T>> {
-  const contentType = "application/json-patch+json";
-  return await send<T>(api, { method: "PATCH", body, contentType }, type, address, options);
-}
 
 async function send<T extends KubeObject>(
   api: ApiServer,
@@ -217,9 +202,24 @@ export async function listObjects<T extends KubeObject>(
 async function listOnce<T extends KubeObject>(
   api: ApiServer,
   type: ResourceType,
-  { slim, ...options }: ReadListOptions<T>,
+  { slim = (object) => object, ...options }: ReadListOptions<T>,
 ): Promise<ApiResult<Omit<ObjectPage<T>, "continueToken">>> {
   const items: T[] = [];
+  let resourceVersion = "";
+  for await (const page of listPages<T>(api, type, options)) {
+    if (!page.ok) return page;
+    for (const item of page.value.items) items.push(slim(item));
+    ({ resourceVersion } = page.value);
+  }
+  return { ok: true, value: { items, resourceVersion }, status: 200 };
+}
+
+/** The pages of a list, the last one without a token, or a fault. If a response is too large, it reads smaller pages. */
+export async function* listPages<T extends KubeObject>(
+  api: ApiServer,
+  type: ResourceType,
+  options: ListOptions,
+): AsyncGenerator<ApiResult<ObjectPage<T>>> {
   let continueToken = "";
   let limit = listPageSize;
   for (let pages = 0; pages < listPagesMax; pages += 1) {
@@ -228,13 +228,11 @@ async function listOnce<T extends KubeObject>(
       limit = Math.floor(limit / 2);
       continue;
     }
-    if (!page.ok) return page;
-    for (const item of page.value.items) items.push(slim === undefined ? item : slim(item));
-    continueToken = page.value.continueToken;
-    const { resourceVersion } = page.value;
-    if (continueToken === "") return { ok: true, value: { items, resourceVersion }, status: page.status };
+    yield page;
+    if (!page.ok || page.value.continueToken === "") return;
+    ({ continueToken } = page.value);
   }
-  return { ok: false, fault: localFault("BodyTooLarge", `The list has more than ${listPagesMax} pages`) };
+  yield { ok: false, fault: localFault("BodyTooLarge", `The list has more than ${listPagesMax} pages`) };
 }
 
 function checked<T extends KubeObject>(result: ApiResult<unknown>): ApiResult<T> {

@@ -1,5 +1,6 @@
 // Processes that compete for one Lease and write while they hold it, with faults that a seed determines. Every
 // write is recorded with its start and end in true time: writes of different processes must never overlap.
+import { withDeadline } from "../../src/async/deadline.ts";
 import type { ApiResult } from "../../src/kube/api-result.ts";
 import type { ApiRequest, ApiServer } from "../../src/kube/api-server.ts";
 import { LeaseElector } from "../../src/kube/lease.ts";
@@ -147,17 +148,24 @@ interface Network {
   losesAnswer: () => boolean;
 }
 
+/** As in `createApiServer`. */
+const requestTimeoutMs = 30_000;
+
 /** The server from the view of one process. Aborting a request does not undo it. */
 function leaseOver(
   server: FakeLeaseServer,
   { time, clock, network }: { readonly time: VirtualTime; readonly clock: SkewedClock; readonly network: Network },
 ): ApiServer {
   return fakeApi(async (request) => {
-    await time.sleep(network.delayMs());
-    const result = network.partitioned ? undefined : server.answer(request);
-    if (result === undefined || network.partitioned || network.losesAnswer()) return await silence(request.signal);
-    await time.sleep(network.delayMs());
-    await clock.whenRunning();
-    return result;
+    const { timeoutMs = requestTimeoutMs, signal: stopped } = request;
+    const answered = await withDeadline({ clock, timeoutMs, signal: stopped }, async (signal) => {
+      await time.sleep(network.delayMs());
+      const result = network.partitioned ? undefined : server.answer(request);
+      if (result === undefined || network.partitioned || network.losesAnswer()) return await silence(signal);
+      await time.sleep(network.delayMs());
+      await clock.whenRunning();
+      return result;
+    });
+    return answered.inTime ? answered.value : failed("TimedOut");
   });
 }

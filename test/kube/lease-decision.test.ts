@@ -18,42 +18,39 @@ import {
 import type { ElectorState, Instant, LeaseView } from "../../src/kube/lease-decision.ts";
 
 const timings = defaultLeaseTimings;
-const object = { metadata: {}, spec: {} };
 const at = (monotonicMs: number, wallMs = monotonicMs): Instant => ({ monotonicMs, wallMs });
 const held = (holder: string, resourceVersion = "1", durationMs = 30_000): LeaseView => ({
-  state: "Held",
   holder,
   durationMs,
-  resourceVersion,
-  object,
+  metadata: { resourceVersion },
+  spec: {},
 });
-const free = (released: boolean): LeaseView => ({ state: "Free", released, resourceVersion: "1", object });
+const free = (released: boolean): LeaseView => held("", "1", released ? 1_000 : 30_000);
 const read = (state: ElectorState, view: LeaseView, now: Instant) => afterLeaseRead(state, view, "me", now);
 const next = (state: ElectorState, now: Instant) => nextLeaseAct(state, "me", now, timings);
+/** The act that writes over what was seen last. */
+const writeOver = (state: ElectorState, settleMs: number) => ({ kind: "Write", over: state.seen, settleMs });
 const holding = (since: Instant, settleMs = 0): ElectorState =>
   afterLeaseWrite(initialElectorState, held("me"), { started: since, now: since, settleMs });
 
 describe("a candidate", () => {
   test("reads first, and creates a Lease that never existed without settling", () => {
     expect(next(initialElectorState, at(0))).toStrictEqual({ kind: "Read" });
-    const state = read(initialElectorState, { state: "Absent" }, at(0));
-    expect(next(state, at(0))).toStrictEqual({ kind: "Create", settleMs: 0 });
+    const state = read(initialElectorState, "Absent", at(0));
+    expect(next(state, at(0))).toStrictEqual({ kind: "Write", over: "Absent", settleMs: 0 });
   });
 
   test("settles after creating a Lease that was deleted while it was held", () => {
     const seen = read(initialElectorState, held("other"), at(0));
-    expect(next(read(seen, { state: "Absent" }, at(1_000)), at(1_000))).toStrictEqual({
-      kind: "Create",
-      settleMs: 10_000,
-    });
+    const state = read(seen, "Absent", at(1_000));
+    expect(next(state, at(1_000))).toStrictEqual({ kind: "Write", over: "Absent", settleMs: 10_000 });
   });
 
   test("takes a released Lease immediately, and settles unless the last holder's work had ended", () => {
-    expect(next(read(initialElectorState, free(true), at(0)), at(0))).toStrictEqual({ kind: "Replace", settleMs: 0 });
-    expect(next(read(initialElectorState, free(false), at(0)), at(0))).toStrictEqual({
-      kind: "Replace",
-      settleMs: 10_000,
-    });
+    const released = read(initialElectorState, free(true), at(0));
+    expect(next(released, at(0))).toStrictEqual(writeOver(released, 0));
+    const emptied = read(initialElectorState, free(false), at(0));
+    expect(next(emptied, at(0))).toStrictEqual(writeOver(emptied, 10_000));
   });
 
   test("takes a held Lease only after it was unchanged for 30 s of monotonic time", () => {
@@ -61,24 +58,21 @@ describe("a candidate", () => {
     state = read(state, held("other", "2"), at(20_000));
     expect(next(state, at(49_999))).toStrictEqual({ kind: "Wait" });
     expect(next(state, at(49_999, 4_000_000))).toStrictEqual({ kind: "Wait" });
-    expect(next(read(state, held("other", "2"), at(50_000)), at(50_000))).toStrictEqual({
-      kind: "Replace",
-      settleMs: 10_000,
-    });
-    expect(next(state, at(50_000, -4_000_000))).toStrictEqual({ kind: "Replace", settleMs: 10_000 });
+    expect(next(read(state, held("other", "2"), at(50_000)), at(50_000))).toStrictEqual(writeOver(state, 10_000));
+    expect(next(state, at(50_000, -4_000_000))).toStrictEqual(writeOver(state, 10_000));
   });
 
   test("waits for the longer duration of another holder, up to a limit", () => {
     const slow = read(initialElectorState, held("other", "1", 60_000), at(0));
     expect(next(slow, at(59_999)).kind).toBe("Wait");
-    expect(next(slow, at(60_000)).kind).toBe("Replace");
+    expect(next(slow, at(60_000)).kind).toBe("Write");
     const absurd = read(initialElectorState, held("other", "1", 1e12), at(0));
-    expect(next(absurd, at(300_000)).kind).toBe("Replace");
+    expect(next(absurd, at(300_000)).kind).toBe("Write");
   });
 
   test("that finds itself as the holder after a lost response renews and settles", () => {
     const state = read(afterLeaseFailure(initialElectorState), held("me"), at(0));
-    expect(next(state, at(0))).toStrictEqual({ kind: "Replace", settleMs: 10_000 });
+    expect(next(state, at(0))).toStrictEqual(writeOver(state, 10_000));
     expect(mayWriteUnder(state, at(0), timings)).toBe(false);
   });
 });
@@ -102,9 +96,9 @@ describe("a holder", () => {
   });
 
   test("restores a Lease that was deleted or emptied while it was held", () => {
-    const deleted = read(afterLeaseFailure(holding(at(0))), { state: "Absent" }, at(1_000));
-    expect(next(deleted, at(1_000)).kind).toBe("Create");
-    expect(next(read(afterLeaseFailure(holding(at(0))), free(false), at(1_000)), at(1_000)).kind).toBe("Replace");
+    const deleted = read(afterLeaseFailure(holding(at(0))), "Absent", at(1_000));
+    expect(next(deleted, at(1_000)).kind).toBe("Write");
+    expect(next(read(afterLeaseFailure(holding(at(0))), free(false), at(1_000)), at(1_000)).kind).toBe("Write");
   });
 
   test("renews each period, retries soon after a failure, and never waits beyond its deadline", () => {
@@ -124,39 +118,38 @@ const stored = (spec: unknown) => ({
   spec,
 });
 
-function objectOf(view: LeaseView | undefined) {
-  if (view === undefined || view.state === "Absent") throw new Error("there is no object");
-  return view.object;
-}
-
 test("a record is held by the holder that it names, free without one, and released if its duration is one second", () => {
-  expect(readLease(stored({ holderIdentity: "a", leaseDurationSeconds: 15 }))).toMatchObject({
-    state: "Held",
-    holder: "a",
-    durationMs: 15_000,
-    resourceVersion: "7",
-  });
+  const spec = { holderIdentity: "a", leaseDurationSeconds: 15 };
+  expect(readLease(stored(spec))).toStrictEqual({ holder: "a", durationMs: 15_000, ...stored(spec) });
   expect(readLease(stored({ holderIdentity: "", leaseDurationSeconds: 1 }))).toMatchObject({
-    state: "Free",
-    released: true,
+    holder: "",
+    durationMs: 1_000,
   });
-  expect(readLease(stored({ holderIdentity: null }))).toMatchObject({ state: "Free", released: false });
-  expect(readLease(stored(undefined))).toMatchObject({ state: "Free", released: false });
+  expect(readLease(stored({ holderIdentity: null }))).toMatchObject({ holder: "", durationMs: 0 });
+  expect(readLease(stored(undefined))).toMatchObject({ holder: "", durationMs: 0 });
   for (const wrong of [undefined, null, "text", {}, { metadata: {} }]) expect(readLease(wrong)).toBeUndefined();
 });
 
+const address = { namespace: "wafsync", name: "leader" };
+
+function viewOf(raw: unknown): Exclude<LeaseView, "Absent"> {
+  const view = readLease(raw);
+  if (view === undefined || view === "Absent") throw new Error("there is no Lease");
+  return view;
+}
+
 test("renewing keeps the time of acquisition, taking counts a transition, and unknown fields stay", () => {
   const spec = { holderIdentity: "pod-0", leaseTransitions: 4, acquireTime: "earlier", strategy: "foreign" };
-  const taken = heldLease(objectOf(readLease(stored(spec))), claim);
+  const taken = heldLease(viewOf(stored(spec)), address, claim);
   expect(taken).toMatchObject({
     metadata: { resourceVersion: "7", labels: { team: "edge" } },
     spec: { holderIdentity: "pod-1_ab12", leaseTransitions: 5, acquireTime: microTime(nowMs), strategy: "foreign" },
   });
-  const renewed = heldLease(objectOf(readLease(taken)), { ...claim, nowMs: nowMs + 3_000 });
+  const renewed = heldLease(viewOf(taken), address, { ...claim, nowMs: nowMs + 3_000 });
   expect(renewed).toMatchObject({
     spec: { leaseTransitions: 5, acquireTime: microTime(nowMs), renewTime: microTime(nowMs + 3_000) },
   });
-  expect(releasedLease(objectOf(readLease(taken)), nowMs)).toMatchObject({
+  expect(releasedLease(viewOf(taken), nowMs)).toMatchObject({
     metadata: { resourceVersion: "7" },
     spec: { holderIdentity: "", leaseDurationSeconds: 1, leaseTransitions: 5 },
   });

@@ -82,12 +82,8 @@ class ModelServer {
     const rest = snapshot.rest.slice(size);
     const continueToken = rest.length === 0 ? "" : `t${this.#snapshots.size}-${this.version}`;
     if (rest.length > 0) this.#snapshots.set(continueToken, { rest, version: snapshot.version });
-    return {
-      type: "PageRead",
-      objects: snapshot.rest.slice(0, size),
-      resourceVersion: String(snapshot.version),
-      continueToken,
-    };
+    const items = snapshot.rest.slice(0, size);
+    return { type: "PageRead", page: { items, resourceVersion: String(snapshot.version), continueToken } };
   }
 }
 
@@ -117,7 +113,13 @@ class World {
   #state: ListWatchState;
   #command: ListWatchCommand;
   #stream: ModelStream | undefined;
-  readonly #reflector = new Reflector(this.store, (change) => this.#hear(change));
+  /** Of the next page. */
+  #continueToken = "";
+  readonly #reflector = new Reflector(
+    this.store,
+    (object) => object as TestObject,
+    (change) => this.#hear(change),
+  );
 
   constructor(seed: number) {
     this.random = seededRandom(seed);
@@ -151,6 +153,7 @@ class World {
 
   #begin(command: ListWatchCommand): void {
     this.#command = command;
+    this.#continueToken = "";
     this.#stream = undefined;
   }
 
@@ -163,9 +166,15 @@ class World {
     this.nowMs += 50;
     const trouble = this.troubled && this.random() < 0.15 ? this.#trouble(command) : undefined;
     if (trouble !== undefined) return trouble;
-    if (command.type === "FetchPage") return this.server.page(command.continueToken, 2);
+    if (command.type === "ReadPages") return this.#nextPage();
     if (this.#stream === undefined) return this.#open(command);
     return this.#nextLine(this.#stream);
+  }
+
+  #nextPage(): ListWatchInput {
+    const input = this.server.page(this.#continueToken, 2);
+    if (input.type === "PageRead") this.#continueToken = input.page.continueToken;
+    return input;
   }
 
   #trouble(command: ListWatchCommand): ListWatchInput {
@@ -180,7 +189,7 @@ class World {
     ] as const;
     const code = faults[Math.floor(this.random() * faults.length)] ?? "Unavailable";
     const fault: ApiFault = localFault(code, "trouble");
-    if (command.type === "FetchPage") return { type: "PageFailed", fault };
+    if (command.type === "ReadPages") return { type: "PageFailed", fault };
     if (this.#stream === undefined) return { type: "StreamFailed", fault };
     const kind = this.random();
     if (kind < 0.3) return { type: "StreamFailed", fault };
@@ -231,24 +240,8 @@ class World {
   }
 
   #apply(effect: ListWatchEffect): void {
-    switch (effect.type) {
-      case "StartCollecting":
-        return this.#reflector.startCollecting();
-      case "Collect":
-        return this.#reflector.collect(effect.objects as TestObject[]);
-      case "Uncollect":
-        return this.#reflector.uncollect(effect.object as TestObject);
-      case "Swap":
-        this.#reflector.swap(effect.announceAll);
-        return this.#expectComplete();
-      case "Deliver":
-        if (effect.change === "Put") return this.#reflector.put(effect.object as TestObject);
-        return this.#reflector.remove(effect.object as TestObject);
-      case "Report":
-        return undefined;
-      default:
-        return effect satisfies never;
-    }
+    if (effect.type !== "Report") this.#reflector.apply(effect);
+    if (effect.type === "Swap") this.#expectComplete();
   }
 
   /** No partial list may ever be visible: the contents of a list were complete at some time. */

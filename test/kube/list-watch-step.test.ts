@@ -105,33 +105,6 @@ describe("the way to list", () => {
       step = failAgain(step.state);
       commands.push(step.command?.type);
     }
-    expect(commands).toStrictEqual(["OpenWatchList", "FetchPage", "OpenWatchList", "FetchPage"]);
-  });
-
-  test("starts over from the first page when a later one fails", () => {
-    const page = { type: "PageRead", objects: [], resourceVersion: "5", continueToken: "more" } as const;
-    const refused = localFault("Invalid", "sendInitialEvents is forbidden");
-    const { command, state } = run(
-      () => 0,
-      [0, { type: "StreamFailed", fault: refused }],
-      [0, page],
-      [0, { type: "PageFailed", fault: localFault("Gone", "expired") }],
-      [800, { type: "Waited" }],
-    );
-    expect(command).toStrictEqual({ type: "FetchPage", continueToken: "", limit: 500 });
-    expect(state.doing).toStrictEqual({ type: "Pages", pagesRead: 0 });
-  });
-
-  test("a list with endless pages is abandoned", () => {
-    const context = { nowMs: 0, random: () => 0 };
-    const refused = localFault("Invalid", "sendInitialEvents is forbidden");
-    let step = run(() => 0, [0, { type: "StreamFailed", fault: refused }]);
-    let pages = 0;
-    while (step.command?.type === "FetchPage") {
-      pages += 1;
-      const page = { type: "PageRead", objects: [], resourceVersion: "5", continueToken: "more" } as const;
-      step = stepListWatch(step.state, page, context);
-    }
-    expect([step.command?.type, pages]).toStrictEqual(["Wait", 10_000]);
+    expect(commands).toStrictEqual(["OpenWatchList", "ReadPages", "OpenWatchList", "ReadPages"]);
   });
 });

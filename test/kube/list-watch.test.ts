@@ -182,7 +182,7 @@ describe("the first list", () => {
     await untilAsked(3);
     server.next(json(200, listBody(objects(1, 20), 200)));
     await untilAsked(4);
-    expect(server.requests.map(({ query }) => query["limit"])).toStrictEqual([undefined, "500", "100", undefined]);
+    expect(server.requests.map(({ query }) => query["limit"])).toStrictEqual([undefined, "500", "250", undefined]);
     expect(names()).toHaveLength(20);
   });
 

@@ -38,53 +38,59 @@ function setUp(): {
   const store = createObjectStore<TestObject>();
   const describeChange = ({ type, object }: ObjectChange<TestObject>): string =>
     `${type} ${object.metadata.name} ${object.metadata.uid} ${object.metadata.resourceVersion}`;
-  return { reflector: new Reflector(store, (change) => changes.push(describeChange(change))), changes };
+  return {
+    reflector: new Reflector(
+      store,
+      (object) => object as TestObject,
+      (change) => changes.push(describeChange(change)),
+    ),
+    changes,
+  };
+}
+
+/** A complete list. */
+function list(reflector: Reflector<TestObject>, objects: readonly TestObject[], announceAll = false): void {
+  reflector.apply({ type: "StartCollecting" });
+  reflector.apply({ type: "Collect", objects });
+  reflector.apply({ type: "Swap", announceAll });
 }
 
 describe("changes without a watch", () => {
-  test.each(["list", "watch-list"])(
-    "deleted, recreated, changed and unchanged objects are distinguished by a %s",
-    (kind) => {
-      const { reflector, changes } = setUp();
-      reflector.startCollecting();
-      reflector.collect(["gone", "recreated", "changed", "same"].map((name) => testObject(name, 1)));
-      reflector.swap(false);
-      changes.length = 0;
-      reflector.startCollecting();
-      const now = [
-        testObject("recreated", 5, "other-uid"),
-        testObject("changed", 6),
-        testObject("same", 1),
-        testObject("new", 7),
-      ];
-      if (kind === "list") reflector.collect(now);
-      else for (const object of now) reflector.collect([object]);
-      reflector.swap(false);
-      expect(changes).toStrictEqual([
-        "Deleted gone gone 1",
-        "Deleted recreated recreated 1",
-        "Added recreated other-uid 5",
-        "Changed changed changed 6",
-        "Added new new 7",
-      ]);
-    },
-  );
+  test("deleted, recreated, changed and unchanged objects are distinguished", () => {
+    const { reflector, changes } = setUp();
+    list(
+      reflector,
+      ["gone", "recreated", "changed", "same"].map((name) => testObject(name, 1)),
+    );
+    changes.length = 0;
+    list(reflector, [
+      testObject("recreated", 5, "other-uid"),
+      testObject("changed", 6),
+      testObject("same", 1),
+      testObject("new", 7),
+    ]);
+    expect(changes).toStrictEqual([
+      "Deleted gone gone 1",
+      "Deleted recreated recreated 1",
+      "Added recreated other-uid 5",
+      "Changed changed changed 6",
+      "Added new new 7",
+    ]);
+  });
 
   test("after the server was restored, objects that look unchanged are announced as well", () => {
     const { reflector, changes } = setUp();
-    reflector.put(testObject("same", 1));
+    list(reflector, [testObject("same", 1)]);
     changes.length = 0;
-    reflector.startCollecting();
-    reflector.collect([testObject("same", 1)]);
-    reflector.swap(true);
+    list(reflector, [testObject("same", 1)], true);
     expect(changes).toStrictEqual(["Changed same same 1"]);
   });
 
   test("a repeated state is announced once, and an unknown deletion not at all", () => {
     const { reflector, changes } = setUp();
-    reflector.put(testObject("a", 1));
-    reflector.put(testObject("a", 1));
-    reflector.remove(testObject("b", 2));
+    reflector.apply({ type: "Put", object: testObject("a", 1) });
+    reflector.apply({ type: "Put", object: testObject("a", 1) });
+    reflector.apply({ type: "Remove", object: testObject("b", 2) });
     expect(changes).toStrictEqual(["Added a a 1"]);
   });
 });
