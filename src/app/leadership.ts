@@ -1,6 +1,6 @@
 // Whether this process leads: it holds the Lease, or there is no leader election. Checked before every write.
 import { randomBytes } from "node:crypto";
-import { LeaseElector, type LeaseElectorOptions, leaseIdentity, type LeaseStanding } from "../kube/lease.ts";
+import { LeaseElector, type LeaseElectorOptions, type LeaseStanding } from "../kube/lease.ts";
 import type { Logger } from "../telemetry/log.ts";
 import type { Permission } from "../waf/client.ts";
 import type { Stopping } from "./stopping.ts";
@@ -37,7 +37,7 @@ export function electedLeadership({
 }): Leadership {
   return new LeaseElector({
     ...options,
-    identity: leaseIdentity(podName, randomBytes(6).toString("hex")),
+    identity: `${podName}_${randomBytes(6).toString("hex")}`,
     onStanding: (standing, detail) => {
       log.info("leadership changed", { standing, ...(detail === "" ? {} : { detail }) });
       onStanding(standing);

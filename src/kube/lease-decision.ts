@@ -69,12 +69,11 @@ export const initialElectorState: ElectorState = {
   lost: undefined,
 };
 
-/** `settleMs` applies to the hold that a success would begin. */
+/** `over` is what the written Lease replaces; `settleMs` applies to the hold that a success would begin. */
 export type LeaseAct =
   | { readonly kind: "Read" }
-  | { readonly kind: "Create"; readonly settleMs: number }
-  | { readonly kind: "Replace"; readonly settleMs: number }
   | { readonly kind: "Wait" }
+  | { readonly kind: "Write"; readonly over: LeaseView; readonly settleMs: number }
   | { readonly kind: "Lose"; readonly reason: string };
 
 /** Whether a hold was not renewed in time. If so, it is lost for good. */
@@ -89,21 +88,23 @@ export function nextLeaseAct(state: ElectorState, identity: string, now: Instant
   if (state.lost !== undefined) return { kind: "Lose", reason: state.lost };
   if (isHoldExpired(state, now, timings)) return { kind: "Lose", reason: "it could not be renewed in time" };
   if (seen === undefined) return { kind: "Read" };
+  const write = (settleForMs: number): LeaseAct => ({ kind: "Write", over: seen, settleMs: settleForMs });
   // The Lease may have been deleted while another holder still writes. If no Lease was ever seen, it is a new one.
-  if (seen.state === "Absent") return { kind: "Create", settleMs: other === undefined ? 0 : settleMs };
-  if (seen.state === "Free") return { kind: "Replace", settleMs: seen.released ? 0 : settleMs };
-  if (seen.holder === identity) return { kind: "Replace", settleMs };
+  if (seen === "Absent") return write(other === undefined ? 0 : settleMs);
+  if (seen.holder === "") return write(seen.durationMs === releasedDurationMs ? 0 : settleMs);
+  if (seen.holder === identity) return write(settleMs);
   if (hold !== undefined) return { kind: "Lose", reason: `${seen.holder} has taken it` };
   const durationMs = Math.max(timings.leaseDurationMs, Math.min(seen.durationMs, foreignDurationMsMax));
   const unchangedMs = now.monotonicMs - (other?.sinceMs ?? now.monotonicMs);
-  return unchangedMs >= durationMs ? { kind: "Replace", settleMs } : { kind: "Wait" };
+  return unchangedMs >= durationMs ? write(settleMs) : { kind: "Wait" };
 }
 
 /** The state after a read has shown the Lease. */
 export function afterLeaseRead(state: ElectorState, seen: LeaseView, identity: string, now: Instant): ElectorState {
-  if (seen.state !== "Held" || seen.holder === identity) return { ...state, seen };
-  if (state.other?.resourceVersion === seen.resourceVersion) return { ...state, seen };
-  return { ...state, seen, other: { resourceVersion: seen.resourceVersion, sinceMs: now.monotonicMs } };
+  if (seen === "Absent" || seen.holder === "" || seen.holder === identity) return { ...state, seen };
+  const { resourceVersion } = seen.metadata;
+  if (state.other?.resourceVersion === resourceVersion) return { ...state, seen };
+  return { ...state, seen, other: { resourceVersion, sinceMs: now.monotonicMs } };
 }
 
 /** The state after the Lease was created, taken or renewed; `started` is when the request began. */
@@ -150,49 +151,33 @@ export function leaseRequestTimeoutMs({ hold }: ElectorState, now: Instant, timi
 
 // The Lease object as this process reads and writes it. The times in it are only informational: no process compares them.
 
-/**
- * - `Free`: it has no holder; `released` if the last holder released it properly, after its work had ended.
- * - `Held`: by `holder`, which renews it at least every `durationMs`.
- */
 export type LeaseView =
-  | { readonly state: "Absent" }
+  | "Absent"
   | {
-      readonly state: "Free";
-      readonly released: boolean;
-      readonly resourceVersion: string;
-      readonly object: LeaseObject;
-    }
-  | {
-      readonly state: "Held";
+      /** Renews it at least every `durationMs`. Empty if there is none. */
       readonly holder: string;
       readonly durationMs: number;
-      readonly resourceVersion: string;
-      readonly object: LeaseObject;
+      /** As the server returned them: fields of other writers are sent back unchanged. */
+      readonly metadata: Readonly<Record<string, unknown>> & { readonly resourceVersion: string };
+      readonly spec: Readonly<Record<string, unknown>>;
     };
 
-/** The object as the server returned it: fields of other writers are sent back unchanged. */
-export interface LeaseObject {
-  readonly metadata: Readonly<Record<string, unknown>>;
-  readonly spec: Readonly<Record<string, unknown>>;
-}
-
-/** The duration in the record of a released Lease. */
-const releasedDurationSeconds = 1;
+/** The duration of a Lease that its last holder released properly, after its work had ended. */
+const releasedDurationMs = 1000;
 
 /** Reads the response of the server; undefined if it is not a Lease with a resourceVersion. */
 export function readLease(raw: unknown): LeaseView | undefined {
   if (!isRecord(raw) || !isRecord(raw["metadata"])) return undefined;
-  const resourceVersion = raw["metadata"]["resourceVersion"];
+  const { resourceVersion } = raw["metadata"];
   if (typeof resourceVersion !== "string") return undefined;
   const spec = isRecord(raw["spec"]) ? raw["spec"] : {};
-  const object = { metadata: raw["metadata"], spec };
-  const holder = spec["holderIdentity"];
-  const seconds = spec["leaseDurationSeconds"];
-  if (typeof holder !== "string" || holder === "") {
-    return { state: "Free", released: seconds === releasedDurationSeconds, resourceVersion, object };
-  }
-  const durationMs = typeof seconds === "number" ? seconds * 1000 : 0;
-  return { state: "Held", holder, durationMs, resourceVersion, object };
+  const { holderIdentity: holder, leaseDurationSeconds: seconds } = spec;
+  return {
+    holder: typeof holder === "string" ? holder : "",
+    durationMs: typeof seconds === "number" ? seconds * 1000 : 0,
+    metadata: { ...raw["metadata"], resourceVersion },
+    spec,
+  };
 }
 
 interface Holding {
@@ -201,42 +186,30 @@ interface Holding {
   readonly nowMs: number;
 }
 
-/** The body of the request that creates the Lease, held by `identity`. */
-export function newLease({ namespace, name }: ObjectAddress, holding: Holding): object {
-  const { identity, durationMs, nowMs } = holding;
-  return {
-    apiVersion: "coordination.k8s.io/v1",
-    kind: "Lease",
-    metadata: namespace === undefined ? { name } : { namespace, name },
-    spec: {
-      holderIdentity: identity,
-      leaseDurationSeconds: Math.round(durationMs / 1000),
-      acquireTime: microTime(nowMs),
-      renewTime: microTime(nowMs),
-      leaseTransitions: 0,
-    },
-  };
-}
-
-/** The body of the request that takes or renews the Lease, with the resourceVersion that was read. */
-export function heldLease(object: LeaseObject, { identity, durationMs, nowMs }: Holding): object {
-  const { spec } = object;
-  const transitions = typeof spec["leaseTransitions"] === "number" ? spec["leaseTransitions"] : 0;
-  const taken =
-    spec["holderIdentity"] === identity
-      ? {}
-      : { holderIdentity: identity, acquireTime: microTime(nowMs), leaseTransitions: transitions + 1 };
-  const leaseDurationSeconds = Math.round(durationMs / 1000);
-  const next = { ...spec, ...taken, leaseDurationSeconds, renewTime: microTime(nowMs) };
-  return whole(object, next);
+/** The body of the request that creates, takes or renews the Lease. */
+export function heldLease(
+  over: LeaseView,
+  { namespace = "", name }: ObjectAddress,
+  { identity, durationMs, nowMs }: Holding,
+): object {
+  const { metadata, spec } = over === "Absent" ? { metadata: { namespace, name }, spec: {} } : over;
+  const { holderIdentity, leaseTransitions } = { leaseTransitions: -1, ...spec } as Readonly<Record<string, unknown>>;
+  const transitions = typeof leaseTransitions === "number" ? leaseTransitions : 0;
+  const taken = { holderIdentity: identity, acquireTime: microTime(nowMs), leaseTransitions: transitions + 1 };
+  return leaseOf(metadata, {
+    ...spec,
+    ...(holderIdentity !== identity && taken),
+    leaseDurationSeconds: Math.round(durationMs / 1000),
+    renewTime: microTime(nowMs),
+  });
 }
 
 /** The body of the request that releases the Lease. */
-export function releasedLease(object: LeaseObject, nowMs: number): object {
-  const leaseDurationSeconds = releasedDurationSeconds;
-  return whole(object, { ...object.spec, holderIdentity: "", leaseDurationSeconds, renewTime: microTime(nowMs) });
+export function releasedLease({ metadata, spec }: Exclude<LeaseView, "Absent">, nowMs: number): object {
+  const leaseDurationSeconds = releasedDurationMs / 1000;
+  return leaseOf(metadata, { ...spec, holderIdentity: "", leaseDurationSeconds, renewTime: microTime(nowMs) });
 }
 
-function whole({ metadata }: LeaseObject, spec: object): object {
+function leaseOf(metadata: object, spec: object): object {
   return { apiVersion: "coordination.k8s.io/v1", kind: "Lease", metadata, spec };
 }

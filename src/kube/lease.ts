@@ -1,27 +1,29 @@
 // Leader election with a Lease, and the gate that every protected write checks first. This is the thin loop;
 // lease-decision.ts explains why two holders never write at the same time. Losing the Lease is final: nothing more is written,
 // and the process ends. Needs a separate API client, so that no other traffic can delay a renewal.
-import { types } from "node:util";
 import type { Clock } from "../async/clock.ts";
 import { withDeadline } from "../async/deadline.ts";
 import type { ApiResult } from "./api-result.ts";
-import { localFault } from "./api-result.ts";
 import type { ApiServer } from "./api-server.ts";
 import {
   afterLeaseFailure,
   afterLeaseRead,
   afterLeaseWrite,
   defaultLeaseTimings,
+  type ElectorState,
+  heldLease,
   initialElectorState,
+  type Instant,
   isHoldExpired,
   leasePauseMs,
   leaseRequestTimeoutMs,
+  type LeaseTimings,
+  type LeaseView,
   mayWriteUnder,
   nextLeaseAct,
+  readLease,
+  releasedLease,
 } from "./lease-decision.ts";
-import type { ElectorState, Instant, LeaseTimings } from "./lease-decision.ts";
-import { heldLease, newLease, readLease, releasedLease } from "./lease-decision.ts";
-import type { LeaseView } from "./lease-decision.ts";
 import type { ObjectAddress, ResourceType } from "./resource-path.ts";
 import { createObject, getObject, replaceObject } from "./verbs.ts";
 
@@ -40,7 +42,7 @@ export interface LeaseElectorOptions {
   readonly clock: Clock;
   /** At least 0 and less than 1. */
   readonly random: () => number;
-  /** Unique to this process: see `leaseIdentity`. */
+  /** Unique to this process: a restarted container must not be mistaken for its predecessor. */
   readonly identity: string;
   /** Its namespace is required. */
   readonly lease: ObjectAddress;
@@ -48,11 +50,6 @@ export interface LeaseElectorOptions {
   /** `onStanding` is called once for each new standing, `onFailure` for failed requests: for the log and metrics. */
   readonly onStanding?: (standing: LeaseStanding, detail: string) => void;
   readonly onFailure?: (message: string) => void;
-}
-
-/** The pod name and a random string, so that a restarted container is not mistaken for its predecessor. */
-export function leaseIdentity(podName: string, randomText: string): string {
-  return `${podName}_${randomText}`;
 }
 
 const leases: ResourceType = { group: "coordination.k8s.io", version: "v1", plural: "leases", namespaced: true };
@@ -151,27 +148,25 @@ export class LeaseElector {
       return true;
     }
     if (act.kind === "Read") {
-      const seen = await this.#request((signal) => getObject(api, leases, lease, { signal }), started);
+      const seen = await this.#request((options) => getObject(api, leases, lease, options), started);
       if (seen !== undefined) this.#state = afterLeaseRead(this.#state, seen, identity, this.#now());
       return seen !== undefined;
     }
-    const seen = await this.#request(this.#writeOf(act.kind, started), started);
+    const holding = { identity, durationMs: this.#timings.leaseDurationMs, nowMs: started.wallMs };
+    const body = heldLease(act.over, lease, holding);
+    const seen = await this.#request(
+      (options) =>
+        act.over === "Absent"
+          ? createObject(api, leases, lease.namespace, body, options)
+          : replaceObject(api, leases, lease, body, options),
+      started,
+    );
     if (seen === undefined) return false;
-    if (seen.state === "Absent") {
+    if (seen === "Absent") {
       this.#options.onFailure?.("the Lease or its namespace does not exist");
       this.#state = { ...this.#state, seen };
     } else this.#hold(seen, started, act.settleMs);
     return false;
-  }
-
-  #writeOf(kind: "Create" | "Replace", started: Instant): (signal: AbortSignal) => Promise<ApiResult<unknown>> {
-    const { identity, lease, api } = this.#options;
-    const { seen } = this.#state;
-    const holding = { identity, durationMs: this.#timings.leaseDurationMs, nowMs: started.wallMs };
-    if (kind === "Create" || seen === undefined || seen.state === "Absent") {
-      return (signal) => createObject(api, leases, lease.namespace, newLease(lease, holding), { signal });
-    }
-    return (signal) => replaceObject(api, leases, lease, heldLease(seen.object, holding), { signal });
   }
 
   #hold(seen: LeaseView, started: Instant, settleMs: number): void {
@@ -183,36 +178,18 @@ export class LeaseElector {
 
   /** The result of the request; undefined if it failed and the Lease has to be read again. */
   async #request(
-    send: (signal: AbortSignal) => Promise<ApiResult<unknown>>,
+    send: (options: { readonly timeoutMs: number }) => Promise<ApiResult<unknown>>,
     started: Instant,
   ): Promise<LeaseView | undefined> {
-    const timeoutMs = leaseRequestTimeoutMs(this.#state, started, this.#timings);
-    const result = await this.#send(send, timeoutMs);
+    const result = await send({ timeoutMs: leaseRequestTimeoutMs(this.#state, started, this.#timings) });
     // The process may have been suspended past its deadline, although the response had arrived.
     if (this.#missedDeadline()) return undefined;
-    if (!result.ok && result.fault.code === "NotFound") return { state: "Absent" };
+    if (!result.ok && result.fault.code === "NotFound") return "Absent";
     const seen = result.ok ? readLease(result.value) : undefined;
     if (seen !== undefined) return seen;
     this.#options.onFailure?.(result.ok ? "the response is not a Lease" : result.fault.message);
     this.#state = afterLeaseFailure(this.#state);
     return undefined;
-  }
-
-  async #send(
-    send: (signal: AbortSignal) => Promise<ApiResult<unknown>>,
-    timeoutMs: number,
-  ): Promise<ApiResult<unknown>> {
-    const { clock } = this.#options;
-    try {
-      const sent = await withDeadline({ clock, timeoutMs }, send);
-      if (sent.inTime) return sent.value;
-      return { ok: false, fault: localFault("TimedOut", `no response within ${Math.round(timeoutMs)} ms`) };
-    } catch (error) {
-      return {
-        ok: false,
-        fault: localFault("Unavailable", types.isNativeError(error) ? error.message : String(error)),
-      };
-    }
   }
 
   #missedDeadline(): boolean {
@@ -227,8 +204,8 @@ export class LeaseElector {
     for (let attempt = 1; attempt <= releaseAttemptsMax && !signal.aborted; attempt += 1) {
       const read = this.#state.seen ?? viewOf(await getObject(api, leases, lease, { signal }));
       this.#state = { ...this.#state, seen: undefined };
-      if (read?.state !== "Held" || read.holder !== identity) return false;
-      const result = await replaceObject(api, leases, lease, releasedLease(read.object, clock.nowMs()), { signal });
+      if (read === undefined || read === "Absent" || read.holder !== identity) return false;
+      const result = await replaceObject(api, leases, lease, releasedLease(read, clock.nowMs()), { signal });
       if (!result.ok) continue;
       this.#state = { ...this.#state, hold: undefined };
       this.#announce("Ended");
