@@ -3,7 +3,7 @@
 // caller. Nothing here knows any kind of object.
 import { types } from "node:util";
 import type { Clock } from "../async/clock.ts";
-import { withDeadline } from "../async/deadline.ts";
+import { type DeadlineOptions, withDeadline } from "../async/deadline.ts";
 import type { HttpResponse } from "../net/http-connection.ts";
 import { HttpFault, bodyTooLargeCode, readBody } from "../net/http-connection.ts";
 import { faultOfResponse } from "./api-fault.ts";
@@ -39,16 +39,8 @@ export interface ApiRequest {
   readonly signal?: AbortSignal;
 }
 
-export interface ApiStreamRequest {
-  readonly path: string;
-  readonly query?: Query;
-  /** The format of the response: `application/json` by default. */
-  readonly accept?: string;
-  /** The timeout for the start of the response; the stream itself has none. */
-  readonly timeoutMs?: number;
-  /** Also ends the stream. */
-  readonly signal?: AbortSignal;
-}
+/** The timeout is for the start of the response, and the signal also ends the stream. */
+export type ApiStreamRequest = Pick<ApiRequest, "path" | "query" | "accept" | "timeoutMs" | "signal">;
 
 export interface ApiStream {
   /** Can be read once, by one reader. Throws when the connection breaks or is closed by this process. */
@@ -92,7 +84,7 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
       const response = await connection.requests.send(sent, AbortSignal.any([signal, closing.signal]));
       return readAnswer<T>(response, Math.min(wanted.bodyBytesMax ?? bodyBytesMax, bodyBytesMax));
     };
-    const limits = { clock, timeoutMs: wanted.timeoutMs ?? requestTimeoutMs, ...signalOf(wanted.signal) };
+    const limits = { clock, timeoutMs: wanted.timeoutMs ?? requestTimeoutMs, signal: wanted.signal };
     return inTime(limits, (signal) => authenticated(connections, attempt, signal));
   }
 
@@ -104,10 +96,10 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
       const headers = headersOf(connection, userAgent, wanted);
       const path = pathOf(connection, wanted);
       const response = await connection.streams.send({ method: "GET", path, headers }, signal);
-      if (response.status !== 200) return readFault(response);
+      if (response.status !== 200) return await readFault(response);
       return { ok: true, value: { chunks: response.body, close }, status: 200 };
     };
-    const limits = { clock, timeoutMs: wanted.timeoutMs ?? requestTimeoutMs, ...signalOf(wanted.signal) };
+    const limits = { clock, timeoutMs: wanted.timeoutMs ?? requestTimeoutMs, signal: wanted.signal };
     const result = await inTime(limits, (limit) => authenticated(connections, attempt, limit));
     if (!result.ok) close();
     return result;
@@ -133,39 +125,29 @@ async function authenticated<T>(
   if (!first.ok) return first;
   const result = await attempt(first.value, signal);
   if (result.ok || result.fault.code !== "Unauthorized") return result;
-  const second = await connect(connections, first.value.epoch);
+  const second = await connect(connections, first.value);
   return second.ok ? attempt(second.value, signal) : second;
 }
 
-async function connect(connections: Connections, refusedEpoch?: number): Promise<ApiResult<Connection>> {
+async function connect(connections: Connections, refused?: Connection): Promise<ApiResult<Connection>> {
   try {
-    return { ok: true, value: await connections.acquire(refusedEpoch), status: 0 };
+    return { ok: true, value: await connections.acquire(refused), status: 0 };
   } catch (error) {
     return failed(localFault("NoCredentials", `The credentials can't be read: ${describe(error)}`));
   }
 }
 
-interface Limits {
-  readonly clock: Clock;
-  readonly timeoutMs: number;
-  readonly signal?: AbortSignal;
-}
-
-async function inTime<T>(limits: Limits, act: (signal: AbortSignal) => Promise<ApiResult<T>>): Promise<ApiResult<T>> {
-  if (isAborted(limits.signal)) return failed(stopped);
+async function inTime<T>(
+  limits: DeadlineOptions,
+  act: (signal: AbortSignal) => Promise<ApiResult<T>>,
+): Promise<ApiResult<T>> {
+  const isStopped = (): boolean => limits.signal?.aborted === true;
+  if (isStopped()) return failed(stopped);
   const result = await withDeadline(limits, (signal) =>
     act(signal).catch((error: unknown) => failed(localFault("Unavailable", describe(error)))),
   );
-  if (isAborted(limits.signal)) return failed(stopped);
+  if (isStopped()) return failed(stopped);
   return result.inTime ? result.value : failed(localFault("TimedOut", `No response within ${limits.timeoutMs} ms`));
-}
-
-function isAborted(signal: AbortSignal | undefined): boolean {
-  return signal?.aborted === true;
-}
-
-function signalOf(signal: AbortSignal | undefined): { readonly signal?: AbortSignal } {
-  return signal === undefined ? {} : { signal };
 }
 
 function pathOf(
@@ -195,9 +177,9 @@ function headersOf(
 }
 
 async function readAnswer<T>(response: HttpResponse, bytesMax: number): Promise<ApiResult<T>> {
-  const { status } = response;
-  if (status < 200 || status > 299) return readFault(response);
-  const text = await readText(response, bytesMax);
+  const { status, body } = response;
+  if (status < 200 || status > 299) return await readFault(response);
+  const text = await readText(body, bytesMax);
   if (text === undefined) return failed(localFault("BodyTooLarge", `The response is longer than ${bytesMax} bytes`));
   try {
     return { ok: true, value: JSON.parse(text) as T, status };
@@ -206,13 +188,13 @@ async function readAnswer<T>(response: HttpResponse, bytesMax: number): Promise<
   }
 }
 
-async function readFault(response: HttpResponse): Promise<{ readonly ok: false; readonly fault: ApiFault }> {
-  const body = (await readText(response, faultBodyBytesMax)) ?? "";
-  return failed(faultOfResponse(response.status, body, response.headers["retry-after"]));
+async function readFault({ status, body, headers }: HttpResponse): Promise<ApiResult<never>> {
+  const text = (await readText(body, faultBodyBytesMax)) ?? "";
+  return failed(faultOfResponse(status, text, headers["retry-after"]));
 }
 
 /** Undefined if the body is longer than `bytesMax`. */
-async function readText({ body }: HttpResponse, bytesMax: number): Promise<string | undefined> {
+async function readText(body: HttpResponse["body"], bytesMax: number): Promise<string | undefined> {
   try {
     return (await readBody(body, bytesMax)).toString("utf8");
   } catch (error) {

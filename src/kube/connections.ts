@@ -19,8 +19,6 @@ export interface Connection {
   readonly headers: Readonly<Record<string, string>>;
   readonly requests: HttpConnection;
   readonly streams: HttpConnection;
-  /** Identifies one read of the credentials. */
-  readonly epoch: number;
 }
 
 /** Far more than there are kinds to watch. */
@@ -41,7 +39,6 @@ export class Connections {
   #pools: Pools | undefined;
   #current: Connection | undefined;
   #resolvedAtMs = 0;
-  #epoch = 0;
   #resolving: Promise<Connection> | undefined;
 
   constructor(options: ConnectionsOptions) {
@@ -49,16 +46,14 @@ export class Connections {
   }
 
   /**
-   * The connection to the server. `refusedEpoch` is the epoch of a connection whose credentials the server refused: they are read
-   * again unless another request has already done so. Throws if the credentials cannot be read.
+   * The connection to the server. If the server refused the credentials of an earlier one, they are read again unless another request
+   * has already done so. Throws if the credentials cannot be read.
    */
-  async acquire(refusedEpoch?: number): Promise<Connection> {
-    if (this.#resolving !== undefined) return await this.#resolving;
-    const current = this.#current;
-    const refused = current !== undefined && current.epoch === refusedEpoch;
+  async acquire(refused?: Connection): Promise<Connection> {
+    const mustRenew = refused !== undefined && refused === this.#current;
     const isFresh = this.#options.clock.monotonicMs() - this.#resolvedAtMs < accessAgeMsMax;
-    if (current !== undefined && isFresh && !refused) return current;
-    this.#resolving = this.#resolve(refused).finally(() => (this.#resolving = undefined));
+    if (this.#resolving === undefined && this.#current !== undefined && isFresh && !mustRenew) return this.#current;
+    this.#resolving ??= this.#resolve(mustRenew).finally(() => (this.#resolving = undefined));
     return await this.#resolving;
   }
 
@@ -76,9 +71,8 @@ export class Connections {
     if (!resolved.inTime) throw new Error("Reading the credentials took too long");
     const { server, headers } = resolved.value;
     const { requests, streams } = this.#poolsFor(resolved.value);
-    this.#epoch += 1;
     this.#resolvedAtMs = clock.monotonicMs();
-    this.#current = { baseUrl: server.replace(/\/+$/, ""), headers, requests, streams, epoch: this.#epoch };
+    this.#current = { baseUrl: server.replace(/\/+$/, ""), headers, requests, streams };
     return this.#current;
   }
 
