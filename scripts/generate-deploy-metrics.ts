@@ -49,9 +49,8 @@ export async function exampleText(): Promise<string> {
   metrics.feedSeen("edge/threats", { entries: 0, confirmedAtMs: undefined, isStale: false });
   metrics.autoBlockSeen("edge/attackers", { listed: 0, leftOut: 0, rows: 0 });
   metrics.leading("wafsync-operator", true);
-  metrics.reconciles("instances");
-  metrics.queue("instances").follow(() => ({ depth: 0, longestRunningMs: 0, unfinishedMs: 0 }));
-  metrics.watch("WafIpRule", () => ({ isSynced: true, relists: 0 }));
+  metrics.controller("instances", () => ({ depth: 0, longestRunningMs: 0, unfinishedMs: 0 }));
+  metrics.watches(() => [{ plural: "wafiprules", isSynced: true, relists: 0 }]);
   return metrics.text();
 }
 

@@ -1,8 +1,6 @@
 // Runs one kind of work for all instances with one queue: at most one run of an instance at a time, woken by changes and by timers.
 // The kind of work decides what a run does and when the next one is due. The main kind, which reconciles instances, stands here as well.
-import { type BackOff, upwardBackOffDelayMs } from "../async/back-off.ts";
 import { type Clock, monotonicTimeOf, wallTimeOf } from "../async/clock.ts";
-import { earliest } from "../async/earliest.ts";
 import { KeyedQueue, type QueuePriority, type QueueStats } from "../async/keyed-queue.ts";
 import { type NextRun, runWorkers } from "../async/workers.ts";
 import { type ObjectName, nameKey, nameOfKey } from "../model/resource.ts";
@@ -12,7 +10,7 @@ import { reconcileInstance } from "../run/run.ts";
 import type { ReconcilePorts } from "../run/ports.ts";
 import type { RunResult } from "../run/facts.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
-import type { MeasuredReconciles, ReconcileResult } from "../telemetry/metrics-runtime.ts";
+import type { MeasuredController, ReconcileResult } from "../telemetry/metrics-runtime.ts";
 
 export interface ControllerOptions<Run> {
   /** What one run works with. Called at the start of every run, with the reasons for which the instance was woken. */
@@ -23,7 +21,7 @@ export interface ControllerOptions<Run> {
   readonly random: () => number;
   /** The maximum number of concurrent runs. */
   readonly workers?: number;
-  readonly metrics?: Pick<Metrics, "queue" | "reconciles"> | undefined;
+  readonly metrics?: Pick<Metrics, "controller"> | undefined;
 }
 
 export interface RunOf<Ports> {
@@ -41,15 +39,13 @@ export abstract class Controller<Run extends RunOf<unknown>, Memory> {
   protected readonly memories = new Map<string, Memory>();
   protected readonly clock: Clock;
   readonly #options: ControllerOptions<Run>;
-  readonly #measured: MeasuredReconciles | undefined;
+  readonly #measured: MeasuredController | undefined;
 
   /** @param name the label of the metrics */
   protected constructor(name: string, options: ControllerOptions<Run>) {
     const { clock, random, metrics } = options;
-    const observer = metrics?.queue(name);
-    this.queue = new KeyedQueue<string>({ clock, random, ...(observer !== undefined && { observer }) });
-    observer?.follow(() => this.stats());
-    this.#measured = metrics?.reconciles(name);
+    this.#measured = metrics?.controller(name, () => this.stats());
+    this.queue = new KeyedQueue<string>({ clock, random, observer: this.#measured });
     this.clock = clock;
     this.#options = options;
   }
@@ -112,8 +108,6 @@ export const turnWritesMax = 200;
 export const turnMsMax = 60_000;
 /** All runs together report progress on at most one instance per second, to limit the status writes of a large fleet. */
 const progressIntervalMsOfRun = 1_000;
-/** Each retry for a status that could not be written reads the WAF, so these retries back off. */
-const requeueBackOff: BackOff = { baseMs: 5_000, maxMs: 300_000 };
 
 /** The result of a run as metrics and the log name it. */
 const results: Readonly<Record<RunResult["kind"], ReconcileResult>> = {
@@ -144,14 +138,11 @@ export class InstanceController extends Controller<InstanceRun, InstanceMemory> 
   /** Runs mostly wait for their WAF, so many may be in progress: a WAF that does not respond holds only the worker of its own run. */
   protected readonly workersMax = 256;
   readonly #options: InstanceControllerOptions;
-  /** Instances with a failed status write since their last run. */
+  /** Instances with a failed status write in their current run. */
   readonly #unwritten = new Set<string>();
-  /** How many runs in a row could not write a status. */
-  readonly #requeues = new Map<string, number>();
   /** `untilMs` is a time of the monotonic clock, because the wall clock may be set back. */
   readonly #settled = new Map<string, { readonly version: number; readonly untilMs: number }>();
-  /** The number of runs in progress. */
-  #running = 0;
+  readonly #running = new Set<string>();
 
   constructor(options: InstanceControllerOptions) {
     super("instances", options);
@@ -163,18 +154,17 @@ export class InstanceController extends Controller<InstanceRun, InstanceMemory> 
     this.queue.add(nameKey(instance), { priority, reason });
   }
 
-  /** Requests another run with backoff although nothing has changed, because a status could not be written. */
-  requeue(instance: ObjectName, reason: string): void {
+  /** Call this when a status could not be written: another run follows with backoff, although nothing has changed. */
+  statusUnwritten(instance: ObjectName): void {
     const key = nameKey(instance);
     this.#settled.delete(key);
-    if (!this.#unwritten.has(key)) this.#requeues.set(key, (this.#requeues.get(key) ?? 0) + 1);
-    this.#unwritten.add(key);
-    this.queue.addAfter(key, this.#requeueDelayMs(key), { priority: "Retry", reason });
+    if (this.#running.has(key)) this.#unwritten.add(key);
+    else this.queue.retry(key, "status unwritten");
   }
 
   override forget(instance: ObjectName): void {
     super.forget(instance);
-    for (const known of [this.#settled, this.#unwritten, this.#requeues]) known.delete(nameKey(instance));
+    for (const known of [this.#settled, this.#unwritten]) known.delete(nameKey(instance));
   }
 
   protected restOf(key: string): NextRun | undefined {
@@ -188,12 +178,13 @@ export class InstanceController extends Controller<InstanceRun, InstanceMemory> 
     const name = nameOfKey(key);
     const isTurnOver: ReconcilePorts["isTurnOver"] = ({ writes, elapsedMs }) =>
       (writes >= turnWritesMax || elapsedMs >= turnMsMax) && this.queue.hasWaiting;
-    const progressIntervalMs = (): number => Math.max(progressIntervalMsMin, this.#running * progressIntervalMsOfRun);
+    const progressIntervalMs = (): number =>
+      Math.max(progressIntervalMsMin, this.#running.size * progressIntervalMsOfRun);
     const { memoryOf = () => new InstanceMemory() } = this.#options;
     const memory = this.memories.get(key) ?? memoryOf(name);
     this.memories.set(key, memory);
     const formerBackOff = memory.backOff;
-    this.#running += 1;
+    this.#running.add(key);
     try {
       const outcome = await reconcileInstance(name, { ...run.ports, isTurnOver, progressIntervalMs }, memory);
       // A run during the backoff of an earlier one only reports; a run that fails begins a new backoff.
@@ -202,27 +193,19 @@ export class InstanceController extends Controller<InstanceRun, InstanceMemory> 
       run.onOutcome?.(outcome, result, this.clock.monotonicMs() - startMs);
       return { ...this.#nextRun(key, outcome, isInBackOff && !isSame), result };
     } finally {
-      this.#running -= 1;
+      this.#running.delete(key);
     }
   }
 
   #nextRun(key: string, outcome: ReconcileOutcome, hasBegunBackOff: boolean): NextRun {
-    const { result, version } = outcome;
+    const { result, version, wakeAtMs } = outcome;
     const isUnwritten = this.#unwritten.delete(key);
-    if (!isUnwritten) this.#requeues.delete(key);
-    const requeueAtMs = isUnwritten ? this.clock.nowMs() + this.#requeueDelayMs(key) : undefined;
-    const wakeAtMs = earliest(outcome.wakeAtMs, requeueAtMs);
     this.#settled.delete(key);
     if (result.kind === "Gone") this.memories.delete(key);
-    if (wakeAtMs === undefined) return {};
     // A change during the run that the run has already taken into account needs no further run.
-    if (result.kind === "Done") this.#settled.set(key, { version, untilMs: monotonicTimeOf(this.clock, wakeAtMs) });
-    const hasFailed = hasBegunBackOff || isUnwritten;
-    return { wakeAtMs, hasFailed, priority: result.kind === "Done" ? "Resync" : "Retry" };
-  }
-
-  #requeueDelayMs(key: string): number {
-    const attempt = this.#requeues.get(key) ?? 1;
-    return upwardBackOffDelayMs({ ...requeueBackOff, attempt, random: this.#options.random });
+    if (result.kind === "Done" && wakeAtMs !== undefined && !isUnwritten)
+      this.#settled.set(key, { version, untilMs: monotonicTimeOf(this.clock, wakeAtMs) });
+    const priority = result.kind === "Done" ? "Resync" : "Retry";
+    return { wakeAtMs, hasFailed: hasBegunBackOff, mustRetry: isUnwritten, priority };
   }
 }

@@ -9,7 +9,6 @@ import type { BlockPublisher } from "../logs/forward-ports.ts";
 import type { ReconcileObserver } from "../run/ports.ts";
 import { isCutOff } from "../run/facts.ts";
 import { instanceStatus } from "../run/status/instance-status.ts";
-import type { ClusterSource } from "../source/cluster/cluster-source.ts";
 import { type AutoBlockMetrics, type FeedMetrics, fetchResults } from "../telemetry/metrics-sources.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 
@@ -94,14 +93,5 @@ export class AutoBlockMeasure {
 
   forget(instance: ObjectName): void {
     this.published(instance, new Map());
-  }
-}
-
-const neverListed = { isSynced: false, relists: 0 };
-
-/** The watches, whose figures are collected on every scrape. */
-export function measureWatches(source: Pick<ClusterSource, "health">, metrics: Pick<Metrics, "watch">): void {
-  for (const { plural } of source.health()) {
-    metrics.watch(plural, () => source.health().find((health) => health.plural === plural) ?? neverListed);
   }
 }

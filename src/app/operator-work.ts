@@ -22,13 +22,7 @@ import { ClusterSource } from "../source/cluster/cluster-source.ts";
 import type { Logger } from "../telemetry/log.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 import { type Leadership, writePermission } from "./leadership.ts";
-import {
-  AutoBlockMeasure,
-  measureOutcome,
-  measureWatches,
-  measuringFeedObserver,
-  measuringObserver,
-} from "./measure.ts";
+import { AutoBlockMeasure, measureOutcome, measuringFeedObserver, measuringObserver } from "./measure.ts";
 import type { OperatorOptions } from "./operator-options.ts";
 import { type ReportedStatus, reportedStatus } from "./reported-status.ts";
 import { handOverMs, SelectedInstances } from "./selected-instances.ts";
@@ -85,7 +79,7 @@ export class OperatorWork {
       return this.#objectOf("WafAutoBlock", nameOfKey(block))?.metadata.uid === uid;
     });
     this.work = new Work(options, this.#place(store));
-    measureWatches(this.source, metrics);
+    metrics.watches(() => this.source.health());
   }
 
   /** Watches the objects of the cluster until the signal aborts. */
@@ -299,7 +293,7 @@ export class OperatorWork {
       onUnwritten: (object, problem) => {
         this.#throttledLog.warn("status write failed", { subject: resourceKey(object), code: "", problem }, log);
         const instance = onUnwritten === undefined ? this.source.instanceOf(object) : undefined;
-        if (instance !== undefined) this.work.requeue(instance);
+        if (instance !== undefined) this.work.statusUnwritten(instance);
         onUnwritten?.(object);
       },
     });

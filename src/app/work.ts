@@ -150,8 +150,8 @@ export class Work {
   }
 
   /** Call this when a status could not be written. */
-  requeue(instance: ObjectName): void {
-    this.#controller.requeue(instance, "status unwritten");
+  statusUnwritten(instance: ObjectName): void {
+    this.#controller.statusUnwritten(instance);
   }
 
   /** Works until the signal aborts and the current runs have ended. */

@@ -56,7 +56,7 @@ export interface KeyedQueueOptions {
   readonly clock: Pick<Clock, "monotonicMs" | "schedule">;
   /** At least 0, less than 1. */
   readonly random: () => number;
-  readonly observer?: QueueObserver;
+  readonly observer?: QueueObserver | undefined;
 }
 
 interface Entry {

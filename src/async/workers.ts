@@ -14,6 +14,8 @@ export interface NextRun {
   readonly priority?: QueuePriority;
   /** The work failed, and the handler's own backoff ends at `wakeAtMs`. */
   readonly hasFailed?: boolean;
+  /** The key also runs again after the queue's backoff. */
+  readonly mustRetry?: boolean;
 }
 
 /** `signal` aborts when the workers have to stop. */
@@ -41,8 +43,9 @@ export async function runWorkers<Key>({ queue, clock, signal, workers, handle }:
       queue.retry(key, "retry");
       return;
     }
-    queue.forget(key);
-    const { wakeAtMs, priority = "Resync", hasFailed } = next;
+    const { wakeAtMs, priority = "Resync", hasFailed, mustRetry } = next;
+    if (mustRetry === true) queue.retry(key, "retry");
+    else queue.forget(key);
     if (wakeAtMs === undefined) return;
     const delayMs = wakeAtMs - clock.nowMs();
     if (hasFailed === true) queue.retryAfter(key, delayMs, "retry");

@@ -15,11 +15,6 @@ export const unattachedReasons = ["InstanceNotFound", "NotAllowed", "InvalidSpec
 export const notReadyKinds = [...entryKinds, "WafFeed"] as const;
 export type UnattachedKey = `${ResourceKind} ${(typeof unattachedReasons)[number]}`;
 
-export interface MeasuredQueue extends QueueObserver {
-  /** From now on, every scrape calls this for the current figures. */
-  follow(stats: () => QueueStats): void;
-}
-
 /**
  * - `success`: the run completed. `error`: it failed, or threw.
  * - `requeue`: it must run again, because something changed in the meantime or a backoff has not ended.
@@ -28,19 +23,24 @@ export interface MeasuredQueue extends QueueObserver {
 export const reconcileResults = ["success", "error", "requeue", "blocked", "interrupted"] as const;
 export type ReconcileResult = (typeof reconcileResults)[number];
 
-/** The series of one controller. */
-export interface MeasuredReconciles {
+/** The series of one controller and its queue. */
+export interface MeasuredController extends QueueObserver {
   ended(result: ReconcileResult, durationMs: number): void;
 }
 
+interface WatchFigures {
+  readonly plural: string;
+  readonly isSynced: boolean;
+  /** Lists after the first one. */
+  readonly relists: number;
+}
+
 export interface RuntimeMetrics {
-  /** Creates the series of a controller, at zero; call it once for each name. */
-  reconciles(controller: string): MeasuredReconciles;
-  /** Creates the series of a queue, at zero; call it once for each name. */
-  queue(name: string): MeasuredQueue;
+  /** Creates the series of a controller, at zero; call it once for each name. Every scrape calls `stats`. */
+  controller(name: string, stats: () => QueueStats): MeasuredController;
   leading(lease: string, isLeading: boolean): void;
-  /** Follows the list-watch of one kind: every scrape calls `health`. */
-  watch(kind: string, health: () => { readonly isSynced: boolean; readonly relists: number }): void;
+  /** Follows the list-watches: every scrape calls `health`. */
+  watches(health: () => readonly WatchFigures[]): void;
   eventDropped(reason: EventDropReason): void;
   /** The number of objects that no reconcile run covers; a missing key counts as zero. */
   unattached(counts: ReadonlyMap<UnattachedKey, number>): void;
@@ -91,18 +91,19 @@ export function makeRuntimeMetrics(registry: Registry): RuntimeMetrics {
     registers,
   });
   for (const kind of notReadyKinds) unready.set({ kind }, 0);
+  const reconciles = makeReconciles(registry);
+  const queues = makeQueues(registry);
   return {
-    reconciles: makeReconciles(registry),
-    queue: makeQueues(registry),
+    controller: (name, stats) => ({ ...queues(name, stats), ...reconciles(name) }),
     leading: (name, isLeading) => leader.set({ name }, isLeading ? 1 : 0),
-    watch: makeWatches(registry),
+    watches: makeWatches(registry),
     eventDropped: (reason) => dropped.inc({ reason }),
     unattached,
     notReady: (kind, count) => unready.set({ kind }, count),
   };
 }
 
-function makeReconciles(registry: Registry): RuntimeMetrics["reconciles"] {
+function makeReconciles(registry: Registry): (controller: string) => Pick<MeasuredController, "ended"> {
   const define = definerOf(registry, "controller", "result");
   const runs = new Counter(
     define(
@@ -128,33 +129,29 @@ function makeReconciles(registry: Registry): RuntimeMetrics["reconciles"] {
   };
 }
 
-function makeWatches(registry: Registry): RuntimeMetrics["watch"] {
+function makeWatches(registry: Registry): RuntimeMetrics["watches"] {
   const define = definerOf(registry, "kind");
-  const healths = new Map<string, { readonly read: Parameters<RuntimeMetrics["watch"]>[1]; counted: number }>();
+  let health: Parameters<RuntimeMetrics["watches"]>[0] = () => [];
   const relists = new Counter({
     ...define("wafsync_watch_relists_total", "Lists of all objects of the kind after the first one."),
+    registers: [],
     collect() {
-      for (const [kind, health] of healths) {
-        const { relists: now } = health.read();
-        this.inc({ kind }, Math.max(now - health.counted, 0));
-        health.counted = now;
-      }
+      this.reset();
+      for (const each of health()) this.inc({ kind: each.plural }, each.relists);
     },
   });
   const synced = new Gauge({
     ...define("wafsync_watch_synced", "1 if all objects of the kind have been listed at least once, 0 if not."),
+    registers: [],
     collect() {
-      for (const [kind, { read }] of healths) this.set({ kind }, read().isSynced ? 1 : 0);
+      for (const { plural, isSynced } of health()) this.set({ kind: plural }, isSynced ? 1 : 0);
     },
   });
-  return (kind, read) => {
-    healths.set(kind, { read, counted: 0 });
-    relists.inc({ kind }, 0);
-    synced.set({ kind }, 0);
-  };
+  for (const metric of [relists, synced]) registry.registerMetric(metric);
+  return (read) => void (health = read);
 }
 
-function makeQueues(registry: Registry): RuntimeMetrics["queue"] {
+function makeQueues(registry: Registry): (name: string, stats: () => QueueStats) => QueueObserver {
   const define = definerOf(registry, "name");
   const followed = new Map<string, () => QueueStats>();
   const gauge = (name: string, help: string, value: (stats: QueueStats) => number): Gauge =>
@@ -188,7 +185,8 @@ function makeQueues(registry: Registry): RuntimeMetrics["queue"] {
     "Time for which keys were ready before a worker took them.",
   );
   const work = histogram("workqueue_work_duration_seconds", "Time for which keys were processed.");
-  return (name) => {
+  return (name, stats) => {
+    followed.set(name, stats);
     for (const each of [...gauges, adds, retries]) each.inc({ name }, 0);
     for (const each of [waits, work]) each.zero({ name });
     return {
@@ -196,7 +194,6 @@ function makeQueues(registry: Registry): RuntimeMetrics["queue"] {
       retried: () => retries.inc({ name }),
       waited: (durationMs) => waits.observe({ name }, durationMs / 1000),
       worked: (durationMs) => work.observe({ name }, durationMs / 1000),
-      follow: (stats) => void followed.set(name, stats),
     };
   };
 }

@@ -21,8 +21,7 @@ function linesOf(text: string, name: string): string[] {
 describe("from the start", () => {
   test("every metric has a help text, and the series with known labels exist at zero", async () => {
     const metrics = make();
-    metrics.reconciles("instances");
-    metrics.queue("instances");
+    metrics.controller("instances", () => ({ depth: 0, longestRunningMs: 0, unfinishedMs: 0 }));
     metrics.leading("wafsync", false);
     metrics.addInstance("edge/shop");
     const text = await metrics.text();

@@ -92,10 +92,8 @@ function busyMetrics(): { readonly metrics: Metrics; readonly work: () => void }
   metrics.addInstance(instance);
   metrics.unattached(new Map([["WafIpRule InstanceNotFound", 1]]));
   metrics.leading("wafsync-operator", true);
-  metrics.watch("WafIpRule", () => ({ isSynced: true, relists: 0 }));
-  const queue = metrics.queue("instances");
-  const reconciles = metrics.reconciles("instances");
-  queue.follow(() => ({ depth: 1, longestRunningMs: 5, unfinishedMs: 5 }));
+  metrics.watches(() => [{ plural: "wafiprules", isSynced: true, relists: 0 }]);
+  const controller = metrics.controller("instances", () => ({ depth: 1, longestRunningMs: 5, unfinishedMs: 5 }));
   return {
     metrics,
     work() {
@@ -117,10 +115,10 @@ function busyMetrics(): { readonly metrics: Metrics; readonly work: () => void }
       metrics.autoBlockSeen("edge/attackers", { listed: 3, leftOut: 1, rows: 120 });
       metrics.feedFetched("edge/ipsum", "Fetched");
       metrics.feedFetched("edge/ipsum", "Unavailable");
-      reconciles.ended("success", 7);
-      queue.added();
-      queue.waited(3);
-      queue.worked(7);
+      controller.ended("success", 7);
+      controller.added();
+      controller.waited(3);
+      controller.worked(7);
     },
   };
 }
