@@ -18,6 +18,7 @@ export const checks: readonly Check[] = [
   { title: "Unused code", command: ["knip"] },
   { title: "Types", command: ["tsc", "--noEmit"], testsNeedIt: true },
   { title: "Generated files", command: ["node", "scripts/generate.ts", "--check"], fix: "generate" },
+  { title: "Weight", command: ["node", "scripts/weigh.ts"] },
 ];
 
 /** Folders and files whose tests need no control plane, no Go and no bundle, and take seconds. `npm run verify` runs only
