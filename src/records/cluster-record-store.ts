@@ -160,13 +160,9 @@ export class ClusterRecordStore implements RecordStore {
     if (owner === undefined) return undefined;
     const free = { ...owner, retains: true };
     for (const object of [...others.values(), ...(head === undefined ? [] : [head])]) {
-      let fault: ApiFault | undefined;
       // Objects that another writer deleted disappear with the instance.
-      if (object.metadata.deletionTimestamp !== undefined) fault = await this.#release(object);
-      else if (!isHeldFor(key, free, object)) {
-        const written = await this.#replace(key, free, object);
-        if (!written.ok) fault = written.fault;
-      }
+      const isDeleted = object.metadata.deletionTimestamp !== undefined;
+      const fault = isDeleted ? await this.#release(object) : (await this.#bound(key, free, object)).fault;
       if (fault !== undefined) return unreachable(key, fault);
     }
     return undefined;
@@ -234,15 +230,12 @@ export class ClusterRecordStore implements RecordStore {
   async #adopted(key: RecordKey, owner: RecordOwner | undefined, { head, others }: Found): Promise<Found> {
     if (head === undefined || owner === undefined || !this.#options.mayWrite()) return { head, others };
     if (isOfFormerFeed(key, owner, head)) return { head, others };
-    const adopted = async (object: RecordObject): Promise<RecordObject> => {
-      if (isHeldFor(key, owner, object)) return object;
-      const written = await this.#replace(key, owner, object);
-      return written.ok ? written.value : object;
-    };
-    const listed = new Set(head.spec?.parts?.map(({ name }) => name));
     const parts = new Map(others);
-    for (const [name, object] of others) if (listed.has(name)) parts.set(name, await adopted(object));
-    return { head: await adopted(head), others: parts };
+    for (const { name } of head.spec?.parts ?? []) {
+      const part = others.get(name);
+      if (part !== undefined) parts.set(name, (await this.#bound(key, owner, part)).object);
+    }
+    return { head: (await this.#bound(key, owner, head)).object, others: parts };
   }
 
   /** Rewrites a record that disappeared with the CRD, if this process still knows it. Undefined if there is none. */
@@ -328,14 +321,16 @@ export class ClusterRecordStore implements RecordStore {
       : await replaceObject<RecordObject>(api, recordResource, { namespace, name }, body, options);
   }
 
-  /** With the same content and another owner. */
-  async #replace(
+  /** The object with the same content and this owner; or with its former one, and why that could not be changed. */
+  async #bound(
     key: RecordKey,
     owner: RecordOwner,
-    { metadata, spec }: RecordObject,
-  ): Promise<ApiResult<RecordObject>> {
-    const { text = "", digest = "", parts } = spec ?? {};
-    return await this.#put(key, owner, metadata.name, { text, digest, ...(parts && { parts }) }, metadata);
+    object: RecordObject,
+  ): Promise<{ readonly object: RecordObject; readonly fault?: ApiFault }> {
+    if (isHeldFor(key, owner, object)) return { object };
+    const { metadata, spec: { text = "", digest = "", parts } = {} } = object;
+    const written = await this.#put(key, owner, metadata.name, { text, digest, ...(parts && { parts }) }, metadata);
+    return written.ok ? { object: written.value } : { object, fault: written.fault };
   }
 
   async #get({ namespace }: RecordKey, name: string): Promise<ApiResult<RecordObject>> {

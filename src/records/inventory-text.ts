@@ -67,6 +67,9 @@ const head = z.strictObject({
   approvals: count,
   approval: maybe(z.strictObject({ hash: text })),
   allowed: z.strictObject({ blocklist: allowed, allowlist: allowed }),
+  refusals: z.array(z.strictObject({ operation: text, message: text, refusedAtMs: time, wantedBy: text })),
+  disputes: z.array(z.strictObject({ list, entry, atMs: z.array(time) })),
+  handledTriggers: z.array(z.strictObject({ cacheClear: text, trigger: text, handledAtMs: time })),
 });
 const row = z.strictObject({
   manner,
@@ -85,22 +88,13 @@ const origin = z.strictObject({
   owners,
   manner,
 });
-/** The sections that consist of one JSON object per line. */
-const items = {
-  refusals: z.strictObject({ operation: text, message: text, refusedAtMs: time, wantedBy: text }),
-  disputes: z.strictObject({ list, entry, atMs: z.array(time) }),
-  handledTriggers: z.strictObject({ cacheClear: text, trigger: text, handledAtMs: time }),
-};
-type ItemSection = keyof typeof items;
-const itemSections = Object.keys(items) as ItemSection[];
-
 export function encodeInventory(inventory: Inventory): string {
   return finished(inventorySlices(inventory));
 }
 
 /** The same in slices: a million entries block the event loop for a second. */
 export function* inventorySlices(inventory: Inventory): Generator<undefined, string> {
-  const { version, domain, waf, continued, approvals, approval, allowed: removing, entries, origins } = inventory;
+  const { approval, allowed: removing, entries, origins, otherDomains, ...same } = inventory;
   const rows = new RowWriter();
   const sections: string[] = [];
   const add = (title: string, lines: readonly string[]): void => {
@@ -114,23 +108,15 @@ export function* inventorySlices(inventory: Inventory): Generator<undefined, str
     );
   };
   yield* addManaged({ entries, origins }, "");
-  for (const [other, managed] of inventory.otherDomains) yield* addManaged(managed, ` ${encodeWord(other)}`);
-  for (const name of itemSections) {
-    const lines = inventory[name].map((item) => jsonLine<z.ZodType>(items[name], item));
-    add(name, [...new Set(lines)]);
-  }
+  for (const [other, managed] of otherDomains) yield* addManaged(managed, ` ${encodeWord(other)}`);
   for (const name of listNames) add(`removing ${name}`, [...removing[name].pending].map(encodeWord));
   for (const name of listNames) add(`approved ${name}`, [...(approval?.removals[name] ?? [])].map(encodeWord));
   const first = jsonLine(head, {
     format: inventoryFormat,
-    version,
-    domain,
-    waf,
-    continued,
-    approvals,
+    ...same,
     approval: approval && { hash: approval.hash },
     allowed: { blocklist: countOf(removing.blocklist), allowlist: countOf(removing.allowlist) },
-  });
+  } as z.output<typeof head>);
   return [`${first}\n[owners]\n`, ...rows.sorted(), ...sections, "[end]\n"].join("");
 }
 
@@ -207,7 +193,6 @@ class SectionReader {
   readonly #rows = new Map<string, OwnedEntry>();
   readonly #own: MutableManaged = emptyManaged();
   readonly #others = new Map<string, MutableManaged>();
-  readonly #items: Record<ItemSection, object[]> = { refusals: [], disputes: [], handledTriggers: [] };
   readonly #removing: Record<ListName, Set<Entry>> = { blocklist: new Set(), allowlist: new Set() };
   readonly #approved: Record<ListName, Set<Entry>> = { blocklist: new Set(), allowlist: new Set() };
   /** Adds a line of the current section; false if it is invalid. */
@@ -219,7 +204,6 @@ class SectionReader {
       ...rest,
       ...this.#own,
       otherDomains: this.#others,
-      ...(this.#items as unknown as Pick<Inventory, ItemSection>),
       approval: approval && {
         hash: approval.hash,
         removals: this.#approved,
@@ -242,8 +226,6 @@ class SectionReader {
 
   #readerOf(title: string, argument: string | undefined): ((line: string) => boolean) | undefined {
     if (title === "owners") return (line) => this.#readRow(line);
-    const section = itemSections.find((name) => name === title);
-    if (section !== undefined) return (line) => this.#readItem(section, line);
     if (title === "removing" && isList(argument)) return (line) => addEntry(line, this.#removing[argument]);
     if (title === "approved" && isList(argument)) return (line) => addEntry(line, this.#approved[argument]);
     const managed = argument === undefined ? this.#own : this.#otherDomain(argument);
@@ -272,12 +254,6 @@ class SectionReader {
     if (one === undefined || record === undefined || into.has(one)) return false;
     into.set(one, record);
     return true;
-  }
-
-  #readItem(section: ItemSection, line: string): boolean {
-    const parsed = items[section].safeParse(parseJson(line));
-    if (parsed.success) this.#items[section].push(parsed.data);
-    return parsed.success;
   }
 }
 
