@@ -14,7 +14,7 @@ import { DirectorySource } from "../../source/directory/directory-source.ts";
 import { placeOfSource } from "../../source/directory/snapshot.ts";
 import { faultText } from "../../source/directory/source-fault.ts";
 import { userOfState, viewStateDirectory } from "../../source/directory/state-directory.ts";
-import { statusFilesIn } from "../../source/directory/status-files.ts";
+import { readStatusFile } from "../../source/directory/status-files.ts";
 import type { CommandRule } from "../command-rule.ts";
 import { CommandError } from "../describe-error.ts";
 import type { Session } from "../session.ts";
@@ -75,7 +75,7 @@ class FolderTarget extends Target {
       unattached: unattachedRules(snapshot),
       gaps: snapshot.faults.flatMap((fault) => (fault.severity === "Error" ? [asSentence(faultText(fault))] : [])),
       placeOf: (meta, from) => (from === undefined ? meta.location : placeOfSource(snapshot, meta, from)),
-      statusOf: statusFilesIn(state),
+      statusOf: (object) => readStatusFile(state, object),
       setterOf: async (meta) => await lastCommitOf(resolve(directory), meta.location.replace(/:\d+$/, "")),
     };
   }

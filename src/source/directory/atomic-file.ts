@@ -122,30 +122,22 @@ async function syncFolder(folder: string): Promise<void> {
   });
 }
 
+const problems: Readonly<Record<string, string>> = {
+  EACCES: "permission denied",
+  EPERM: "permission denied",
+  EROFS: "the file system is read-only",
+  ENOENT: "it, or its folder, does not exist",
+  ENOSPC: "no space is left",
+  EDQUOT: "no space is left",
+  EFBIG: "it is too large",
+  ENOTDIR: "a file exists where a folder is needed",
+  EEXIST: "a file exists where a folder is needed",
+};
+
 /** Why a file cannot be used, without the file. */
 export function fileProblem(error: unknown): string {
-  const code = (error as NodeJS.ErrnoException).code ?? "unknown error";
-  switch (code) {
-    case "EACCES":
-    case "EPERM":
-      return "permission denied";
-    case "EROFS":
-      return "the file system is read-only";
-    case "ENOENT":
-      return "it, or its folder, does not exist";
-    case "ENOSPC":
-    case "EDQUOT":
-      return "no space is left";
-    case "ENOTSUP":
-      return `${(error as NodeJS.ErrnoException).path ?? "it"} is not a regular file`;
-    case "EFBIG":
-      return "it is too large";
-    case "ELOOP":
-      return `${(error as NodeJS.ErrnoException).path ?? "it"} is a symbolic link, which wafsync does not follow: replace it with a folder or file`;
-    case "ENOTDIR":
-    case "EEXIST":
-      return "a file exists where a folder is needed";
-    default:
-      return code;
-  }
+  const { code = "unknown error", path = "it" } = error as NodeJS.ErrnoException;
+  if (code === "ENOTSUP") return `${path} is not a regular file`;
+  if (code !== "ELOOP") return problems[code] ?? code;
+  return `${path} is a symbolic link, which wafsync does not follow: replace it with a folder or file`;
 }

@@ -1,21 +1,12 @@
-// A lock between processes: one file that only one of them can create, and that says who holds it. The holder changes it every second.
+// A lock between processes: one file that only one of them can create, and that says who holds it. The holder touches it every second.
 // A lock whose holder has ended is removed: immediately if this process can see that, otherwise, because containers don't see each
 // other's processes, when the file has not changed for ten seconds. Holders look at the file before they rely on it.
 import { randomUUID } from "node:crypto";
-import {
-  closeSync,
-  constants,
-  fstatSync,
-  openSync,
-  readFileSync,
-  readlinkSync,
-  readSync,
-  rmSync,
-  writeSync,
-} from "node:fs";
+import { closeSync, constants, fstatSync, lutimesSync, openSync, readFileSync } from "node:fs";
+import { readlinkSync, readSync, rmSync, writeSync } from "node:fs";
+import * as z from "zod";
 import type { CancelTimer, Clock } from "../../async/clock.ts";
-import { hexDigest } from "../../model/hex-digest.ts";
-import { isRecord, parseJson } from "../../model/record.ts";
+import { parseJson } from "../../model/record.ts";
 import { visibleText } from "../../model/visible-text.ts";
 import { temporarySuffix } from "./atomic-file.ts";
 
@@ -56,19 +47,27 @@ export interface LockOptions {
   readonly onLost?: () => void;
 }
 
-interface Claim extends Pick<LockHolder, "command"> {
-  readonly id: string;
-  readonly pid: number;
+const claimSchema = z.object({
+  id: z.string(),
+  pid: z.int().positive(),
   /** The start of the process, because process IDs are used again. */
-  readonly start: string;
+  start: z.string(),
   /** Which processes can see each other: one boot of one machine, and one container. */
-  readonly scope: string;
-  readonly beat: string;
+  scope: z.string(),
+  command: z.string(),
+});
+type Claim = z.output<typeof claimSchema>;
+
+interface StoredLock {
+  /** Changes when the holder touches the file, or another process creates it. */
+  readonly stamp: string;
+  /** Undefined if its writer was killed, or the file is no lock. */
+  readonly claim: Claim | undefined;
 }
 
 type Sight =
   | { readonly state: "Free" }
-  | { readonly state: "Dead"; readonly text: string }
+  | { readonly state: "Dead"; readonly stamp: string }
   /** `Unknown`: nobody can see yet whether the holder is alive. */
   | { readonly state: "Alive" | "Unknown"; readonly holder: LockHolder };
 
@@ -76,7 +75,6 @@ export class LockFile {
   readonly #path: string;
   readonly #options: LockOptions;
   #claim: Claim | undefined;
-  #beats = 0;
   #cancelBeat: CancelTimer | undefined;
 
   constructor(path: string, options: LockOptions) {
@@ -94,7 +92,7 @@ export class LockFile {
       if (signal?.aborted === true) return { state: "Aborted" };
       if (this.#create()) return { state: "Held" };
       const sight = look();
-      if (sight.state === "Dead") await this.#removeDead(sight.text);
+      if (sight.state === "Dead") await this.#removeDead(sight.stamp);
       if (sight.state === "Free" || sight.state === "Dead") continue;
       const waitedMs = clock.monotonicMs() - startMs;
       if (sight.state === "Alive" && waitedMs >= waitMs) return { state: "Busy", holder: sight.holder };
@@ -105,9 +103,9 @@ export class LockFile {
 
   /** Throws Node's error if the file can't be read. */
   look(): LockSight {
-    const text = readLock(this.#path);
-    if (text === undefined) return "Gone";
-    return parseClaim(text)?.id === this.#claim?.id ? "Held" : "Taken";
+    const stored = readLock(this.#path);
+    if (stored === undefined) return "Gone";
+    return stored.claim?.id === this.#claim?.id ? "Held" : "Taken";
   }
 
   release(): void {
@@ -123,8 +121,7 @@ export class LockFile {
   #create(): boolean {
     const { pid } = process;
     const { command } = this.#options;
-    this.#claim = { id: randomUUID(), pid, start: processStart(pid) ?? "", scope: ownScope(), command, beat: "" };
-    this.#beats = 0;
+    this.#claim = { id: randomUUID(), pid, start: processStart(pid) ?? "", scope: ownScope(), command };
     let file: number;
     try {
       file = openSync(this.#path, "wx", 0o600);
@@ -133,7 +130,7 @@ export class LockFile {
       throw error;
     }
     try {
-      this.#write(file);
+      writeSync(file, `${JSON.stringify(this.#claim)}\n`);
     } catch (error) {
       rmSync(this.#path);
       throw error;
@@ -153,32 +150,22 @@ export class LockFile {
 
   /** Returns false if the lock was lost. */
   #beat(): boolean {
-    let file: number | undefined;
     try {
-      file = openSync(this.#path, constants.O_RDWR | safely);
-      if (parseClaim(textOf(file))?.id !== this.#claim?.id) return false;
-      this.#beats += 1;
-      this.#write(file);
+      const nowS = this.#options.clock.nowMs() / 1000;
+      if (this.look() === "Held") lutimesSync(this.#path, nowS, nowS);
+      return this.look() === "Held";
+    } catch {
+      // The next beat may succeed.
       return true;
-    } catch (error) {
-      // After another error, the next beat may succeed.
-      return (error as NodeJS.ErrnoException).code !== "ENOENT";
-    } finally {
-      if (file !== undefined) closeSync(file);
     }
   }
 
-  /** Always the same number of bytes, so that readers never see a part. */
-  #write(file: number): void {
-    writeSync(file, `${JSON.stringify({ ...this.#claim, beat: String(this.#beats).padStart(12, "0") })}\n`, 0);
-  }
-
   /** Only one process at a time may remove the same dead lock: another one could remove the lock that follows. */
-  async #removeDead(text: string): Promise<void> {
+  async #removeDead(stamp: string): Promise<void> {
     const { clock, command } = this.#options;
-    const right = new LockFile(`${this.#path}.${hexDigest(text, 16)}${temporarySuffix}`, { clock, command });
+    const right = new LockFile(`${this.#path}${temporarySuffix}`, { clock, command });
     if ((await right.acquire()).state !== "Held") return await clock.sleep(lockPollMs);
-    if (readLock(this.#path) === text) rmSync(this.#path, { force: true });
+    if (readLock(this.#path)?.stamp === stamp) rmSync(this.#path, { force: true });
     right.release();
   }
 }
@@ -200,17 +187,17 @@ export async function holderOfLock(path: string, clock: Clock): Promise<LockHold
 
 /** Looks at the file again with every call. Throws Node's error if the file can't be read. */
 function watchLock(path: string, clock: Clock): () => Sight {
-  let known = { id: "", text: "", sinceMs: 0, hasBeaten: false };
+  let known = { id: "", stamp: "", sinceMs: 0, hasBeaten: false };
   return () => {
-    const text = readLock(path);
-    if (text === undefined) return { state: "Free" };
-    const claim = parseClaim(text);
+    const stored = readLock(path);
+    if (stored === undefined) return { state: "Free" };
+    const { stamp, claim } = stored;
     const nowMs = clock.monotonicMs();
     const id = claim?.id ?? "";
-    if (text !== known.text) known = { id, text, sinceMs: nowMs, hasBeaten: id !== "" && id === known.id };
+    if (stamp !== known.stamp) known = { id, stamp, sinceMs: nowMs, hasBeaten: id !== "" && id === known.id };
     const life = lifeOf(claim);
     const isSilent = nowMs - known.sinceMs >= deadAfterMs;
-    if (life === "Dead" || (life === "Unknown" && isSilent)) return { state: "Dead", text };
+    if (life === "Dead" || (life === "Unknown" && isSilent)) return { state: "Dead", stamp };
     const where = life === "Alive" ? "" : " in another container or on another machine";
     const command = visibleText(claim?.command ?? "another program");
     const by = claim === undefined ? command : `process ${claim.pid}${where} (${command})`;
@@ -219,34 +206,21 @@ function watchLock(path: string, clock: Clock): () => Sight {
 }
 
 /** Undefined if there is no file. */
-function readLock(path: string): string | undefined {
+function readLock(path: string): StoredLock | undefined {
   let file: number | undefined;
   try {
     file = openSync(path, constants.O_RDONLY | safely);
-    return textOf(file);
+    const stats = fstatSync(file, { bigint: true });
+    if (!stats.isFile()) throw Object.assign(new Error("not a regular file"), { code: "ENOTSUP" });
+    const bytes = Buffer.alloc(bytesMax);
+    const text = bytes.toString("utf8", 0, readSync(file, bytes, 0, bytesMax, 0));
+    return { stamp: `${stats.ino} ${stats.mtimeNs} ${text}`, claim: claimSchema.safeParse(parseJson(text)).data };
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
     throw Object.assign(error as Error, { path });
   } finally {
     if (file !== undefined) closeSync(file);
   }
-}
-
-/** The time distinguishes an empty file, whose writer was killed, from the next one. */
-function textOf(file: number): string {
-  const stats = fstatSync(file, { bigint: true });
-  if (!stats.isFile()) throw Object.assign(new Error("not a regular file"), { code: "ENOTSUP" });
-  const bytes = Buffer.alloc(bytesMax);
-  const length = readSync(file, bytes, 0, bytesMax, 0);
-  return length === 0 ? `${stats.ino} ${stats.ctimeNs}` : bytes.toString("utf8", 0, length);
-}
-
-function parseClaim(text: string): Claim | undefined {
-  const claim = parseJson(text);
-  if (!isRecord(claim)) return undefined;
-  const { id, pid, start, scope, command } = claim;
-  const hasTexts = [id, start, scope, command].every((field) => typeof field === "string");
-  return hasTexts && Number.isSafeInteger(pid) && Number(pid) > 0 ? (claim as unknown as Claim) : undefined;
 }
 
 /** Empty if the system does not report it. */

@@ -230,11 +230,10 @@ export async function readSourceFile({ file, path }: FoundFile): Promise<ReadTex
       return refuse(`the file has ${size?.toFixed(1)} MiB, but the limit is ${limit} MiB: split it`);
     }
     const bytes = await opened.readFile();
-    const mark = bytes.subarray(0, 2).toString("hex");
-    if (mark === "fffe" || mark === "feff") return refuse("the file is UTF-16: save it as UTF-8");
     const text = bytes.toString("utf8");
     const lineOf = (place: number): number => text.slice(0, place).split("\n").length;
-    if (text.includes("\0")) return refuse("the file is binary, or not UTF-8", lineOf(text.indexOf("\0")));
+    if (text.includes("\0"))
+      return refuse("the file is binary, or not UTF-8: save text as UTF-8", lineOf(text.indexOf("\0")));
     if (!isUtf8(bytes)) return refuse("the file is not UTF-8: save it as UTF-8", lineOf(text.indexOf("\uFFFD")));
     return { ok: true, text: text.replace(/^\uFEFF/u, "") };
   } catch (error) {

@@ -131,16 +131,6 @@ export function readStatusFile(state: StateDirectory, object: ResourceRef): Stat
   return status === undefined ? undefined : visibleTexts(status);
 }
 
-/** The same for many objects; reads each file only once. */
-export function statusFilesIn(state: StateDirectory): (object: ResourceRef) => Status | undefined {
-  const known = new Map<string, Status | undefined>();
-  return (object) => {
-    const key = resourceKey(object);
-    if (!known.has(key)) known.set(key, readStatusFile(state, object));
-    return known.get(key);
-  };
-}
-
 function readFileOf(state: StateDirectory, object: ResourceRef): StoredStatus | undefined {
   const text = state.readNow(statusFile(object), statusBytesMax);
   if (text === undefined) return undefined;

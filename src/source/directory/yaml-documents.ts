@@ -4,8 +4,8 @@ import {
   Composer,
   type Document,
   isAlias,
+  isCollection,
   isMap,
-  isPair,
   isScalar,
   isSeq,
   LineCounter,
@@ -48,7 +48,7 @@ export function readYamlDocuments(text: string): YamlDocuments {
     merge: true,
     prettyErrors: false,
     stringKeys: true,
-    // The library compares each key with every other key, which takes minutes for a large file. `faultOfNode` checks them instead.
+    // The library compares each key with every other key, which takes minutes for a large file. `faultOfNodes` checks them instead.
     uniqueKeys: false,
   } as const;
   const documents: YamlDocument[] = [];
@@ -89,16 +89,12 @@ function faultOf(document: Document, lines: LineCounter): YamlFault | undefined 
   if (quote !== undefined)
     return { line: quote, message: "this is not valid YAML: a quote on this line is not closed" };
   if (error !== undefined) {
-    return { line: lineAt(lines, error.pos[0]), message: `this is not valid YAML: ${errorTexts[error.code]}` };
+    return {
+      line: lineAt(lines, error.pos[0]),
+      message: `this is not valid YAML: ${errorTexts[error.code] ?? error.code}`,
+    };
   }
-  return faultOfNode(document, document.contents, { depth: 1, lines, aliases: { left: aliasesMax } });
-}
-
-interface NodeContext {
-  readonly depth: number;
-  readonly lines: LineCounter;
-  /** Each alias is resolved from the start of the document, so they are counted first. */
-  readonly aliases: { left: number };
+  return faultOfNodes(document, lines);
 }
 
 /** The parser reports a missing quotation mark at the end of the text, but users look for its start. */
@@ -116,29 +112,33 @@ function openQuoteLine(document: Document, end: number, lines: LineCounter): num
 }
 
 /** Finds duplicate keys, unresolved aliases and too deep nesting. */
-function faultOfNode(document: Document, node: unknown, context: NodeContext): YamlFault | undefined {
-  const { depth, lines, aliases } = context;
-  if (isAlias(node)) aliases.left -= 1;
-  if (aliases.left < 0) return { line: lineOfNode(node, lines), message: `more than ${aliasesMax} aliases (*name)` };
-  if (isAlias(node) && node.resolve(document) === undefined) {
-    return { line: lineOfNode(node, lines), message: `this is not valid YAML: ${errorTexts.BAD_ALIAS}` };
-  }
-  if (!isMap(node) && !isSeq(node)) return undefined;
-  if (depth > depthMax) return { line: lineOfNode(node, lines), message: `nested deeper than ${depthMax} levels` };
-  const keys = new Set<unknown>();
-  for (const item of node.items) {
-    if (isPair(item) && isScalar(item.key)) {
-      const key = item.key.value;
-      if (keys.has(key) && key !== "<<") {
-        return { line: lineOfNode(item.key, lines), message: "the key on this line is duplicated in its mapping" };
+function faultOfNodes(document: Document, lines: LineCounter): YamlFault | undefined {
+  let fault: YamlFault | undefined;
+  let aliases = 0;
+  const refuse = (node: unknown, message: string): symbol => {
+    fault = { line: lineOfNode(node, lines), message };
+    return visit.BREAK;
+  };
+  visit(document, {
+    Alias: (_, node) => {
+      aliases += 1;
+      // Each alias is resolved from the start of the document, so they are counted first.
+      if (aliases > aliasesMax) return refuse(node, `more than ${aliasesMax} aliases (*name)`);
+      if (node.resolve(document) !== undefined) return undefined;
+      return refuse(node, `this is not valid YAML: ${errorTexts.BAD_ALIAS}`);
+    },
+    Collection: (_, node, path) => {
+      if (path.filter(isCollection).length >= depthMax) return refuse(node, `nested deeper than ${depthMax} levels`);
+      const keys = new Set<unknown>();
+      for (const key of isMap(node) ? node.items.map((pair) => pair.key) : []) {
+        if (!isScalar(key)) continue;
+        const isKnown = keys.size === keys.add(key.value).size && key.value !== "<<";
+        if (isKnown) return refuse(key, "the key on this line is duplicated in its mapping");
       }
-      keys.add(key);
-    }
-    const inner = isPair(item) ? item.value : item;
-    const fault = faultOfNode(document, inner, { ...context, depth: depth + 1 });
-    if (fault !== undefined) return fault;
-  }
-  return undefined;
+      return undefined;
+    },
+  });
+  return fault;
 }
 
 /** Follows the path as far as it exists in the document. */
@@ -174,27 +174,18 @@ function lineAt(lines: LineCounter, offset: number): number {
   return Math.max(1, lines.linePos(offset).line);
 }
 
-/** A message for every error code of the library. */
-const errorTexts: Readonly<Record<Document["errors"][number]["code"], string>> = {
-  ALIAS_PROPS: "an alias cannot have an anchor or a tag",
+/** For the mistakes that people make; others are named by the code of the library. */
+const errorTexts: Readonly<Partial<Record<Document["errors"][number]["code"], string>>> = {
   BAD_ALIAS: "an alias (*name) has no anchor (&name) before it; quote a string that begins with *",
-  BAD_COLLECTION_TYPE: "a tag does not fit the collection after it",
   BAD_DIRECTIVE: "a directive (%…) is invalid",
   BAD_DQ_ESCAPE: "a double-quoted string has an invalid escape; write \\\\ for a backslash, or use single quotes",
   BAD_INDENT: "the indentation is wrong, or a bracket is not closed",
-  BAD_PROP_ORDER: "an anchor or a tag is in the wrong place",
   BAD_SCALAR_START: "a string begins with a reserved character; put it in quotes",
   BLOCK_AS_IMPLICIT_KEY:
     "there is a second ': ' on one line, or the line is indented too far; put the string in quotes",
-  BLOCK_IN_FLOW: "a block is inside brackets",
-  DUPLICATE_KEY: "a key is duplicated",
-  IMPOSSIBLE: "the text can't be parsed",
-  KEY_OVER_1024_CHARS: "a key is longer than 1024 characters",
   MISSING_CHAR: "a character is missing, such as a closing quote or bracket, a ':' or a ','",
   MULTILINE_IMPLICIT_KEY: "a key spans several lines; check for a missing ':' or an unclosed quote",
-  MULTIPLE_ANCHORS: "a value has two anchors",
   MULTIPLE_DOCS: "a document begins without '---' before it",
-  MULTIPLE_TAGS: "a value has two tags",
   NON_STRING_KEY: "a key must be a plain string; quote strings that begin with '{' or '['",
   RESOURCE_EXHAUSTION: "it is nested too deeply",
   TAB_AS_INDENT: "a tab is used for indentation; use spaces",

@@ -252,9 +252,13 @@ describe("files that are hard to read", () => {
     [
       "a file in UTF-16 is",
       Buffer.from("\uFEFFkind: List\n", "utf16le"),
-      "big.yaml: the file is UTF-16: save it as UTF-8",
+      "big.yaml:1: the file is binary, or not UTF-8: save text as UTF-8",
     ],
-    ["a binary file is", Buffer.from([0x61, 0x0a, 0, 1, 2]), "big.yaml:2: the file is binary, or not UTF-8"],
+    [
+      "a binary file is",
+      Buffer.from([0x61, 0x0a, 0, 1, 2]),
+      "big.yaml:2: the file is binary, or not UTF-8: save text as UTF-8",
+    ],
     [
       "a file in Latin-1 is",
       Buffer.from("a: 1\nb: \u00e9\n", "latin1"),
