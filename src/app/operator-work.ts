@@ -79,7 +79,7 @@ export class OperatorWork {
       return this.#objectOf("WafAutoBlock", nameOfKey(block))?.metadata.uid === uid;
     });
     this.work = new Work(options, this.#place(store));
-    metrics.watches(() => this.source.health());
+    metrics.watches(() => this.source.watches.health());
   }
 
   /** Watches the objects of the cluster until the signal aborts. */
@@ -89,7 +89,7 @@ export class OperatorWork {
 
   /** Resolves when all objects have been listed once, or when the signal aborts. */
   async whenSynced(signal: AbortSignal): Promise<void> {
-    await this.source.whenSynced(signal);
+    await this.source.watches.whenSynced(signal);
     // If the records can't be read in time, each instance reports the reason.
     await this.#records.whenUsable(signal);
   }
@@ -158,9 +158,7 @@ export class OperatorWork {
       onUnattachedChange: () => this.#changed.notify(),
       onFeedChange: () => this.work.feeds?.loop.wake(),
       onStored: (change) => {
-        if (change.object.kind !== "WafInstance") return;
-        if (change.type === "Deleted") this.#records.instanceDeleted();
-        else this.#noteLabels(change.object);
+        if (change.object.kind === "WafInstance" && change.type !== "Deleted") this.#noteLabels(change.object);
       },
       onProblem: (subject, { code, message: problem }) =>
         this.#throttledLog.warn("watch failed", { subject, code, problem }),

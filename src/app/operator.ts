@@ -93,7 +93,7 @@ async function listen(
   metrics: Metrics,
 ): Promise<HealthServer | { readonly problem: string; readonly hint: string }> {
   const checks = {
-    readiness: () => work.source.notReadyBecause(),
+    readiness: () => work.source.watches.notReadyBecause(),
     metrics: async () => await metrics.text(),
     metricsContentType: metrics.contentType,
   };
@@ -117,7 +117,7 @@ function operatorSight(work: OperatorWork): OperatorSight {
     namespace,
     redactor,
     objects: (kind) => source.objects(kind),
-    notReadyBecause: () => source.notReadyBecause(),
+    notReadyBecause: () => source.watches.notReadyBecause(),
     callWaf: callsOf(work),
   };
 }

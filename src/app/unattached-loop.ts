@@ -8,6 +8,7 @@ import { TimeSlices } from "../async/time-slices.ts";
 import { type ObjectName, type ResourceMeta, resourceKey, type ResourceRef } from "../model/resource.ts";
 import type { ReconcilePorts, StatusPort } from "../run/ports.ts";
 import { handledRequest } from "../run/status/write-status.ts";
+import type { Unattached, UnattachedObjects } from "../source/cluster/attachment.ts";
 import { instanceNameOf } from "../source/cluster/cluster-object.ts";
 import type { ClusterSource } from "../source/cluster/cluster-source.ts";
 import { notReadyKinds, type RuntimeMetrics, type UnattachedKey } from "../telemetry/metrics-runtime.ts";
@@ -21,10 +22,8 @@ const writeGapMs = 20;
 /** After a change, a round that takes longer than this restarts, so that new objects get their turn. */
 const roundMsMin = 2_000;
 
-type Unattached = NonNullable<ReturnType<ClusterSource["unattachedNow"]>>;
-
 export interface UnattachedOptions {
-  readonly source: Pick<ClusterSource, "objects" | "unattached" | "unattachedNow">;
+  readonly source: Pick<ClusterSource, "objects"> & { readonly unattached: Pick<UnattachedObjects, "all" | "now"> };
   /** Whether this process reports on the object. @param instance the one that it is attached to, if there is one */
   readonly isOwn: (object: ResourceRef, instance?: ObjectName) => boolean;
   /** Must call `onUnwritten` if a status could not be written. */
@@ -72,7 +71,7 @@ export class UnattachedLoop {
       if (changed.version !== version && clock.monotonicMs() - startedMs >= roundMsMin) return;
       if (slices.isOver) await slices.pause();
       // By now, the object may be attached, and a run may cover its status.
-      const now = this.#options.source.unattachedNow(object.meta);
+      const now = this.#options.source.unattached.now(object.meta);
       if (now !== undefined && (await this.#report(now))) await clock.sleep(writeGapMs, signal);
     }
   }
@@ -83,7 +82,7 @@ export class UnattachedLoop {
     const counts = new Map<UnattachedKey, number>();
     const unattached = new Set<object>();
     const { source, isOwn } = this.#options;
-    for (const object of source.unattached()) {
+    for (const object of source.unattached.all()) {
       if (slices.isOver) await slices.pause();
       if (object === undefined || !isOwn(object.meta)) continue;
       unattached.add(object.stored);

@@ -13,8 +13,7 @@ import { blockKey } from "./judges.ts";
 import type { SourcePort } from "../run/ports.ts";
 import type { BlockBook, BlocksView } from "./block-book.ts";
 
-/** The owners of an entry name its source, also in the record. */
-const logSource = "the log of blocked requests";
+const source = { kind: "Log" } as const;
 
 export function withAutoBlocks(source: SourcePort, book: Pick<BlockBook, "view" | "version">): SourcePort {
   // Plans are cached by this object, so it must stay the same while nothing changes.
@@ -62,7 +61,7 @@ export function blockRule(declared: DeclaredAutoBlock, gathered: Gathered, view:
     texts: [
       view.state === "Known"
         ? listedText(view.judgements.get(blockKey(meta))?.entries ?? [], maxTtlOf(declared, gathered))
-        : { state: "Missing", source: logSource, problem: view.problem },
+        : { state: "Missing", source, problem: view.problem },
     ],
   };
 }
@@ -73,7 +72,7 @@ const ended = { has: () => true };
 function listedText(clients: readonly JudgedEntry[], maxTtlMs: number): AddressText {
   return {
     state: "Listed",
-    source: logSource,
+    source,
     entries: clients.map(({ entry }) => entry),
     ending: new Map(clients.map(({ entry, sinceMs, untilMs }) => [entry, Math.min(untilMs, sinceMs + maxTtlMs)])),
     ended,

@@ -2,6 +2,7 @@
 import type { DeclaredOrigin, DeclaredRule, ListName, PrefixLengths } from "../model/declared.ts";
 import type { Entry } from "../address/entry.ts";
 import type { GatheredRule } from "../model/gathered.ts";
+import { describeSource } from "../model/address-source.ts";
 import { placeIn, type RejectedEntry, type RulePart } from "./rule-entries.ts";
 import { asSentence } from "../model/sentence.ts";
 
@@ -109,7 +110,7 @@ export function describeEmpty({ texts }: GatheredRule): string {
   }
   const more = texts.length === 1 ? "" : ` and ${texts.length - 1} more of spec.addressesFrom`;
   const are = texts.length === 1 ? "is" : "are";
-  return `The rule declares no entries, because ${first.source}${more} ${are} empty: write one address or network per line, or delete the rule.`;
+  return `The rule declares no entries, because ${describeSource(first.source)}${more} ${are} empty: write one address or network per line, or delete the rule.`;
 }
 
 /** The expiry of a rule: the earlier of `expiresAt` and creation plus `ttl`; undefined if it never expires. */

@@ -3,6 +3,7 @@
 //   gathered rules ──▶ attached? ──▶ parsed ──▶ except ──▶ guards ──▶ expired? ──▶ conflicts ──▶ aggregate ──▶ lists
 //
 // An entry that is rejected at any of these steps is reported on its rule and affects nothing else.
+import { describeSource } from "../model/address-source.ts";
 import {
   type DeclaredInstance,
   type DeclaredOrigin,
@@ -248,7 +249,7 @@ function endedIn({ rules }: Gathered, nowMs: number): DesiredState["ended"] {
       if (text.state !== "Listed" || (text.ended ?? text.ending) === undefined) continue;
       const hasEnded = (entry: Entry): boolean => (text.ending?.get(entry) ?? Number.POSITIVE_INFINITY) <= nowMs;
       const has = (entry: Entry): boolean => text.ended?.has(entry) === true || hasEnded(entry);
-      ended.set(`${ruleIdOf(rule.meta)} ${text.source}`, { has });
+      ended.set(`${ruleIdOf(rule.meta)} ${describeSource(text.source)}`, { has });
     }
   }
   return ended;

@@ -1,6 +1,6 @@
 // The entries of one rule: parsed, in canonical form. Nothing here depends on other rules.
 import { type Entry, parseDeclaredEntry } from "../address/entry.ts";
-import { describeIndex, describeLine } from "../model/address-source.ts";
+import { describeIndex, describeLine, describeSource } from "../model/address-source.ts";
 import type { AddressText, GatheredRule } from "../model/gathered.ts";
 import { ruleIdOf } from "../model/rule-id.ts";
 
@@ -51,11 +51,10 @@ export interface RuleEntries {
   readonly parts: readonly RulePart[];
   readonly invalid: readonly RejectedEntry[];
   /** Sources that could not be read. */
-  readonly missing: readonly MissingText[];
+  readonly missing: readonly { readonly source: string; readonly problem: string }[];
 }
 
-type MissingText = Extract<AddressText, { state: "Missing" }>;
-type Content = readonly string[] | Exclude<AddressText, MissingText>;
+type Content = readonly string[] | Exclude<AddressText, { state: "Missing" }>;
 
 interface ParsedSource {
   readonly content: Content;
@@ -78,10 +77,11 @@ export class RuleReader {
   *readInSlices({ rule, texts }: GatheredRule, nowMs: number): Generator<undefined, RuleEntries> {
     const id = ruleIdOf(rule.meta);
     const parsed = [yield* this.#parse(id, rule.addresses)];
-    const missing: MissingText[] = [];
+    const missing: { source: string; problem: string }[] = [];
     for (const text of texts) {
-      if (text.state === "Missing") missing.push(text);
-      else parsed.push(yield* this.#parse(`${id} ${text.source}`, text));
+      const source = describeSource(text.source);
+      if (text.state === "Missing") missing.push({ source, problem: text.problem });
+      else parsed.push(yield* this.#parse(`${id} ${source}`, text));
     }
     const parts = parsed.map(({ part }) => withoutEnded(part, nowMs)).filter(({ entries }) => entries.size > 0);
     return { parts, invalid: parsed.flatMap(({ invalid }) => invalid), missing };
@@ -98,7 +98,7 @@ export class RuleReader {
 function hasSame(a: Content, b: Content): boolean {
   if (a === b) return true;
   if ("state" in a && "state" in b) {
-    if (a.state === "Read") return b.state === "Read" && a.text === b.text && a.isSecret === b.isSecret;
+    if (a.state === "Read") return b.state === "Read" && a.text === b.text;
     return b.state === "Listed" && a.entries === b.entries && a.ending === b.ending && a.evidence === b.evidence;
   }
   return !("state" in a) && !("state" in b) && a.length === b.length && a.every((text, index) => text === b[index]);
@@ -109,10 +109,10 @@ function* parse(content: Content): Generator<undefined, ParsedSource> {
     const lines = content.map((text, number) => ({ text, number }));
     return { content, ...(yield* parseLines(lines, undefined)) };
   }
-  const { source } = content;
+  const source = describeSource(content.source);
   if (content.state === "Read") {
     const { part, invalid } = yield* parseLines(readAddressLines(content.text), source);
-    return { content, part, invalid: content.isSecret === true ? invalid.map(hidden) : invalid };
+    return { content, part, invalid: content.source.kind === "Secret" ? invalid.map(hidden) : invalid };
   }
   const { ending, evidence } = content;
   const entries = new Map(content.entries.map((entry) => [entry, 0]));
@@ -139,7 +139,7 @@ function* parseLines(
   return { part: { source, entries }, invalid };
 }
 
-/** A line of a Secret that is no address can be anything. */
+/** A line of a Secret that is no address can be anything, and the author of the rule may not be allowed to read the Secret. */
 function hidden({ source }: RejectedEntry): RejectedEntry {
   return {
     entry: "(not shown)",

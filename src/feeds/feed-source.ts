@@ -1,8 +1,9 @@
 // Wraps a source of resources and adds the entries of feeds to its rules. Everything else is passed through.
-import { type DeclaredFeed, feedSourceName, type FeedUser, mayUseFeed } from "../model/declared-feed.ts";
+import { describeSource, type FeedSource } from "../model/address-source.ts";
+import { type DeclaredFeed, type FeedUser, mayUseFeed } from "../model/declared-feed.ts";
 import type { DeclaredRule } from "../model/declared.ts";
 import type { AddressText, Gathered, GatheredRule } from "../model/gathered.ts";
-import type { ObjectName } from "../model/resource.ts";
+import { nameKey, type ObjectName } from "../model/resource.ts";
 import type { SourcePort } from "../run/ports.ts";
 import type { FeedContent } from "./content.ts";
 import type { FeedBook } from "./feed-book.ts";
@@ -63,33 +64,36 @@ export interface FeedView {
 
 /** @param view undefined if the feed does not exist */
 export function feedTextFor(name: ObjectName, view: FeedView | undefined, user: FeedUser): AddressText {
-  const source = feedSourceName(name);
+  const source: FeedSource = { kind: "WafFeed", ...name };
+  const described = describeSource(source);
   const missing = (problem: string): AddressText => ({ state: "Missing", source, problem });
   if (name.namespace !== user.namespace && (view === undefined || !mayUseFeed(view.feed, user))) {
     // The same message for both cases: a user without access must not learn whether a feed exists.
     return missing(
-      `${source} does not exist, or does not allow rules of namespace ${user.namespace} in its spec.allowedNamespaces.`,
+      `${described} does not exist, or does not allow rules of namespace ${user.namespace} in its spec.allowedNamespaces.`,
     );
   }
-  if (view === undefined) return missing(`${source} does not exist: create it, or correct spec.addressesFrom.`);
+  if (view === undefined) return missing(`${described} does not exist: create it, or correct spec.addressesFrom.`);
   const { content } = view;
-  return content === undefined ? missing(`${source} has no content yet: check its status.`) : listed(content, source);
+  return content === undefined
+    ? missing(`${described} has no content yet: check its status.`)
+    : listed(content, source);
 }
 
 const texts = new WeakMap<FeedContent["entries"], Map<string, AddressText>>();
 
 /** Returns the same object for the same entries, because results are cached by it. */
-function listed({ entries, expiresAtMs, ended }: FeedContent, source: string): AddressText {
+function listed({ entries, expiresAtMs, ended }: FeedContent, source: FeedSource): AddressText {
   const known = texts.get(entries) ?? new Map<string, AddressText>();
   texts.set(entries, known);
   const ending = expiresAtMs.size === 0 ? undefined : expiresAtMs;
-  const text = known.get(source) ?? {
+  const text = known.get(nameKey(source)) ?? {
     state: "Listed",
     source,
     entries,
     ...(ending && { ending }),
     ...(ended && { ended }),
   };
-  known.set(source, text);
+  known.set(nameKey(source), text);
   return text;
 }

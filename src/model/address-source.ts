@@ -1,5 +1,5 @@
-// Where the addresses of a rule come from, apart from `spec.addresses`. Equal sources have equal descriptions, which records and statuses
-// contain.
+// Where the addresses of a rule come from, apart from `spec.addresses`. Only records and statuses contain descriptions instead: equal
+// sources have equal ones.
 import { nameKey, type ObjectName } from "./resource.ts";
 
 /** A text with one entry per line. */
@@ -12,8 +12,16 @@ export interface FeedSource extends ObjectName {
   readonly kind: "WafFeed";
 }
 
+/** The log of a WAF, which lists clients for automatic blocks. */
+export interface LogSource {
+  readonly kind: "Log";
+}
+
+export type AddressSource = TextSource | FeedSource | LogSource;
+
 /** `ConfigMap shop/ipsum, key list` or `WafFeed shop/drop`. */
-export function describeSource(source: TextSource | FeedSource): string {
+export function describeSource(source: AddressSource): string {
+  if (source.kind === "Log") return "the log of blocked requests";
   const object = `${source.kind} ${nameKey(source)}`;
   return source.kind === "WafFeed" ? object : `${object}, key ${source.key}`;
 }

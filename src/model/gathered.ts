@@ -1,4 +1,5 @@
 // The complete input of one reconcile of an instance, read from a cluster or a directory.
+import type { AddressSource, TextSource } from "./address-source.ts";
 import type { ApiKey } from "./api-key.ts";
 import type {
   DeclaredAutoBlock,
@@ -15,14 +16,12 @@ import type { ResourceMeta } from "./resource.ts";
 export type AddressText =
   | {
       readonly state: "Read";
-      readonly source: string;
+      readonly source: TextSource;
       readonly text: string;
-      /** Only its addresses may be shown: the author of the rule may not be allowed to read the Secret. */
-      readonly isSecret?: boolean;
     }
   | {
       readonly state: "Listed";
-      readonly source: string;
+      readonly source: AddressSource;
       readonly entries: readonly Entry[];
       /** Those that expire by themselves. */
       readonly ending?: ReadonlyMap<Entry, number>;
@@ -31,7 +30,7 @@ export type AddressText =
       /** Why it lists each entry, for people. */
       readonly evidence?: ReadonlyMap<Entry, string>;
     }
-  | { readonly state: "Missing"; readonly source: string; readonly problem: string };
+  | { readonly state: "Missing"; readonly source: AddressSource; readonly problem: string };
 
 export interface GatheredRule {
   readonly rule: DeclaredRule;

@@ -2,7 +2,7 @@
 // files of a folder. Operator and commands use this function for all of them, so that they cannot disagree.
 import { nearestName } from "../kinds/nearest-name.ts";
 import type { DeclaredByKind } from "../kinds/to-declared.ts";
-import type { DeclaredInstance, DeclaredRule } from "../model/declared.ts";
+import type { DeclaredRule } from "../model/declared.ts";
 import type { Gathered } from "../model/gathered.ts";
 import { nameKey, type ObjectName, type GuestKind, guestKinds } from "../model/resource.ts";
 import { listed } from "../model/sentence.ts";
@@ -12,12 +12,7 @@ export type Labels = Readonly<Record<string, string>>;
 /** The labels of a namespace; undefined if unknown. */
 export type LabelsOf = (namespace: string) => Labels | undefined;
 
-/** What an object declares; or, with its `resourceKey`, why this version of wafsync does not understand it. */
-export type Parsed<T> =
-  | { readonly ok: true; readonly declared: T }
-  | { readonly ok: false; readonly key: string; readonly problem: string };
-
-export type AttachedObjects = { readonly [Kind in GuestKind]: readonly Parsed<DeclaredByKind[Kind]>[] };
+export type AttachedObjects = { readonly [Kind in GuestKind]: readonly DeclaredByKind[Kind][] };
 
 /** A value for each kind that can be attached to an instance. */
 export function byGuestKind<T>(valueOf: (kind: GuestKind) => T): Readonly<Record<GuestKind, T>> {
@@ -30,9 +25,8 @@ export interface References extends Pick<Gathered, "key" | "rules" | "sameKey"> 
   readonly problems: readonly string[];
 }
 
-export interface ObjectSet extends Pick<Gathered, "brokenReferences" | "workloads"> {
-  readonly instance: DeclaredInstance;
-  /** All objects that refer to the instance, except those of namespaces that are known to have no access in a cluster. */
+export interface ObjectSet extends Pick<Gathered, "instance" | "invalidObjects" | "brokenReferences" | "workloads"> {
+  /** All valid objects that refer to the instance, except those of namespaces that are known to have no access in a cluster. */
   readonly attached: AttachedObjects;
   readonly labelsOf: LabelsOf;
   readonly references: (rules: readonly DeclaredRule[]) => Promise<References>;
@@ -57,45 +51,23 @@ export function missingInstance(instance: ObjectName, known: readonly ObjectName
   return `${problem}; there is one in namespace ${elsewhere.namespace}: name it in spec.instanceRef.namespace`;
 }
 
-export async function gather({
-  instance,
-  attached,
-  labelsOf,
-  references,
-  gaps,
-  ...watched
-}: ObjectSet): Promise<Gathered> {
-  const invalid = new Map<string, string>();
-  const rules = validOf(attached.WafIpRule, invalid);
-  const origins = validOf(attached.WafOrigin, invalid);
-  const autoBlocks = validOf(attached.WafAutoBlock, invalid);
-  // An invalid cache clear is not reported, because it declares no entry.
-  const cacheClears = validOf(attached.WafCacheClear, new Map());
-  const { problems, ...read } = await references(rules);
+export async function gather({ attached, labelsOf, references, gaps, ...known }: ObjectSet): Promise<Gathered> {
+  const { WafIpRule, WafOrigin: origins, WafCacheClear: cacheClears, WafAutoBlock: autoBlocks } = attached;
+  const { problems, ...read } = await references(WafIpRule);
   const namespaceLabels = new Map<string, Labels>();
-  for (const { meta } of [...rules, ...origins, ...cacheClears, ...autoBlocks]) {
+  for (const { meta } of [...WafIpRule, ...origins, ...cacheClears, ...autoBlocks]) {
     const labels = namespaceLabels.get(meta.namespace) ?? labelsOf(meta.namespace);
     if (labels !== undefined) namespaceLabels.set(meta.namespace, labels);
   }
   return {
-    instance,
+    ...known,
     ...read,
     origins,
     cacheClears,
     ...(autoBlocks.length > 0 && { autoBlocks }),
     namespaceLabels,
     brokenSources: [...gaps, ...problems],
-    ...(invalid.size > 0 && { invalidObjects: invalid }),
-    ...watched,
   };
-}
-
-function validOf<T>(parsed: readonly Parsed<T>[], invalid: Map<string, string>): T[] {
-  return parsed.flatMap((one) => {
-    if (one.ok) return [one.declared];
-    invalid.set(one.key, one.problem);
-    return [];
-  });
 }
 
 const namesShownMax = 5;

@@ -32,8 +32,10 @@ function stage() {
     },
     source: {
       objects: (kind) => attached.filter((object) => object.kind === kind),
-      unattached: () => objects.values(),
-      unattachedNow: (ref: ResourceRef) => objects.get(resourceKey(ref)),
+      unattached: {
+        all: () => objects.values() as Generator<Unattached>,
+        now: (ref: ResourceRef) => objects.get(resourceKey(ref)),
+      },
     },
     status: (onUnwritten) => ({
       read: (meta: ResourceMeta) => statuses.get(resourceKey(meta)),

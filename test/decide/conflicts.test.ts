@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import { compileDesired } from "../../src/decide/desired.ts";
-import { allowing, aRule, blocking, createdMs } from "../support/builders/declare.ts";
+import { allowing, aRule, blocking, createdMs, feedSource } from "../support/builders/declare.ts";
 import type { InventoryOverrides, ObservedOverrides } from "../support/builders/gathered.ts";
 import { anInventory, entry, gathered, nowMs, observed, ownedBy } from "../support/builders/gathered.ts";
 
@@ -84,7 +84,7 @@ describe("An entry in Block and in Allow", () => {
 
   test("is no fault of the rule whose feed lists it", () => {
     const threats = aRule("threats", {
-      texts: [{ state: "Listed", source: "WafFeed edge/threats", entries: [entry(one)] }],
+      texts: [{ state: "Listed", source: feedSource("edge/threats"), entries: [entry(one)] }],
     });
     const winning = desiredWith({ rules: [allowing("partner", [one], older), threats] }, {});
     expect(winning.rules.map(({ id, verdict }) => [id, verdict])).toStrictEqual([

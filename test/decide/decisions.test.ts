@@ -11,6 +11,7 @@ import {
   blocking,
   type InstanceOverrides,
   type RuleOverrides,
+  mapSource,
 } from "../support/builders/declare.ts";
 import { anInventory, entry, nowMs, ownedBy, planOf, type Situation } from "../support/builders/gathered.ts";
 
@@ -66,7 +67,7 @@ const examples: Readonly<Record<string, Example>> = {
   "2, adopted": { declared: [a], shown: [a], rule: adopts, expected: `Adopt ${a}` },
   "2, adopted by a rule that only remembers it": {
     shown: [a],
-    rule: { ...adopts, texts: [{ state: "Missing", source: "ConfigMap edge/gone", problem: "It is missing." }] },
+    rule: { ...adopts, texts: [{ state: "Missing", source: mapSource("edge/gone"), problem: "It is missing." }] },
     recorded: { [a]: { retainedBy: "edge/kept" } },
     expected: `Release ${a}; forgets ${a}`,
   },

@@ -3,12 +3,21 @@ import type { LabelSelector } from "../../src/model/declared.ts";
 import { matchesSelector } from "../../src/model/attachment.ts";
 import { compileDesired } from "../../src/decide/desired.ts";
 import { readAddressLines } from "../../src/decide/rule-entries.ts";
-import { allowing, anInstance, anOrigin, aRule, blocking, createdMs, openGrant } from "../support/builders/declare.ts";
+import {
+  allowing,
+  anInstance,
+  anOrigin,
+  aRule,
+  blocking,
+  createdMs,
+  openGrant,
+  mapSource,
+} from "../support/builders/declare.ts";
 import { anInventory, desiredOf, entry, gathered, nowMs } from "../support/builders/gathered.ts";
 
 const missing = {
   state: "Missing",
-  source: "ConfigMap edge/feed",
+  source: mapSource("edge/feed"),
   problem: "ConfigMap edge/feed does not exist.",
 } as const;
 
@@ -37,7 +46,7 @@ describe("A compiled rule", () => {
 
   test("shows no line of a Secret that is not an address", () => {
     const texts = [
-      { state: "Read", source: "Secret edge/feed, key list", text: "192.0.2.1\nhunter2\n", isSecret: true },
+      { state: "Read", source: { ...mapSource("edge/feed"), kind: "Secret" }, text: "192.0.2.1\nhunter2\n" },
     ] as const;
     const { rules } = desiredOf({ rules: [aRule("feed", { texts })] });
     expect([...(rules[0]?.entries ?? [])]).toStrictEqual(["192.0.2.1"]);

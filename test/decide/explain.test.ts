@@ -11,7 +11,7 @@ import { addressBits, parseNetwork } from "../../src/simulator/network.ts";
 import { SimulatedList } from "../../src/simulator/simulated-list.ts";
 import { spellingModes } from "../../src/simulator/network.ts";
 import { caseCount } from "../support/builders/case-count.ts";
-import { addresses, allowing, anInstance, aRule, blocking, createdMs } from "../support/builders/declare.ts";
+import { addresses, allowing, anInstance, aRule, blocking, createdMs, mapSource } from "../support/builders/declare.ts";
 import { anInventory, entry, gathered, nowMs, ownedBy } from "../support/builders/gathered.ts";
 import type { InventoryOverrides } from "../support/builders/gathered.ts";
 import { anyNetwork, spelling } from "../support/builders/arbitraries.ts";
@@ -120,7 +120,11 @@ describe("Why an address is not blocked", () => {
   });
 
   test("a rule without effect is reported with the reason: expired, no access, an invalid line or a missing source", () => {
-    const missing = { state: "Missing", source: "x", problem: "There is no ConfigMap edge/x." } as const;
+    const missing = {
+      state: "Missing",
+      source: mapSource("edge/x"),
+      problem: "There is no ConfigMap edge/x.",
+    } as const;
     const rules = [
       blocking("over", ["203.0.113.9"], { expiresAtMs: nowMs - 1000 }),
       blocking("elsewhere/guest", ["203.0.113.9"]),

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import { addresses, allowing, anInstance, anOrigin, aRule, blocking } from "../support/builders/declare.ts";
+import { addresses, allowing, anInstance, anOrigin, aRule, blocking, feedSource } from "../support/builders/declare.ts";
 import { desiredOf, entry, planOf } from "../support/builders/gathered.ts";
 
 describe("An entry of a special-purpose network", () => {
@@ -23,12 +23,12 @@ describe("An entry of a special-purpose network", () => {
   });
 });
 
-const feed = "WafFeed edge/threats";
+const source = feedSource("edge/threats");
 
 function feedRule(entries: readonly string[], own: readonly string[] = []) {
   return aRule("a", {
     addresses: own,
-    texts: [{ state: "Listed", source: feed, entries: entries.map(entry) }],
+    texts: [{ state: "Listed", source, entries: entries.map(entry) }],
   });
 }
 

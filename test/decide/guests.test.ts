@@ -15,6 +15,7 @@ import {
   aRule,
   blocking,
   createdMs,
+  mapSource,
 } from "../support/builders/declare.ts";
 import { compileDesired } from "../../src/decide/desired.ts";
 import { anInventory, desiredOf, gathered, nowMs, observed, ownedBy, planOf } from "../support/builders/gathered.ts";
@@ -219,7 +220,7 @@ describe("A message for a guest does not name objects of other namespaces, and o
     ["edge", "Accepted", ""],
   ])("an Allow rule of %s for an entry of a missing source", (namespace, verdict, text) => {
     const source = "ConfigMap team-a/list, key list";
-    const missing = { state: "Missing", source, problem: `${source} does not exist.` } as const;
+    const missing = { state: "Missing", source: mapSource("team-a/list"), problem: "It does not exist." } as const;
     const rules = [aRule("team-a/feed", { texts: [missing] }), allowing(`${namespace}/partner`, [one])];
     const managed = anInventory({ blocklist: [ownedBy(one, ["team-a/feed"], source)] });
     const scene = gathered({ instance: everyKind, rules });
@@ -313,7 +314,7 @@ describe("Only the owner overrides what another namespace declared:", () => {
   test("a guest's broken source puts none of the owner's entries on hold", () => {
     const missing = {
       state: "Missing",
-      source: "ConfigMap team-a/feed, key list",
+      source: mapSource("team-a/feed"),
       problem: "It does not exist.",
     } as const;
     const plan = planOf({

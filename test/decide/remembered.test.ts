@@ -16,6 +16,7 @@ import {
   aRule,
   blocking,
   openGrant,
+  mapSource,
 } from "../support/builders/declare.ts";
 import {
   anInventory,
@@ -30,7 +31,7 @@ import {
 import { anOwnedOrigin } from "../support/builders/owned.ts";
 
 const list = "ConfigMap edge/list-0, key list";
-const missing: AddressText = { state: "Missing", source: list, problem: `${list} does not exist.` };
+const missing: AddressText = { state: "Missing", source: mapSource("edge/list-0"), problem: `${list} does not exist.` };
 const [one, two, three, four] = ["192.0.2.1", "192.0.2.2", "192.0.2.3", "192.0.2.4"] as const;
 const shpo = { namespace: "edge", name: "shpo" };
 const problem = "There is no WafInstance edge/shpo; did you mean shop?";

@@ -1,3 +1,4 @@
+import { describeSource } from "../../src/model/address-source.ts";
 import { describe, expect, test } from "@jest/globals";
 import { unknownOwners } from "../../src/model/entry-owners.ts";
 import type { GatheredRule } from "../../src/model/gathered.ts";
@@ -8,7 +9,7 @@ import { planInstance } from "../../src/decide/plan.ts";
 import { versionOfRules } from "../../src/decide/refusals.ts";
 import type { HeldRemoval } from "../../src/decide/removal-guard.ts";
 import { hashRemovals } from "../../src/decide/removal-guard.ts";
-import { addresses, anInstance, aRule, blocking } from "../support/builders/declare.ts";
+import { addresses, anInstance, aRule, blocking, feedSource } from "../support/builders/declare.ts";
 import type { Situation } from "../support/builders/gathered.ts";
 import {
   anInventory,
@@ -109,11 +110,12 @@ function windowed(situation: Situation, { gone = 0, minutesAgo = 1, windowMs = 3
 }
 
 describe("Entries that end by themselves", () => {
-  const [texts, source] = [addresses(60), "WafFeed edge/bans"];
+  const [texts, feed] = [addresses(60), feedSource("edge/bans")];
+  const source = describeSource(feed);
   const all = texts.map((text) => entry(text));
   const heldWith = (change: object, sources = [source]): number | undefined => {
     const ended = new Map(all.slice(20).map((one) => [one, nowMs]));
-    const listed = { state: "Listed", source, entries: all.slice(0, 20), ended, ...change } as const;
+    const listed = { state: "Listed", source: feed, entries: all.slice(0, 20), ended, ...change } as const;
     const rule = blocking("bans", [], { texts: [listed] });
     const owners = sources.map((one) => ({ kind: "WafIpRule", name: "edge/bans", source: one }) as const);
     const inventory = { blocklist: texts.map((text) => [text, undefined, owners] as const) };
@@ -127,7 +129,7 @@ describe("Entries that end by themselves", () => {
 
   test("count if they were removed from the feed, or if something else declared them as well", () => {
     expect(heldWith({ ended: undefined })).toBe(40);
-    expect(heldWith({ source: "WafFeed edge/other" })).toBe(40);
+    expect(heldWith({ source: feedSource("edge/other") })).toBe(40);
     expect(heldWith({}, [source, "ConfigMap edge/list, key list"])).toBe(40);
   });
 });
@@ -185,7 +187,7 @@ describe("The window of the guards", () => {
     const expired = aRule("ends", { addresses: gone.slice(0, 20), expiresAtMs: nowMs - 1 });
     const fed = aRule("fed", {
       feeds: [feed],
-      texts: [{ state: "Listed", source: "WafFeed edge/ipsum", entries: [] }],
+      texts: [{ state: "Listed", source: feedSource("edge/ipsum"), entries: [] }],
     });
     const situation = (rules: GatheredRule[]): Situation => ({
       gathered: { rules: [blocking("feed", addresses(200)), ...rules] },

@@ -2,12 +2,12 @@ import { describe, expect, test } from "@jest/globals";
 import { feedTextFor } from "../../src/feeds/feed-source.ts";
 import type { DeclaredFeed, FeedUser } from "../../src/model/declared-feed.ts";
 import { aFeed, feedContent } from "../support/builders/declare-feed.ts";
-import { aRule } from "../support/builders/declare.ts";
+import { aRule, feedSource } from "../support/builders/declare.ts";
 import { desiredOf } from "../support/builders/gathered.ts";
 
 const name = { namespace: "shop", name: "threats" };
 const content = feedContent(["192.0.2.1"]);
-const listed = { state: "Listed", source: "WafFeed shop/threats", entries: content.entries };
+const listed = { state: "Listed", source: feedSource("shop/threats"), entries: content.entries };
 
 function textFor(user: FeedUser, feed: Partial<DeclaredFeed> = {}) {
   return feedTextFor(name, { feed: aFeed(feed), content }, user);
@@ -33,7 +33,7 @@ describe("A rule gets the entries of a feed", () => {
   test("not otherwise, and with the same message whether or not the feed exists", () => {
     const problem =
       "WafFeed shop/threats does not exist, or does not allow rules of namespace blog in its spec.allowedNamespaces.";
-    const refused = { state: "Missing", source: "WafFeed shop/threats", problem };
+    const refused = { state: "Missing", source: feedSource("shop/threats"), problem };
     const user = { namespace: "blog", labels: { team: "web" } };
     expect(textFor(user)).toStrictEqual(refused);
     expect(textFor(user, selecting("shop"))).toStrictEqual(refused);

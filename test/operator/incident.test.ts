@@ -2,7 +2,7 @@
 // namespace but read neither Secrets nor records, and an administrator.
 // Long: `npm run test:deploy` runs it.
 import { beforeAll, expect, test } from "@jest/globals";
-import { addresses, configMap, rule } from "../support/builders/manifests.ts";
+import { addresses, configMap, instance, rule } from "../support/builders/manifests.ts";
 import { waitFor } from "../support/builders/cluster-objects.ts";
 import type { FinishedProcess } from "../support/processes/wafsync-process.ts";
 import { runWafsync } from "../support/processes/wafsync-process.ts";
@@ -133,6 +133,27 @@ await describeOperator("the commands of an incident", (world) => {
       2,
       expect.stringContaining("you are not allowed to list wafrecords"),
     ]);
+  });
+
+  test("a typo in the reference of a rule keeps its entries, and a command says the same about them as the operator", async () => {
+    const { kubeconfig } = world().cluster;
+    const right = rule(namespace, "typo", ["192.0.2.200"]);
+    await world().apply(right);
+    await world().eventually("it is blocked", () => waf.view.has("blocklist", "192.0.2.200"));
+    const suspend = async (is: boolean): Promise<void> =>
+      await world().patch(instance(namespace, ""), { spec: { suspend: is } });
+    await suspend(true);
+    await world().becomes("WafInstance", namespace, "waf", "Ready", "Unknown Suspended");
+    await world().remove(right);
+    await world().apply(rule(namespace, "typo", ["192.0.2.200"], { instanceRef: { name: "wav" } }));
+    await suspend(false);
+    const problem = `There is no WafInstance ${namespace}/wav; did you mean waf?`;
+    await world().eventually("the operator says so", async () =>
+      JSON.stringify(await world().read("WafInstance", namespace, "waf")).includes(problem),
+    );
+    const why = await call(kubeconfig, "why", "192.0.2.200");
+    expect(why.stdout).toContain(problem);
+    expect(waf.view.has("blocklist", "192.0.2.200")).toBe(true);
   });
 
   test("an administrator reads the blocked requests of an instance, and a responder without the Secret learns what to set", async () => {

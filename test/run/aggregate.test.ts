@@ -3,7 +3,7 @@ import type { ListSettings } from "../../src/model/declared.ts";
 import type { GatheredRule } from "../../src/model/gathered.ts";
 import { viewInstance } from "../../src/cli/instance-view.ts";
 import { planLines } from "../../src/cli/print-instance.ts";
-import { addresses, allowing, anInstance, blocking } from "../support/builders/declare.ts";
+import { addresses, allowing, anInstance, blocking, feedSource } from "../support/builders/declare.ts";
 import { entry } from "../support/builders/gathered.ts";
 import { crash } from "../support/fakes/crash.ts";
 import { ConvergeWorld } from "../support/worlds/converge-world.ts";
@@ -179,7 +179,7 @@ describe("The entries of a rule with aggregate", () => {
   test("stay as they are if they expire by themselves", async () => {
     const entries = four.map(entry);
     const ending = new Map([[entries[0]!, Date.UTC(2026, 0, 1) + 60_000]]);
-    const feed = { state: "Listed", source: "WafFeed edge/threats", entries, ending } as const;
+    const feed = { state: "Listed", source: feedSource("edge/threats"), entries, ending } as const;
     const world = await worldWith({ rules: [blocking("threats", [], { aggregate, texts: [feed] })] });
     expect(world.waf.lists.blocklist).toStrictEqual(["203.0.113.4", "203.0.113.5", "203.0.113.6/31"]);
   });

@@ -10,6 +10,7 @@ import {
   blocking,
   createdMs,
   instanceName,
+  mapSource,
 } from "../support/builders/declare.ts";
 import { disputesMax } from "../../src/decide/disputes.ts";
 import { anInventory, entry } from "../support/builders/gathered.ts";
@@ -222,7 +223,7 @@ describe("Before removals", () => {
       {
         rules: [
           aRule("b", {
-            texts: [{ state: "Missing", source: "ConfigMap edge/b", problem: "ConfigMap edge/b is missing." }],
+            texts: [{ state: "Missing", source: mapSource("edge/b"), problem: "ConfigMap edge/b is missing." }],
           }),
         ],
       },

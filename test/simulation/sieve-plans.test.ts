@@ -3,7 +3,7 @@
 import { describe, expect, test } from "@jest/globals";
 import type { DeclaredOrigin } from "../../src/model/declared.ts";
 import type { AddressText, GatheredRule } from "../../src/model/gathered.ts";
-import { aRule, allowing, anInstance, anOrigin, blocking } from "../support/builders/declare.ts";
+import { aRule, allowing, anInstance, anOrigin, blocking, mapSource } from "../support/builders/declare.ts";
 import { stateOf } from "../support/simulation/crash-points.ts";
 import type { SimProcess } from "../support/simulation/sim-process.ts";
 import { SimWorld, simKey } from "../support/simulation/sim-world.ts";
@@ -103,7 +103,7 @@ type SievePlan = { readonly name: string } & (
 
 const two = ["192.0.2.1", "192.0.2.2"];
 const many = [...two, "192.0.2.3", "2001:db8::a"];
-const source = "ConfigMap edge/list, key list";
+const source = mapSource("edge/list");
 
 function instanceOf(uid: string): Act {
   return (world) => world.cluster.put("instances", anInstance({ meta: { uid }, deletionPolicy: "Delete" }));
@@ -136,7 +136,7 @@ const removeAllow: Act = (world) => world.cluster.remove("rules", "edge/office")
 const keyGone: Act = (world) => world.cluster.change({ key: undefined });
 const keyBack: Act = (world) => world.cluster.change({ key: simKey });
 const read: AddressText = { state: "Read", source, text: two.join("\n") };
-const missing: AddressText = { state: "Missing", source, problem: `${source} does not exist.` };
+const missing: AddressText = { state: "Missing", source, problem: "It does not exist." };
 
 const synced = all(instanceOf("uid-1"), rule("feed", two), origin());
 /** The parent is deleted with all its children, and recreated. */

@@ -6,7 +6,7 @@ import { FeedRecords } from "../../feeds/feed-records.ts";
 import { feedTextFor, type FeedView } from "../../feeds/feed-source.ts";
 import { withoutEnded } from "../../feeds/feed-state.ts";
 import type { ApiKey } from "../../model/api-key.ts";
-import { type DeclaredFeed, feedSourceName } from "../../model/declared-feed.ts";
+import type { DeclaredFeed } from "../../model/declared-feed.ts";
 import type { DeclaredRule } from "../../model/declared.ts";
 import type { AddressText, Gathered, GatheredRule } from "../../model/gathered.ts";
 import type { HistoryEvent } from "../../history/events.ts";
@@ -254,7 +254,8 @@ async function withFeedTexts(gathered: Gathered, read: (feed: ObjectName) => Pro
     const texts: AddressText[] = [];
     for (const name of item.rule.feeds) {
       const stored = await read(name);
-      if ("problem" in stored) texts.push({ state: "Missing", source: feedSourceName(name), problem: stored.problem });
+      if ("problem" in stored)
+        texts.push({ state: "Missing", source: { kind: "WafFeed", ...name }, problem: stored.problem });
       else texts.push(feedTextFor(name, stored.view, user));
     }
     rules.push({ ...item, texts: [...item.texts, ...texts] });

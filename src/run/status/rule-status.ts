@@ -1,4 +1,5 @@
 // The status of a WafIpRule, from the facts of a run.
+import { describeSource } from "../../model/address-source.ts";
 import { formatTime } from "../../kinds/conditions.ts";
 import type { WafIpRuleStatus } from "../../kinds/waf-ip-rule.ts";
 import { type CompiledRule, describeRejected, faultsIn } from "../../decide/compiled-rule.ts";
@@ -84,9 +85,10 @@ function rejectedEntries({ rejected }: CompiledRule, progress: RuleProgress | un
 function sourcesOf({ rule, parts }: CompiledRule, { gathered }: RunFacts) {
   if (rule.addressesFrom.length === 0) return [];
   const texts = gathered.rules.find((one) => one.rule === rule)?.texts ?? [];
-  return rule.addressesFrom.map(({ kind, name, key }, index) => {
+  return rule.addressesFrom.map((source, index) => {
+    const { kind, name, key } = source;
     const text = texts[index];
-    const entries = parts.find((part) => part.source === text?.source)?.entries.size ?? 0;
+    const entries = parts.find((part) => part.source === describeSource(source))?.entries.size ?? 0;
     const field = kind === "Secret" ? "secret" : "configMap";
     return { [field]: name, key, ...(text?.state === "Read" ? { entries } : {}) };
   });

@@ -12,6 +12,7 @@ import {
   type ResourceKind,
   resourceKinds,
   type ResourceMeta,
+  type ResourceRef,
   entryKinds,
   type GuestKind,
 } from "../../model/resource.ts";
@@ -34,27 +35,32 @@ export interface Unattached {
 
 /** The objects in the stores that are not attached. */
 export class UnattachedObjects {
-  readonly #stores: ClusterStores;
+  readonly #stores: ClusterStores["byKind"];
+  readonly #labelsOf: LabelsOf;
   readonly #watchedNamespace: string | undefined;
-  /** Why objects can't attach to an instance, until an object changes. */
-  readonly #problems = new Map<string, string | undefined>();
   #broken: BrokenReferences | undefined;
 
-  constructor(stores: ClusterStores, watchedNamespace: string | undefined) {
+  constructor(stores: ClusterStores["byKind"], labelsOf: LabelsOf, watchedNamespace: string | undefined) {
     this.#stores = stores;
+    this.#labelsOf = labelsOf;
     this.#watchedNamespace = watchedNamespace;
   }
 
   changed(): void {
-    this.#problems.clear();
     this.#broken = undefined;
   }
 
-  /** Undefined for an object that a run reports on, so that a walk through many objects can be interrupted. */
+  /** Undefined for each object that a run reports on, so that a walk through many objects can be interrupted. */
   *all(): Generator<Unattached | undefined> {
     for (const kind of resourceKinds) {
-      for (const object of this.#stores.byKind[kind].list()) yield this.find(kind, object);
+      for (const object of this.#stores[kind].list()) yield this.find(kind, object);
     }
+  }
+
+  /** The current version of an object. */
+  now(ref: ResourceRef): Unattached | undefined {
+    const object = this.#stores[ref.kind].get(nameKey(ref));
+    return object === undefined ? undefined : this.find(ref.kind, object);
   }
 
   find(kind: ResourceKind, stored: ClusterObject): Unattached | undefined {
@@ -66,8 +72,8 @@ export class UnattachedObjects {
     if (!isGuest || instance === undefined) return undefined;
     const problem = this.#problemOf(instance, meta);
     if (problem !== undefined) return { meta, instance, stored, reason: "InstanceNotFound", problem };
-    const declared = parseInstance(this.#stores.byKind.WafInstance.get(nameKey(instance)));
-    const refusal = declared && refusalOf(declared, watchedLabels(this.#stores), kind, stored);
+    const declared = parseInstance(this.#stores.WafInstance.get(nameKey(instance)));
+    const refusal = declared && refusalOf(declared, this.#labelsOf, kind, stored);
     return refusal === undefined ? undefined : { meta, instance, stored, reason: "NotAllowed", problem: refusal };
   }
 
@@ -77,7 +83,7 @@ export class UnattachedObjects {
    * instance continues another one.
    */
   brokenReferences({ meta }: DeclaredInstance): BrokenReferences {
-    const { WafInstance } = this.#stores.byKind;
+    const { WafInstance } = this.#stores;
     this.#broken ??= {
       objects: this.#referring(
         (name) => parseInstance(WafInstance.get(name)) === undefined,
@@ -102,7 +108,7 @@ export class UnattachedObjects {
   ): Map<string, BrokenReference> {
     const objects = new Map<string, BrokenReference>();
     for (const kind of entryKinds) {
-      const store = this.#stores.byKind[kind];
+      const store = this.#stores[kind];
       const names = store.valuesOf("instance").filter(isWanted);
       for (const object of names.flatMap((name) => store.listBy("instance", name))) {
         const parsed = parseObject(kind, object);
@@ -114,19 +120,12 @@ export class UnattachedObjects {
     return objects;
   }
 
+  /** Why the object can't attach to the instance, whatever is granted; undefined if the instance exists and is valid. */
   #problemOf(instance: ObjectName, { namespace }: ResourceMeta): string | undefined {
-    // Other namespaces must not learn the names of instances.
-    const isHome = namespace === instance.namespace;
-    const key = `${nameKey(instance)} ${isHome}`;
-    if (!this.#problems.has(key)) this.#problems.set(key, this.#problemOfInstance(instance, isHome));
-    return this.#problems.get(key);
-  }
-
-  /** Why an object can't attach to the instance, whatever is granted; undefined if the instance exists and is valid. */
-  #problemOfInstance(instance: ObjectName, isHome: boolean): string | undefined {
     const name = nameKey(instance);
-    const object = this.#stores.byKind.WafInstance.get(name);
-    if (object === undefined) return this.#describeMissing(instance, isHome);
+    const object = this.#stores.WafInstance.get(name);
+    // Other namespaces must not learn the names of instances.
+    if (object === undefined) return this.#describeMissing(instance, namespace === instance.namespace);
     if (parseInstance(object) === undefined) return `WafInstance ${name} is invalid: check its status.`;
     if (object.metadata.deletionTimestamp === undefined) return undefined;
     return `WafInstance ${name} is being deleted. Wait until it is gone, then create it again if you still need it.`;
@@ -138,7 +137,7 @@ export class UnattachedObjects {
     if (watched !== undefined && namespace !== watched) {
       return `wafsync watches only namespace ${watched}, so it cannot see WafInstance ${nameKey(instance)}.`;
     }
-    const neighbours = isHome ? this.#stores.byKind.WafInstance.listBy("namespace", namespace) : [];
+    const neighbours = isHome ? this.#stores.WafInstance.listBy("namespace", namespace) : [];
     const known = neighbours.map(({ metadata: { name } }) => ({ namespace, name }));
     return asSentence(capitalized(missingInstance(instance, known)));
   }

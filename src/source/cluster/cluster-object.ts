@@ -16,13 +16,10 @@ import {
   type FieldSetter,
   nameKey,
   type ObjectName,
-  resourceKey,
   type ResourceKind,
   type ResourceMeta,
-  type GuestKind,
 } from "../../model/resource.ts";
 import type { DeclaredInstance } from "../../model/declared.ts";
-import type { Parsed } from "../gather.ts";
 
 export interface ClusterObject extends KubeObject {
   readonly spec?: unknown;
@@ -51,7 +48,9 @@ export function slimObject(
   const { metadata, spec, status } = object;
   const isSame = former?.metadata.uid === metadata.uid && sameJson(former.spec, spec);
   const isApproved = metadata.annotations !== undefined && approvalAnnotation in metadata.annotations;
-  const approver = isApproved ? setterOfAnnotation(metadata.managedFields, approvalAnnotation) : undefined;
+  const approver = isApproved
+    ? setterOf(metadata.managedFields, "metadata", "annotations", approvalAnnotation)
+    : undefined;
   const slim = { apiVersion, kind, metadata: slimMetadata(metadata), spec: isSame ? former.spec : spec, status };
   return approver === undefined ? slim : { ...slim, approver };
 }
@@ -181,14 +180,6 @@ export function parseObject<Kind extends ResourceKind>(
   return parsed as ParsedObject<DeclaredByKind[Kind]>;
 }
 
-/** The same for an object that refers to an instance. */
-export function parseAttached<Kind extends GuestKind>(kind: Kind, object: ClusterObject): Parsed<DeclaredByKind[Kind]> {
-  const parsed = parseObject(kind, object);
-  if (parsed.ok) return parsed;
-  const key = resourceKey(metaOfObject(kind, object));
-  return { ok: false, key, problem: `${key} is invalid: ${parsed.problem}` };
-}
-
 /** The declaration of a WafInstance; undefined if it does not exist or is invalid. */
 export function parseInstance(object: ClusterObject | undefined): DeclaredInstance | undefined {
   const parsed = object === undefined ? undefined : parseObject("WafInstance", object);
@@ -235,35 +226,18 @@ function describeFaults(faults: readonly ResourceFault[]): string {
 // name, so this is only informational, never for decisions.
 const managerLengthMax = 128;
 
-/** The last one that set the annotation; undefined if not recorded. */
-export function setterOfAnnotation(
+/** The last one that set this field of the object, such as `spec`; undefined if not recorded. */
+export function setterOf(
   managedFields: readonly unknown[] | undefined,
-  annotation: string,
-): FieldSetter | undefined {
-  return lastSetter(managedFields, (fields) => setsAnnotation(fields, annotation));
-}
-
-function lastSetter(
-  managedFields: readonly unknown[] | undefined,
-  sets: (fields: unknown) => boolean,
+  ...path: readonly string[]
 ): FieldSetter | undefined {
   let last: FieldSetter | undefined;
   for (const entry of managedFields ?? []) {
-    if (!isRecord(entry) || !sets(entry["fieldsV1"])) continue;
-    const { manager, time } = entry;
-    if (typeof manager !== "string" || manager === "" || typeof time !== "string") continue;
+    if (!isRecord(entry)) continue;
+    const { manager, time, fieldsV1 } = entry;
+    const field = path.reduce((fields: unknown, name) => isRecord(fields) && fields[`f:${name}`], fieldsV1);
+    if (!isRecord(field) || typeof manager !== "string" || manager === "" || typeof time !== "string") continue;
     if (last === undefined || last.time <= time) last = { manager: manager.slice(0, managerLengthMax), time };
   }
   return last;
-}
-
-function setsAnnotation(fields: unknown, annotation: string): boolean {
-  const metadata = isRecord(fields) ? fields["f:metadata"] : undefined;
-  const annotations = isRecord(metadata) ? metadata["f:annotations"] : undefined;
-  return isRecord(annotations) && Object.hasOwn(annotations, `f:${annotation}`);
-}
-
-/** The last one that set a field of `spec`; undefined if not recorded. */
-export function setterOfSpec(managedFields: readonly unknown[] | undefined): FieldSetter | undefined {
-  return lastSetter(managedFields, (fields) => isRecord(fields) && isRecord(fields["f:spec"]));
 }

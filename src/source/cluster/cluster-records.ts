@@ -11,11 +11,10 @@ import { createInventoryRecords, inventoryKey, type InventoryRecords } from "../
 import { recordOwnerOf } from "../../records/record-object.ts";
 import { typeOfKind } from "./cluster-object.ts";
 import type { ClusterSource } from "./cluster-source.ts";
+import type { ClusterWatches } from "./cluster-watches.ts";
 import { ClusterStatus } from "./cluster-status.ts";
 
-const sweepIntervalMs = 300_000;
-/** After the deletion of an instance, its records are deleted a moment later, so sweeps follow at growing intervals. */
-const sweepDelayMs = 2_000;
+const sweepIntervalMs = 60_000;
 /** The API server needs a moment after it accepts a CRD. */
 const usableDelayMs = 500;
 const usableAttemptsMax = 60;
@@ -28,7 +27,7 @@ export interface ClusterRecordsOptions {
   readonly random: () => number;
   /** The only namespace to watch; all namespaces if undefined. */
   readonly namespace: string | undefined;
-  readonly source: Pick<ClusterSource, "objectOf" | "isSynced" | "hasGaps">;
+  readonly source: Pick<ClusterSource, "objectOf"> & { readonly watches: Pick<ClusterWatches, "isSynced" | "gaps"> };
   /** The reporting instance of events. */
   readonly podName: string;
   /** Called immediately before every write. */
@@ -64,7 +63,6 @@ export class ClusterRecords {
   readonly #options: ClusterRecordsOptions;
   readonly #store: ClusterRecordStore;
   readonly #events: EventRecorder;
-  #deleted = new AbortController();
 
   constructor(options: ClusterRecordsOptions) {
     this.#options = options;
@@ -74,7 +72,7 @@ export class ClusterRecords {
       api,
       ownerOf: ({ namespace: home, name }) => recordOwnerOf(objectOf({ kind: "WafInstance", namespace: home, name })),
       mayWrite,
-      wasUninstalled: () => source.hasGaps(),
+      wasUninstalled: () => source.watches.gaps().length > 0,
       ...(namespace === undefined ? {} : { namespace }),
     });
     this.#events = new EventRecorder({
@@ -87,11 +85,6 @@ export class ClusterRecords {
     });
     this.inventory = createInventoryRecords(this.#store, clock);
     this.status = new ClusterStatus({ api, objectOf, events: this.#events, mayWrite });
-  }
-
-  /** Call this when the watch has shown the deletion of an instance. */
-  instanceDeleted(): void {
-    this.#deleted.abort();
   }
 
   /** Emits an event about an object that is none of wafsync's kinds. */
@@ -107,27 +100,14 @@ export class ClusterRecords {
     }
   }
 
-  /**
-   * Deletes inventories whose instance no longer exists, periodically and soon after the deletion of an instance,
-   * until the signal aborts. Never rejects.
-   */
+  /** Deletes inventories whose instance no longer exists, until the signal aborts. Call it with synced caches. Never rejects. */
   async tidyUp(signal: AbortSignal): Promise<void> {
     const { clock, source, mayWrite, onInventoryDeleted } = this.#options;
-    let delayMs = sweepIntervalMs;
     while (!signal.aborted) {
-      // Sleep first, so that after a restart all objects are listed before the first sweep.
-      await clock.sleep(delayMs, AbortSignal.any([signal, this.#deleted.signal]));
-      delayMs = Math.min(4 * delayMs, sweepIntervalMs);
-      if (this.#deleted.signal.aborted) {
-        this.#deleted = new AbortController();
-        delayMs = 4 * sweepDelayMs;
-        await clock.sleep(sweepDelayMs, signal);
-      }
-      if (signal.aborted) return;
+      await clock.sleep(sweepIntervalMs, signal);
       // While a CRD is missing, a missing instance may be restored and then needs its inventory.
-      if (mayWrite() && source.isSynced() && !source.hasGaps()) {
-        for (const instance of await this.#store.sweep()) onInventoryDeleted(instance);
-      }
+      if (signal.aborted || !mayWrite() || !source.watches.isSynced() || source.watches.gaps().length > 0) continue;
+      for (const instance of await this.#store.sweep()) onInventoryDeleted(instance);
     }
   }
 

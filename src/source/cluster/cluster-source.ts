@@ -19,7 +19,7 @@ import {
 } from "../../model/resource.ts";
 import { byGuestKind, gather, type ObjectSet } from "../gather.ts";
 import { ApiKeys } from "./api-keys.ts";
-import { type Unattached, UnattachedObjects, watchedLabels } from "./attachment.ts";
+import { UnattachedObjects, watchedLabels } from "./attachment.ts";
 import {
   type ClusterObject,
   hasOtherLabels,
@@ -30,7 +30,7 @@ import {
   slimObject,
   typeOfKind,
 } from "./cluster-object.ts";
-import { ClusterWatches, unreadableInstance, type WatchHealth } from "./cluster-watches.ts";
+import { ClusterWatches, unreadableInstance } from "./cluster-watches.ts";
 import { DataTexts } from "./data-texts.ts";
 import {
   findTerminatingCrd,
@@ -67,18 +67,19 @@ const deleteTimeoutMs = 10_000;
 
 export class ClusterSource {
   readonly feeds: FeedObjects;
+  /** Use the stores only once they are synced. */
+  readonly watches: ClusterWatches;
+  readonly unattached: UnattachedObjects;
   readonly #options: ClusterSourceOptions;
-  readonly #watches: ClusterWatches;
   readonly #changes: InstanceChanges;
   readonly #keys: ApiKeys;
   readonly #texts: DataTexts;
   readonly #rollouts: Rollouts;
-  readonly #unattached: UnattachedObjects;
 
   constructor(options: ClusterSourceOptions) {
     this.#options = options;
     const { api, clock, random, namespace, onProblem } = options;
-    this.#watches = new ClusterWatches({
+    this.watches = new ClusterWatches({
       api,
       clock,
       random,
@@ -88,19 +89,19 @@ export class ClusterSource {
         if (change.type === "Changed" && !isMeaningfulChange(change.old, change.object)) return;
         this.feeds.changed(kind, change);
         if (kind === "WafFeed") return;
-        this.#unattached.changed();
+        this.unattached.changed();
         this.#changes.objectChanged(kind, change);
       },
       onConfigMap: ({ object }) => this.#texts.configMapChanged(object),
       onNamespace: (change) => {
         if (!hasOtherLabels(change)) return;
-        this.#changes.namespaceChanged(change);
+        this.#changes.namespaceChanged(change.object.metadata.name);
         this.feeds.namespaceChanged();
       },
       onProblem: (plural, problem) => onProblem?.(plural, problem),
     });
-    const { stores } = this.#watches;
-    this.#unattached = new UnattachedObjects(stores, namespace);
+    const { stores } = this.watches;
+    this.unattached = new UnattachedObjects(stores.byKind, watchedLabels(stores), namespace);
     this.#texts = new DataTexts({
       api,
       clock,
@@ -125,7 +126,7 @@ export class ClusterSource {
 
   /** Watches until the signal aborts. Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
-    await Promise.all([this.#watches.run(signal), this.#retry(signal), this.#rollouts.run(signal)]);
+    await Promise.all([this.watches.run(signal), this.#retry(signal), this.#rollouts.run(signal)]);
   }
 
   /** Reads again what no watch shows: missing Secrets, and sources whose read failed. */
@@ -134,29 +135,6 @@ export class ClusterSource {
       await this.#options.clock.sleep(retryMs, signal);
       if (!signal.aborted) await this.#texts.retry(this.#keys.missing());
     }
-  }
-
-  /** True as soon as everything was listed once: call no other method before. False if the signal aborts first. */
-  async whenSynced(signal?: AbortSignal): Promise<boolean> {
-    return await this.#watches.whenSynced(signal);
-  }
-
-  isSynced(): boolean {
-    return this.#watches.health().every(({ isSynced }) => isSynced);
-  }
-
-  /** Whether objects of a kind may be missing from the stores although they were not deleted. */
-  hasGaps(): boolean {
-    return this.#watches.gaps().length > 0;
-  }
-
-  /** Why the stores may be incomplete, in a sentence; undefined if they are complete. */
-  notReadyBecause(): string | undefined {
-    return this.#watches.missing();
-  }
-
-  health(): readonly WatchHealth[] {
-    return this.#watches.health();
   }
 
   /** The cached instance; undefined if it does not exist or is invalid. */
@@ -232,7 +210,7 @@ export class ClusterSource {
   async isUninstalling(): Promise<boolean> {
     const terminating = await findTerminatingCrd(this.#options.api);
     if (!terminating.ok || terminating.value !== "WafInstance") return false;
-    this.#watches.markCrdTerminating("WafInstance");
+    this.watches.markCrdTerminating("WafInstance");
     return true;
   }
 
@@ -250,17 +228,6 @@ export class ClusterSource {
     const deleted = await deleteObject(this.#options.api, typeOfKind(kind), { namespace, name }, options);
     if (deleted.ok || deleted.fault.code === "NotFound" || deleted.fault.code === "Conflict") return;
     this.#options.onProblem?.(typeOfKind(kind).plural, deleted.fault);
-  }
-
-  /** Every object that no run covers, and undefined for every other object, so that the iteration can be interrupted. */
-  unattached(): Iterable<Unattached | undefined> {
-    return this.#unattached.all();
-  }
-
-  /** The same for a single object in its current version. */
-  unattachedNow(ref: ResourceRef): Unattached | undefined {
-    const object = this.objectOf(ref);
-    return object === undefined ? undefined : this.#unattached.find(ref.kind, object);
   }
 
   /** Call this when the WAF has refused the key: the next `gather` reads the Secret again. */
@@ -283,7 +250,7 @@ export class ClusterSource {
     const terminating = await findTerminatingCrd(this.#options.api);
     if (!terminating.ok) return terminating.problem;
     if (terminating.value === undefined) return undefined;
-    this.#watches.markCrdTerminating(terminating.value);
+    this.watches.markCrdTerminating(terminating.value);
     return `The CRD of ${terminating.value} is being deleted, and all its objects with it.`;
   }
 
@@ -294,8 +261,8 @@ export class ClusterSource {
     return {
       ...(await objectSet({ ...objects, referring }, reader, isFresh)),
       // Objects that are only watched, never read again.
-      gaps: this.#watches.gaps(),
-      brokenReferences: this.#unattached.brokenReferences(objects.instance),
+      gaps: this.watches.gaps(),
+      brokenReferences: this.unattached.brokenReferences(objects.instance),
       workloads: this.#rollouts.of(objects.instance),
     };
   }
@@ -313,7 +280,7 @@ export class ClusterSource {
   }
 
   get #stores(): ClusterWatches["stores"] {
-    return this.#watches.stores;
+    return this.watches.stores;
   }
 
   #declaredInstances(): DeclaredInstance[] {

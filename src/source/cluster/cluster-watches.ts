@@ -94,6 +94,10 @@ export class ClusterWatches {
     return synced.every(Boolean);
   }
 
+  isSynced(): boolean {
+    return this.health().every(({ isSynced }) => isSynced);
+  }
+
   health(): WatchHealth[] {
     return this.#watches.map(({ plural, listWatch }) => ({ plural, ...listWatch.health() }));
   }
@@ -103,8 +107,8 @@ export class ClusterWatches {
     return this.#watches.flatMap((watch) => (watch.kind === undefined ? [] : this.#gapsOf(watch, watch.kind)));
   }
 
-  /** Which kinds have not been listed or do not exist, in a sentence; undefined if there are none. */
-  missing(): string | undefined {
+  /** Which kinds have not been listed or do not exist, in a sentence; undefined if the stores are complete. */
+  notReadyBecause(): string | undefined {
     const waiting = this.#watches.filter(({ listWatch }) => listWatch.health().activity === "WaitingForKind");
     if (waiting.length > 0) return `The API server does not know ${namesOf(waiting)}.`;
     const unlisted = this.#watches.filter(({ listWatch }) => !listWatch.health().isSynced);
@@ -131,7 +135,7 @@ export class ClusterWatches {
   }
 
   #watchKind(kind: ResourceKind): ObjectStore<ClusterObject> {
-    const store = createObjectStore<ClusterObject>(indexes);
+    const store = createKindStore();
     return this.#watch(kind, store, {
       type: typeOfKind(kind),
       transform: (object) => slimObject(kind, object, store.get(nameKey({ namespace: "", ...object.metadata }))),
@@ -168,12 +172,14 @@ function namesOf(watches: readonly Watch[]): string {
   return watches.map(({ plural }) => plural).join(", ");
 }
 
-/** Objects without a reference to an instance or without sources have no such values. */
-const indexes = {
-  instance: (object: ClusterObject): string[] => {
-    const name = instanceNameOf(object);
-    return [name === undefined ? unreadableInstance : nameKey(name)];
-  },
-  namespace: ({ metadata }: ClusterObject): string[] => [metadata.namespace ?? ""],
-  source: (object: ClusterObject): string[] => sourcesOf(object).map(sourceKey),
-};
+/** Objects of one kind, by the instance that they refer to, their namespace, and the sources that they use. */
+export function createKindStore(): ObjectStore<ClusterObject> {
+  return createObjectStore<ClusterObject>({
+    instance: (object) => {
+      const name = instanceNameOf(object);
+      return [name === undefined ? unreadableInstance : nameKey(name)];
+    },
+    namespace: ({ metadata }) => [metadata.namespace ?? ""],
+    source: (object) => sourcesOf(object).map(sourceKey),
+  });
+}

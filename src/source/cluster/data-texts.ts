@@ -9,7 +9,7 @@ import type { ApiServer } from "../../kube/api-server.ts";
 import { isRecord, type KubeObject } from "../../kube/kube-object.ts";
 import type { ObjectView } from "../../kube/store.ts";
 import { getObject } from "../../kube/verbs.ts";
-import { describeSource, type TextSource } from "../../model/address-source.ts";
+import type { TextSource } from "../../model/address-source.ts";
 import type { AddressText } from "../../model/gathered.ts";
 import { nameKey } from "../../model/resource.ts";
 import { inThousands } from "../../model/sentence.ts";
@@ -90,14 +90,12 @@ export class DataTexts {
   }
 
   /** The last content, of which `load` determines the age. */
-  text(textSource: TextSource): AddressText {
-    const { kind, key } = textSource;
-    const object = sourceKey(textSource);
+  text(source: TextSource): AddressText {
+    const { kind, key } = source;
+    const object = sourceKey(source);
     const { content } = this.#known.get(object) ?? {};
-    const missing = (why: string): AddressText => {
-      return { state: "Missing", source: describeSource(textSource), problem: why };
-    };
-    if (content === undefined) return missing(this.problem(textSource) ?? `${object} is still being read.`);
+    const missing = (problem: string): AddressText => ({ state: "Missing", source, problem });
+    if (content === undefined) return missing(this.problem(source) ?? `${object} is still being read.`);
     if (content.version === undefined)
       return missing(`There is no ${object}: create it, or correct spec.addressesFrom.`);
     // The author of the rule may not be allowed to read the Secret.
@@ -220,9 +218,8 @@ const absent: Content = { version: undefined, texts: new Map() };
 
 /** Equal texts are the same objects as in the former content. */
 function contentOf({ object, content: former, lengthMax }: Known, { version, data }: Data): Content {
-  const isSecret = object.kind === "Secret";
   const texts = [...data].map(([key, text]): [string, AddressText] => {
-    const source = describeSource({ ...object, key });
+    const source = { ...object, key };
     const known = former?.texts.get(key);
     if (text.length > lengthMax) {
       const problem = `${sourceKey(object)} has more than the ${inThousands(lengthMax)} characters that the grant allows: remove lines, or ask the owner of the instance to raise maxEntries.`;
@@ -230,7 +227,7 @@ function contentOf({ object, content: former, lengthMax }: Known, { version, dat
       return [key, isSame ? known : { state: "Missing", source, problem }];
     }
     const isSame = known?.state === "Read" && known.text === text;
-    return [key, isSame ? known : { state: "Read", source, text, ...(isSecret && { isSecret }) }];
+    return [key, isSame ? known : { state: "Read", source, text }];
   });
   return { version, texts: new Map(texts) };
 }

@@ -1,9 +1,10 @@
 // The objects of an instance, by one consistent read for each kind: before removals, so that a stale cache cannot unblock anyone, and for
 // commands, with the permissions of their users.
 import { apiGroup, apiVersionName } from "../../kinds/kinds.ts";
-import type { ApiFault, ApiResult } from "../../kube/api-result.ts";
+import type { ApiFault } from "../../kube/api-result.ts";
 import type { ApiServer } from "../../kube/api-server.ts";
 import { isRecord, type KubeObject } from "../../kube/kube-object.ts";
+import type { ObjectStore } from "../../kube/store.ts";
 import { listObjects } from "../../kube/verbs.ts";
 import { dependsOnLabels } from "../../model/attachment.ts";
 import type { DeclaredInstance } from "../../model/declared.ts";
@@ -12,12 +13,13 @@ import {
   type GuestKind,
   guestKinds,
   nameKey,
-  type ObjectName,
   type ResourceKind,
+  resourceKinds,
 } from "../../model/resource.ts";
 import { byGuestKind, type LabelsOf } from "../gather.ts";
 import { refusalOf } from "./attachment.ts";
-import { type ClusterObject, instanceNameOf, namespaceType, typeOfKind } from "./cluster-object.ts";
+import { type ClusterObject, namespaceType, typeOfKind } from "./cluster-object.ts";
+import { createKindStore } from "./cluster-watches.ts";
 
 export const requestTimeoutMs = 10_000;
 export const listTimeoutMs = 30_000;
@@ -35,11 +37,15 @@ export interface InstanceObjects {
 
 export type Fresh<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly problem: string };
 
+export type KindStores = Readonly<Record<ResourceKind, ObjectStore<ClusterObject>>>;
+
 export interface FreshReading {
   readonly api: ApiServer;
   readonly kinds: readonly GuestKind[];
-  /** The only namespace to list; all namespaces if undefined. */
+  /** The namespaces of the objects: all, or only this one. */
   readonly scope: string | undefined;
+  /** Where to read objects that refer to other instances, for their references may be wrong. */
+  readonly others?: { readonly scope: string | undefined };
   /** The known labels, where those of all namespaces can't or need not be read. */
   readonly labelsOf: LabelsOf;
   /** Reduces an object that was read to the form in which it is stored. */
@@ -49,35 +55,51 @@ export interface FreshReading {
 }
 
 /** The current objects of the instance. Never rejects. */
-export async function readObjects(reading: FreshReading, instance: DeclaredInstance): Promise<Fresh<InstanceObjects>> {
+export async function readObjects(
+  reading: FreshReading,
+  instance: DeclaredInstance,
+): Promise<Fresh<InstanceObjects & { readonly stores: KindStores }>> {
+  const { kinds, scope, others } = reading;
+  const stores = Object.fromEntries(resourceKinds.map((kind) => [kind, createKindStore()])) as KindStores;
+  const { name } = instance.meta;
+  const wanted = kinds.flatMap((kind) => [
+    { kind, scope, which: `=${name}` },
+    ...(others === undefined ? [] : [{ kind, scope: others.scope, which: `!=${name}` }]),
+  ]);
   const lists = await Promise.all(
-    reading.kinds.map(async (kind) => [kind, await listKind(reading, kind, instance)] as const),
+    wanted.map(async (list) => ({ ...list, read: await listKind(reading, list, instance) })),
   );
-  const objects = new Map<GuestKind, readonly ClusterObject[]>();
-  for (const [kind, listed] of lists) {
-    if (!listed.ok) return listed;
-    objects.set(kind, listed.value);
+  for (const { kind, read } of lists) {
+    if (!read.ok) return read;
+    for (const object of read.value) stores[kind].put(object);
   }
-  const referring = byGuestKind((kind) => objects.get(kind) ?? []);
+  const referring = byGuestKind((kind) => stores[kind].listBy("instance", nameKey(instance.meta)));
   const labels = await readLabels(reading, instance, referring);
-  return labels.ok ? { ok: true, value: { instance, referring, labelsOf: labels.value } } : labels;
+  return labels.ok ? { ok: true, value: { instance, referring, labelsOf: labels.value, stores } } : labels;
 }
 
 /** Without permission for all namespaces, a command reads that of the instance. */
 async function listKind(
-  { api, scope, slim, onGap }: FreshReading,
-  kind: GuestKind,
-  instance: DeclaredInstance,
+  { api, slim, onGap }: FreshReading,
+  { kind, scope, which }: { readonly kind: GuestKind; readonly scope: string | undefined; readonly which: string },
+  { meta }: DeclaredInstance,
 ): Promise<Fresh<readonly ClusterObject[]>> {
-  const { plural } = typeOfKind(kind);
-  const { meta } = instance;
-  const read = async (within: string | undefined) => await listReferring(api, kind, meta, within, slim);
-  let listed = await read(scope);
+  const type = typeOfKind(kind);
+  const { plural } = type;
+  const list = async (namespace: string | undefined) =>
+    await listObjects<ClusterObject>(api, type, {
+      ...(namespace === undefined ? {} : { namespace }),
+      fieldSelector: `spec.instanceRef.name${which}`,
+      timeoutMs: listTimeoutMs,
+      bodyBytesMax: pageBytesMax,
+      slim: (object) => slim(kind, object),
+    });
+  let listed = await list(scope);
   if (!listed.ok && onGap !== undefined && scope === undefined && listed.fault.code === "Forbidden") {
     onGap(`You are not allowed to list ${plural} in all namespaces: objects in other namespaces are not considered.`);
-    listed = await read(meta.namespace);
+    listed = await list(meta.namespace);
   }
-  if (listed.ok) return listed;
+  if (listed.ok) return { ok: true, value: listed.value.items };
   if (onGap === undefined) return failedRead(`The ${plural} of ${nameKey(meta)}`, listed.fault);
   const isForbidden = listed.fault.code === "Forbidden";
   onGap(
@@ -86,29 +108,6 @@ async function listKind(
       : `The ${plural} cannot be read: ${listed.fault.message}`,
   );
   return { ok: true, value: [] };
-}
-
-/** The objects of a kind that refer to the instance: a consistent snapshot. */
-async function listReferring(
-  api: ApiServer,
-  kind: GuestKind,
-  instance: ObjectName,
-  scope: string | undefined,
-  slim: FreshReading["slim"],
-): Promise<ApiResult<readonly ClusterObject[]>> {
-  const listed = await listObjects<ClusterObject>(api, typeOfKind(kind), {
-    ...(scope === undefined ? {} : { namespace: scope }),
-    fieldSelector: `spec.instanceRef.name=${instance.name}`,
-    timeoutMs: listTimeoutMs,
-    bodyBytesMax: pageBytesMax,
-    slim: (object) => slim(kind, object),
-  });
-  if (!listed.ok) return listed;
-  const isMeant = (object: ClusterObject): boolean => {
-    const of = instanceNameOf(object);
-    return of !== undefined && nameKey(of) === nameKey(instance);
-  };
-  return { ...listed, value: listed.value.items.filter(isMeant) };
 }
 
 /** The current labels of all namespaces, if access depends on them. A command knows none, and feeds may depend on them, too. */

@@ -1,12 +1,10 @@
 // Maps changes of objects to the affected instances: increases their versions and calls `onChange`, which triggers reconcile
 // runs. Changes in namespaces without access affect no instance. Reads nothing, so that watch handlers return immediately.
 import { requestedAtAnnotation } from "../../kinds/kinds.ts";
-import { LruMap } from "../../async/lru-map.ts";
 import type { KubeObject } from "../../kube/kube-object.ts";
-import { sameJson } from "../../kube/status-writer.ts";
 import type { ObjectChange } from "../../kube/store.ts";
 import type { ApiKey } from "../../model/api-key.ts";
-import { decideAttachment } from "../../model/attachment.ts";
+import { dependsOnLabels } from "../../model/attachment.ts";
 import { continuedBy } from "../../model/continues.ts";
 import { type DeclaredFeed, type DeclaredFeeds, mayUseFeed } from "../../model/declared-feed.ts";
 import type { DeclaredInstance } from "../../model/declared.ts";
@@ -19,7 +17,6 @@ import {
   guestKinds,
   type ResourceKind,
 } from "../../model/resource.ts";
-import type { Labels } from "../gather.ts";
 import type { ApiKeys } from "./api-keys.ts";
 import { refusalOf, watchedLabels } from "./attachment.ts";
 import {
@@ -33,9 +30,6 @@ import {
 } from "./cluster-object.ts";
 import type { ClusterStores } from "./cluster-watches.ts";
 import type { DataTexts } from "./data-texts.ts";
-
-/** Above this limit, an instance detects an object that was recreated with a broken reference only at its next resync. */
-const formerInstancesMax = 10_000;
 
 export interface InstanceChangesOptions {
   readonly stores: ClusterStores;
@@ -52,8 +46,6 @@ export class InstanceChanges {
   #changes = 0;
   /** The common version of all instances that do not exist, so that the names of deleted ones need no memory. */
   #missingVersion = 0;
-  /** The former instance of deleted objects, by `resourceKey`: an object that is recreated with a broken reference also affects it. */
-  readonly #formerInstances = new LruMap<string, ObjectName>(formerInstancesMax);
 
   constructor(options: InstanceChangesOptions) {
     this.#options = options;
@@ -91,25 +83,18 @@ export class InstanceChanges {
     }
   }
 
-  /** The namespace was created or deleted, or has other labels. */
-  namespaceChanged(change: ObjectChange<KubeObject>): void {
-    const { metadata } = change.object;
-    const former = change.type === "Added" ? undefined : (change.old.metadata.labels ?? {});
-    const labels = change.type === "Deleted" ? undefined : (metadata.labels ?? {});
+  /** The namespace was created or deleted, or has other labels: concerns the instances whose grants depend on labels. */
+  namespaceChanged(namespace: string): void {
     const { byKind } = this.#options.stores;
-    const names = new Map<string, ObjectName>();
-    for (const kind of guestKinds) {
-      for (const object of byKind[kind].listBy("namespace", metadata.name)) {
-        const name = instanceNameOf(object);
-        if (name !== undefined) names.set(nameKey(name), name);
-      }
-    }
-    if (names.size === 0) return;
-    const concerned = [...names.values()].filter((name) => {
+    const names = guestKinds
+      .flatMap((kind) => byKind[kind].listBy("namespace", namespace))
+      .flatMap((object) => instanceNameOf(object) ?? []);
+    if (names.length === 0) return;
+    const concerned = names.filter((name) => {
       const instance = parseInstance(this.#instanceStore.get(nameKey(name)));
-      return instance !== undefined && accessDiffers(instance, metadata.name, former, labels);
+      return instance !== undefined && dependsOnLabels(instance);
     });
-    this.#touchAll(concerned, `Namespace ${metadata.name} changed`);
+    this.#touchAll(concerned, `Namespace ${namespace} changed`);
     this.#options.onUnattachedChange?.();
   }
 
@@ -166,11 +151,10 @@ export class InstanceChanges {
     this.#forgetUnused(versions);
     const key = `${kind} ${nameKey(nameOf(change.object))}`;
     const names = versions.flatMap((version) => this.concernedBy(kind, version));
-    const [last] = names;
-    const former = this.#formerInstances.get(key);
-    if (last !== undefined && change.type === "Deleted") this.#formerInstances.set(key, last);
-    else if (last === undefined && former !== undefined) {
-      names.push(...this.#attaching(kind, change.object, this.#instanceStore.get(nameKey(former))));
+    const name = instanceNameOf(change.object);
+    if (name !== undefined && this.#instanceStore.get(nameKey(name)) === undefined) {
+      // It may have been created again with a wrong reference: its former instance keeps its entries until it is deleted.
+      names.push(...this.#instanceStore.list().flatMap((stored) => this.#attaching(kind, change.object, stored)));
     }
     this.#touchAll(names, `${key} ${change.type.toLowerCase()}`);
     this.#options.onUnattachedChange?.();
@@ -210,19 +194,6 @@ export class InstanceChanges {
     if (key === undefined) return;
     for (const { meta } of this.sharing(instance, key)) this.touch(meta, "API key shared");
   }
-}
-
-/** Whether the changed labels attach or detach the namespace or change its grant. */
-function accessDiffers(
-  instance: DeclaredInstance,
-  namespace: string,
-  before: Labels | undefined,
-  after: Labels | undefined,
-): boolean {
-  return guestKinds.some((kind) => {
-    const [old, next] = [before, after].map((labels) => decideAttachment(instance, kind, namespace, labels));
-    return !sameJson(old, next);
-  });
 }
 
 function requestOf({ metadata }: ClusterObject): string | undefined {

@@ -1,18 +1,21 @@
 // Reads the objects of an instance once, with the permissions of the user, for commands. Inaccessible objects are omitted and
 // listed, so the result shows what is missing.
-import { type Condition, findCondition } from "../../kinds/conditions.ts";
 import type { Clock } from "../../async/clock.ts";
+import { mapConcurrently } from "../../async/map-concurrently.ts";
 import type { ApiFault, ApiResult } from "../../kube/api-result.ts";
 import type { ApiServer } from "../../kube/api-server.ts";
+import { objectKey } from "../../kube/kube-object.ts";
 import { createObjectStore } from "../../kube/store.ts";
 import { getObject, listObjects } from "../../kube/verbs.ts";
 import { type DeclaredFeed, feedSourceName } from "../../model/declared-feed.ts";
-import type { DeclaredRule } from "../../model/declared.ts";
+import { continuesOf } from "../../model/continues.ts";
+import type { DeclaredInstance, DeclaredRule } from "../../model/declared.ts";
 import type { Gathered } from "../../model/gathered.ts";
 import {
   entryKinds,
   type FieldSetter,
   nameKey,
+  nameOfKey,
   type ObjectName,
   resourceKey,
   type ResourceKind,
@@ -21,16 +24,11 @@ import {
 } from "../../model/resource.ts";
 import { gather } from "../gather.ts";
 import { ApiKeys } from "./api-keys.ts";
-import { refusalOf } from "./attachment.ts";
-import { type ClusterObject, parseObject, setterOfSpec, slimObject, typeOfKind } from "./cluster-object.ts";
+import { UnattachedObjects } from "./attachment.ts";
+import { type ClusterObject, parseObject, setterOf, slimObject, typeOfKind } from "./cluster-object.ts";
+import { unreadableInstance } from "./cluster-watches.ts";
 import { DataTexts } from "./data-texts.ts";
-import {
-  type FreshReading,
-  type InstanceObjects,
-  listTimeoutMs,
-  readObjects,
-  requestTimeoutMs,
-} from "./fresh-objects.ts";
+import { type FreshReading, type KindStores, listTimeoutMs, readObjects, requestTimeoutMs } from "./fresh-objects.ts";
 import { objectSet } from "./references.ts";
 
 export interface ReadObjects {
@@ -44,6 +42,8 @@ export interface ReadObjects {
   /** Who last changed the spec. */
   readonly setterOf: (meta: ResourceMeta) => FieldSetter | undefined;
 }
+
+const readsAtOnceMax = 8;
 
 /** The instances of one namespace, or of all namespaces, ordered by name. */
 export async function listInstances(api: ApiServer, namespace: string | undefined): Promise<ApiResult<ObjectName[]>> {
@@ -69,7 +69,8 @@ export async function readInstanceOnce(
   const options = { timeoutMs: requestTimeoutMs };
   const found = await getObject<ClusterObject>(api, typeOfKind("WafInstance"), name, options);
   if (!found.ok) return { ok: false, problem: unreadInstance(name, found.fault) };
-  const parsed = parseObject("WafInstance", slim("WafInstance", found.value));
+  const own = slim("WafInstance", found.value);
+  const parsed = parseObject("WafInstance", own);
   if (!parsed.ok) return { ok: false, problem: `WafInstance ${nameKey(name)} is invalid: ${parsed.problem}` };
   const gaps = new Set<string>();
   const fresh = await readObjects(
@@ -78,6 +79,7 @@ export async function readInstanceOnce(
       // No command shows cache clears.
       kinds: entryKinds,
       scope: undefined,
+      others: { scope: mayHaveGuests(parsed.declared) ? undefined : name.namespace },
       labelsOf: () => undefined,
       slim,
       onGap: (gap) => void gaps.add(gap),
@@ -92,15 +94,20 @@ export async function readInstanceOnce(
     texts,
     changes: { sharing: () => [], touch: () => undefined, unreadRivals: () => [] },
   };
+  const { instance, labelsOf, stores } = fresh.value;
+  stores.WafInstance.put(own);
+  await addInstances(api, stores, slim);
+  const others = new UnattachedObjects(stores, labelsOf, undefined);
   const set = await objectSet(fresh.value, reader, true);
-  const { brokenSources, ...gathered } = await gather({ ...set, gaps: [] });
+  const brokenReferences = others.brokenReferences(instance);
+  const { brokenSources, ...gathered } = await gather({ ...set, gaps: [], brokenReferences });
   const read = {
     gathered: { ...gathered, brokenSources: [] },
-    unattached: [...refusedRules(fresh.value), ...(await rulesWithoutInstance(api, name, slim))],
+    unattached: unattachedRules(others, stores, name),
     // What the user can't read is no fault of the declared state.
     gaps: [...gaps, ...(gathered.invalidObjects?.values() ?? []), ...brokenSources],
     statusOf: (object: ResourceRef) => objects.get(resourceKey(object))?.status as ReturnType<ReadObjects["statusOf"]>,
-    setterOf: (meta: ResourceMeta) => setterOfSpec(objects.get(resourceKey(meta))?.metadata.managedFields),
+    setterOf: (meta: ResourceMeta) => setterOf(objects.get(resourceKey(meta))?.metadata.managedFields, "spec"),
   };
   return { ok: true, read };
 }
@@ -117,33 +124,35 @@ export async function readFeed(
   return parsed.ok ? { feed: parsed.declared } : { problem: `${feedSourceName(name)} is invalid: ${parsed.problem}` };
 }
 
-/** The rules of the instance's namespace that refer to another instance, which does not exist. */
-async function rulesWithoutInstance(
-  api: ApiServer,
-  instance: ObjectName,
-  slim: FreshReading["slim"],
-): Promise<ReadObjects["unattached"]> {
-  const listed = await listObjects<ClusterObject>(api, typeOfKind("WafIpRule"), {
-    namespace: instance.namespace,
-    fieldSelector: `spec.instanceRef.name!=${instance.name}`,
-    timeoutMs: listTimeoutMs,
-  });
-  // If this is not allowed, a gap already says so.
-  return (listed.ok ? listed.value.items : []).flatMap((object) => {
-    const status = object.status as { readonly conditions?: readonly Condition[] } | undefined;
-    const ready = findCondition(status?.conditions ?? [], "Ready");
-    if (ready?.reason !== "InstanceNotFound") return [];
-    const parsed = parseObject("WafIpRule", slim("WafIpRule", object));
-    return parsed.ok ? [{ rule: parsed.declared, message: ready.message }] : [];
+/** Without grants, and if it continues no other instance, only objects of the instance's namespace can be meant for it. */
+function mayHaveGuests({ access, meta }: DeclaredInstance): boolean {
+  return access.length > 0 || continuesOf(meta).state === "Named";
+}
+
+/** Adds the instances that objects refer to, and leaves out the objects whose instance can't be read. */
+async function addInstances(api: ApiServer, stores: KindStores, slim: FreshReading["slim"]): Promise<void> {
+  const names = new Set(entryKinds.flatMap((kind) => stores[kind].valuesOf("instance")));
+  await mapConcurrently([...names], readsAtOnceMax, async (name) => {
+    if (name === unreadableInstance || stores.WafInstance.get(name) !== undefined) return;
+    const options = { timeoutMs: requestTimeoutMs };
+    const read = await getObject<ClusterObject>(api, typeOfKind("WafInstance"), nameOfKey(name), options);
+    if (read.ok) stores.WafInstance.put(slim("WafInstance", read.value));
+    if (read.ok || read.fault.code === "NotFound") return;
+    for (const kind of entryKinds)
+      for (const { metadata } of stores[kind].listBy("instance", name)) stores[kind].remove(objectKey(metadata));
   });
 }
 
-/** The rules without access to the instance. */
-function refusedRules({ instance, referring, labelsOf }: InstanceObjects): ReadObjects["unattached"] {
-  return referring.WafIpRule.flatMap((object) => {
-    const message = refusalOf(instance, labelsOf, "WafIpRule", object);
+/** The rules without access to the instance, and those of its namespace whose instance does not exist. */
+function unattachedRules(others: UnattachedObjects, stores: KindStores, name: ObjectName): ReadObjects["unattached"] {
+  return stores.WafIpRule.list().flatMap((object) => {
+    const { reason, instance, problem: message } = others.find("WafIpRule", object) ?? {};
+    const isMeant =
+      reason === "InstanceNotFound"
+        ? object.metadata.namespace === name.namespace
+        : reason === "NotAllowed" && instance !== undefined && nameKey(instance) === nameKey(name);
     const parsed = parseObject("WafIpRule", object);
-    return message === undefined || !parsed.ok ? [] : [{ rule: parsed.declared, message }];
+    return isMeant && message !== undefined && parsed.ok ? [{ rule: parsed.declared, message }] : [];
   });
 }
 

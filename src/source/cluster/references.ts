@@ -8,18 +8,11 @@ import { TimeSlices } from "../../async/time-slices.ts";
 import type { TextSource } from "../../model/address-source.ts";
 import { decideAttachment } from "../../model/attachment.ts";
 import type { DeclaredInstance, DeclaredRule, Grant } from "../../model/declared.ts";
-import { type GuestKind, guestKinds } from "../../model/resource.ts";
-import {
-  type AttachedObjects,
-  byGuestKind,
-  type LabelsOf,
-  type ObjectSet,
-  type Parsed,
-  type References,
-} from "../gather.ts";
+import { type GuestKind, guestKinds, resourceKey } from "../../model/resource.ts";
+import { type AttachedObjects, byGuestKind, type LabelsOf, type ObjectSet, type References } from "../gather.ts";
 import type { ApiKeys } from "./api-keys.ts";
 import { refusalOf } from "./attachment.ts";
-import { parseAttached, sourceKey } from "./cluster-object.ts";
+import { metaOfObject, parseObject, sourceKey } from "./cluster-object.ts";
 import type { DataTexts } from "./data-texts.ts";
 import type { InstanceObjects } from "./fresh-objects.ts";
 import type { InstanceChanges } from "./instance-changes.ts";
@@ -29,18 +22,27 @@ export async function objectSet(
   { instance, referring, labelsOf }: InstanceObjects,
   reader: ReferenceReader,
   isFresh: boolean,
-): Promise<Pick<ObjectSet, "instance" | "attached" | "labelsOf" | "references">> {
+): Promise<Omit<ObjectSet, "gaps">> {
   const slices = new TimeSlices(reader.clock);
-  const attached = byGuestKind((): Parsed<DeclaredByKind[GuestKind]>[] => []);
+  const attached = byGuestKind((): DeclaredByKind[GuestKind][] => []);
+  const invalidObjects = new Map<string, string>();
   for (const kind of guestKinds) {
     for (const object of referring[kind]) {
-      if (refusalOf(instance, labelsOf, kind, object) === undefined) attached[kind].push(parseAttached(kind, object));
       if (slices.isOver) await slices.pause();
+      if (refusalOf(instance, labelsOf, kind, object) !== undefined) continue;
+      const parsed = parseObject(kind, object);
+      if (parsed.ok) attached[kind].push(parsed.declared);
+      // An invalid cache clear is not reported, because it declares no entry.
+      else if (kind !== "WafCacheClear") {
+        const key = resourceKey(metaOfObject(kind, object));
+        invalidObjects.set(key, `${key} is invalid: ${parsed.problem}`);
+      }
     }
   }
   return {
     instance,
     attached: attached as AttachedObjects,
+    ...(invalidObjects.size > 0 && { invalidObjects }),
     labelsOf,
     references: async (rules) => await readReferences(reader, instance, granted(rules, instance, labelsOf), isFresh),
   };

@@ -1,7 +1,7 @@
 // Gathers the objects of the instances of one snapshot, and finds those that refer to an instance that the directory does not declare,
 // usually because of a typo.
 import { nearestName } from "../../kinds/nearest-name.ts";
-import { describeSource, type TextSource } from "../../model/address-source.ts";
+import type { TextSource } from "../../model/address-source.ts";
 import { validateApiKey } from "../../model/api-key.ts";
 import type { DeclaredInstance } from "../../model/declared.ts";
 import type { AddressText, BrokenReference, BrokenReferences, Gathered, GatheredKey } from "../../model/gathered.ts";
@@ -49,9 +49,7 @@ export class Gathering {
   async #gather(instance: DeclaredInstance): Promise<Gathered> {
     const { declared, faults } = this.#snapshot;
     const name = nameKey(instance.meta);
-    const attached = byGuestKind((kind) =>
-      declared[kind].filter((one) => nameKey(one.instance) === name).map((one) => ({ ok: true, declared: one })),
-    );
+    const attached = byGuestKind((kind) => declared[kind].filter((one) => nameKey(one.instance) === name));
     const key = this.#keys.get(instance) ?? this.#keyOf(instance);
     return await gather({
       instance,
@@ -107,8 +105,7 @@ export class Gathering {
 
   #textOf(source: TextSource): AddressText {
     const { kind, key } = source;
-    const described = describeSource(source);
-    const missing = (problem: string): AddressText => ({ state: "Missing", source: described, problem });
+    const missing = (problem: string): AddressText => ({ state: "Missing", source, problem });
     const object = this.#snapshot.find(kind, source);
     if (object === undefined) {
       const near = nearestName(
@@ -123,10 +120,7 @@ export class Gathering {
       const has = keysInWords(object.texts.keys());
       return missing(`${kind} ${nameKey(source)} has no key ${key}, ${has}: correct spec.addressesFrom`);
     }
-    const text = stored.text.reveal();
-    const isSecret = kind === "Secret";
-    const read = { state: "Read", source: described, text, ...(isSecret && { isSecret }) } as const;
-    const known = addressTexts.get(stored) ?? read;
+    const known = addressTexts.get(stored) ?? { state: "Read", source, text: stored.text.reveal() };
     addressTexts.set(stored, known);
     return known;
   }

@@ -1,7 +1,15 @@
 // The status of a rule without entries, with rejected or expired entries, and with entries that were already on the list.
 import { describe, expect, test } from "@jest/globals";
 import type { ResourceMeta } from "../../../src/model/resource.ts";
-import { addresses, allowing, anInstance, aRule, blocking, createdMs } from "../../support/builders/declare.ts";
+import {
+  addresses,
+  allowing,
+  anInstance,
+  aRule,
+  blocking,
+  createdMs,
+  mapSource,
+} from "../../support/builders/declare.ts";
 import { ConvergeWorld, converged } from "../../support/worlds/converge-world.ts";
 
 const hour = 3_600_000;
@@ -116,19 +124,18 @@ describe("A rule whose entries were already on the list", () => {
 });
 
 describe("The sources of a rule", () => {
-  const from = (...names: readonly string[]) =>
-    names.map((name) => ({ kind: "ConfigMap", namespace: "edge", name, key: "list" }) as const);
+  const from = (...names: readonly string[]) => names.map((name) => mapSource(`edge/${name}`));
 
   test("are listed with the number of valid entries", async () => {
-    const missing = { state: "Missing", source: "ConfigMap edge/c, key list", problem: "There is none." } as const;
+    const missing = { state: "Missing", source: mapSource("edge/c"), problem: "There is none." } as const;
     const rule = aRule("feed", {
-      addressesFrom: from("a", "b", "c"),
+      addressesFrom: from("list-0", "list-1", "c"),
       texts: ["192.0.2.1\n192.0.2.2\nnonsense\n", "# none\n", missing],
     });
     const world = await converged({ rules: [rule] });
     expect(world.status.read(metaOf(world))?.["sources"]).toStrictEqual([
-      { configMap: "a", key: "list", entries: 2 },
-      { configMap: "b", key: "list", entries: 0 },
+      { configMap: "list-0", key: "list", entries: 2 },
+      { configMap: "list-1", key: "list", entries: 0 },
       { configMap: "c", key: "list" },
     ]);
   });

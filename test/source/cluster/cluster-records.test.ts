@@ -8,46 +8,12 @@ import { ClusterRecords } from "../../../src/source/cluster/cluster-records.ts";
 import { ClusterSource } from "../../../src/source/cluster/cluster-source.ts";
 import { apiClient, createAll, watchedClient } from "../../support/fakes/api-clients.ts";
 import type { WatchedClient } from "../../support/fakes/api-clients.ts";
-import { createVirtualClock } from "../../support/fakes/virtual-clock.ts";
 import { createNamespace, installDefinitions, waitFor } from "../../support/builders/cluster-objects.ts";
 import { describeWithControlPlane } from "../../support/control-plane/suite.ts";
 import { collectionOf, instance, keySecret } from "../../support/builders/manifests.ts";
 
 const waitMs = 30_000;
 const event = { type: "Normal", reason: "OriginsAdded", message: "Added 1 origin." } as const;
-
-test("the deletion of an instance causes sweeps soon, at growing intervals, and many deletions cause no more", async () => {
-  const clock = createVirtualClock({ startMs: 0 });
-  const sweptMs: number[] = [];
-  const request = async () => {
-    sweptMs.push(clock.nowMs());
-    return { ok: true, status: 200, value: { metadata: {}, items: [] } } as never;
-  };
-  const records = new ClusterRecords({
-    api: { request, openStream: request, close: () => undefined },
-    clock,
-    random: () => 0.5,
-    namespace: undefined,
-    source: { objectOf: () => undefined, isSynced: () => true, hasGaps: () => false },
-    podName: "pod-1",
-    mayWrite: () => true,
-    onEventDropped: () => undefined,
-    onInventoryDeleted: () => undefined,
-  });
-  const end = new AbortController();
-  const tidying = records.tidyUp(end.signal);
-  await clock.advance(320_000);
-  expect(sweptMs).toStrictEqual([300_000]);
-  records.instanceDeleted();
-  await clock.advance(1_000);
-  records.instanceDeleted();
-  await clock.advance(1_000);
-  expect(sweptMs).toStrictEqual([300_000, 322_000]);
-  await clock.advance(600_000);
-  expect(sweptMs.slice(2)).toStrictEqual([324_000, 332_000, 364_000, 492_000, 792_000]);
-  end.abort();
-  await tidying;
-});
 
 await describeWithControlPlane("records in a cluster", (cluster) => {
   let api: ApiServer;
@@ -77,7 +43,7 @@ await describeWithControlPlane("records in a cluster", (cluster) => {
       onInventoryDeleted: () => undefined,
     });
     running = source.run(end.signal);
-    await source.whenSynced();
+    await source.watches.whenSynced();
     const gathered = await source.gather({ namespace, name: "waf" });
     if (gathered === undefined) throw new Error("no instance");
     ({ meta } = gathered.instance);

@@ -9,6 +9,7 @@ import type { ObjectName, ResourceKind, ResourceRef } from "../../../src/model/r
 import { nameKey } from "../../../src/model/resource.ts";
 import { ClusterSource } from "../../../src/source/cluster/cluster-source.ts";
 import type { Unattached } from "../../../src/source/cluster/attachment.ts";
+import { readInstanceOnce } from "../../../src/source/cluster/read-cluster.ts";
 import { apiClient, createAll, deleteManifest, patchObject, watchedClient } from "../../support/fakes/api-clients.ts";
 import type { WatchedClient } from "../../support/fakes/api-clients.ts";
 import { createNamespace, installDefinitions, waitFor } from "../../support/builders/cluster-objects.ts";
@@ -39,7 +40,7 @@ await describeWithOwnControlPlane("desired state from a cluster", (cluster) => {
     namespace = await createNamespace(cluster, "source");
     name = { namespace, name: "waf" };
     await createAll(cluster, keySecret(namespace, "a-first-key-0123"), instance(namespace, baseUrl));
-    await source.whenSynced();
+    await source.watches.whenSynced();
     await seen(instance(namespace, baseUrl));
   });
   afterAll(async () => {
@@ -73,7 +74,7 @@ await describeWithOwnControlPlane("desired state from a cluster", (cluster) => {
   }
 
   function unattached(): Unattached[] {
-    return [...source.unattached()].filter((object) => object !== undefined);
+    return [...source.unattached.all()].filter((object) => object !== undefined);
   }
 
   async function keyOf(of: ObjectName): Promise<string | undefined> {
@@ -164,7 +165,7 @@ await describeWithOwnControlPlane("desired state from a cluster", (cluster) => {
     await createAll(cluster, secret, fed);
     await seen(fed);
     const textsOf = async () => (await gather()).rules.find(({ rule: { meta } }) => meta.name === "partners")?.texts;
-    expect(await textsOf()).toMatchObject([{ text: "198.51.100.7\n", isSecret: true }]);
+    expect(await textsOf()).toMatchObject([{ text: "198.51.100.7\n", source: { kind: "Secret" } }]);
     await patchObject(cluster, secret, { stringData: { "list.txt": "198.51.100.8\n" } });
     expect(await textsOf()).toMatchObject([{ text: "198.51.100.7\n" }]);
     const version = source.version(name);
@@ -250,6 +251,8 @@ await describeWithOwnControlPlane("desired state from a cluster", (cluster) => {
     expect((await gather()).brokenReferences).toBe(brokenReferences);
     const confirmed = await source.confirm(name);
     expect(confirmed).toMatchObject({ state: "Read", gathered: { brokenReferences } });
+    const command = await readInstanceOnce(api, realClock, name);
+    expect(command).toMatchObject({ ok: true, read: { gathered: { brokenReferences } } });
     const beforeEnd = source.version(name);
     await deleteManifest(cluster, right);
     await grows(beforeEnd);
@@ -311,12 +314,16 @@ await describeWithOwnControlPlane("desired state from a cluster", (cluster) => {
     expect(failed.problem).toContain("The CRD of WafIpRule is being deleted");
     expect(await source.isUninstalling()).toBe(false);
     await patchObject(cluster, held, { metadata: { finalizers: null } });
-    await waitFor("an unready source", waitMs, async () => (source.notReadyBecause() === undefined ? undefined : true));
-    expect(source.notReadyBecause()).toContain("wafiprules");
+    await waitFor("an unready source", waitMs, async () =>
+      source.watches.notReadyBecause() === undefined ? undefined : true,
+    );
+    expect(source.watches.notReadyBecause()).toContain("wafiprules");
     expect((await gather()).brokenSources.join()).toContain("does not know the kind WafIpRule");
     await installDefinitions(cluster);
-    await waitFor("a ready source", 60_000, async () => (source.notReadyBecause() === undefined ? true : undefined));
+    await waitFor("a ready source", 60_000, async () =>
+      source.watches.notReadyBecause() === undefined ? true : undefined,
+    );
     expect((await gather()).brokenSources.join()).toContain("be restored within 5 minutes");
-    expect(source.hasGaps()).toBe(true);
+    expect(source.watches.gaps()).not.toStrictEqual([]);
   });
 });

@@ -12,7 +12,7 @@ const map: DataObject = { kind: "ConfigMap", ...name };
 const secret: DataObject = { kind: "Secret", ...name };
 const key = "list.txt";
 const ageMsMax = 60_000;
-const source = "ConfigMap shop/list, key list.txt";
+const source = { ...map, key };
 const lengthMax = 1_000;
 
 let watched: ObjectStore<KubeObject>;
@@ -178,8 +178,7 @@ describe("A Secret", () => {
 
   test("is decoded, and read again only when its content is too old or must be fresh", async () => {
     const first = await load(encoded("192.0.2.1\n"), { object: secret });
-    const described = "Secret shop/list, key list.txt";
-    expect(first).toStrictEqual({ state: "Read", source: described, text: "192.0.2.1\n", isSecret: true });
+    expect(first).toStrictEqual({ state: "Read", source: { ...secret, key }, text: "192.0.2.1\n" });
     nowMs = ageMsMax - 1;
     await texts.load(secret, { lengthMax, ageMsMax, isFresh: false });
     expect(requests).toHaveLength(1);

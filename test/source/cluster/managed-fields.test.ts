@@ -1,5 +1,5 @@
 import { expect, test } from "@jest/globals";
-import { setterOfAnnotation } from "../../../src/source/cluster/cluster-object.ts";
+import { setterOf } from "../../../src/source/cluster/cluster-object.ts";
 
 const annotation = "wafsync.dev/approve-removals";
 
@@ -14,7 +14,7 @@ test("the last manager of the annotation is found among the managers of other fi
     entry("kubectl-annotate", "2026-01-01T00:00:02Z", "other", annotation),
     entry("kubectl-edit", "2026-01-01T00:00:01Z", annotation),
   ];
-  expect(setterOfAnnotation(fields, annotation)).toStrictEqual({
+  expect(setterOf(fields, "metadata", "annotations", annotation)).toStrictEqual({
     manager: "kubectl-annotate",
     time: "2026-01-01T00:00:02Z",
   });

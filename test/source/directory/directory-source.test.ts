@@ -1,3 +1,4 @@
+import { mapSource } from "../../support/builders/declare.ts";
 import { mkdir, rename, rm, symlink, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { inspect } from "node:util";
@@ -143,18 +144,18 @@ describe("the gathered state of an instance", () => {
     const gathered = await source.gather(main);
     expect(source.snapshot().faults).toStrictEqual([]);
     expect(gathered?.rules[0]?.texts).toStrictEqual([
-      { state: "Read", source: "ConfigMap shop/feed, key list", text: "192.0.2.9\n" },
+      { state: "Read", source: mapSource("shop/feed"), text: "192.0.2.9\n" },
       {
         state: "Missing",
-        source: "ConfigMap shop/feed, key lost",
+        source: { ...mapSource("shop/feed"), key: "lost" },
         problem: "ConfigMap shop/feed has no key lost, it has list: correct spec.addressesFrom",
       },
       {
         state: "Missing",
-        source: "ConfigMap shop/feeds, key list",
+        source: mapSource("shop/feeds"),
         problem: "ConfigMap shop/feeds is not in the directory; did you mean shop/feed?",
       },
-      { state: "Read", source: "Secret shop/partners, key list", text: "192.0.2.8", isSecret: true },
+      { state: "Read", source: { ...mapSource("shop/partners"), kind: "Secret" }, text: "192.0.2.8" },
     ]);
     expect(gathered?.cacheClears).toHaveLength(1);
     expect(gathered?.namespaceLabels).toStrictEqual(

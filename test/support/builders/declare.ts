@@ -10,9 +10,10 @@ import type {
   ListSettings,
 } from "../../../src/model/declared.ts";
 import { wafInstanceSpec } from "../../../src/kinds/waf-instance.ts";
+import type { FeedSource, TextSource } from "../../../src/model/address-source.ts";
 import { emptyRule } from "../../../src/model/declared.ts";
 import type { AddressText, GatheredRule } from "../../../src/model/gathered.ts";
-import { type ResourceKind, type ResourceMeta, guestKinds } from "../../../src/model/resource.ts";
+import { type ResourceKind, type ResourceMeta, guestKinds, nameOfKey } from "../../../src/model/resource.ts";
 
 /** The default creation time of a test's objects: an hour before the start of a virtual clock. */
 export const createdMs = Date.UTC(2026, 0, 1) - 3_600_000;
@@ -121,9 +122,18 @@ export function aRule(name: string, overrides: RuleOverrides = {}): GatheredRule
       ...rest,
     },
     texts: texts.map((text, index) =>
-      typeof text === "string" ? { state: "Read", source: `ConfigMap edge/list-${index}, key list`, text } : text,
+      typeof text === "string" ? { state: "Read", source: mapSource(`edge/list-${index}`), text } : text,
     ),
   };
+}
+
+/** The key `list` of a ConfigMap. */
+export function mapSource(name: string): TextSource {
+  return { kind: "ConfigMap", ...nameOfKey(name), key: "list" };
+}
+
+export function feedSource(name: string): FeedSource {
+  return { kind: "WafFeed", ...nameOfKey(name) };
 }
 
 /** A Block rule of these addresses. */

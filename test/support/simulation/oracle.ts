@@ -1,5 +1,6 @@
 // Determines which entries should be on the lists, according to the declared state and the documentation. This is a separate
 // implementation without code from src/decide, so that the same bug can't be in both.
+import { describeSource } from "../../../src/model/address-source.ts";
 import type { ListName } from "../../../src/model/declared.ts";
 import type { EntryOwner } from "../../../src/model/entry-owners.ts";
 import type { Entry } from "../../../src/address/entry.ts";
@@ -171,10 +172,11 @@ function rememberersOf(
   const isOwn = ({ rule: { meta } }: GatheredRule): boolean =>
     meta.kind === owner.kind && fullName(meta) === owner.name;
   const lacks = ({ texts }: GatheredRule, isRecorded: boolean): boolean =>
-    texts.some(
-      ({ state, source }) =>
-        state === "Missing" && (isRecorded ? hasEntriesOf(source) && source === owner.source : !hasEntriesOf(source)),
-    );
+    texts.some(({ state, source }) => {
+      const described = describeSource(source);
+      const has = hasEntriesOf(described);
+      return state === "Missing" && (isRecorded ? has && described === owner.source : !has);
+    });
   const isWholeBroken = (rule: GatheredRule): boolean =>
     lacks(rule, false) || textsOf(rule).some((text) => !parseDeclaredEntry(text).ok);
   const metas = (some: readonly GatheredRule[]): Named[] => some.map(({ rule }) => rule.meta);

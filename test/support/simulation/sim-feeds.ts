@@ -241,17 +241,17 @@ export class SimFeeds {
   }
 
   #text(feed: ObjectName, contentOf: ContentOf): AddressText {
-    const source = `WafFeed ${nameKey(feed)}`;
+    const source = { kind: "WafFeed", ...feed } as const;
     const stored = this.#stored.get(nameKey(feed));
     const entries = stored === undefined ? undefined : contentOf(stored, nameKey(feed));
-    if (entries === undefined) return { state: "Missing", source, problem: `${source} has no content yet.` };
+    if (entries === undefined)
+      return { state: "Missing", source, problem: `WafFeed ${nameKey(feed)} has no content yet.` };
     return { state: "Listed", source, entries: entries as FeedContent["entries"] };
   }
 
   #textsOf(gathered: Gathered | undefined): readonly (readonly [string, AddressText])[] {
     const texts = gathered?.rules.flatMap(({ texts: all }) => all) ?? [];
-    const prefix = "WafFeed ";
-    return texts.flatMap((text) => (text.source.startsWith(prefix) ? [[text.source.slice(prefix.length), text]] : []));
+    return texts.flatMap((text) => (text.source.kind === "WafFeed" ? [[nameKey(text.source), text]] : []));
   }
 
   #accept(name: string): void {

@@ -1,9 +1,19 @@
 // The users of a simulation: they declare, change and delete objects, approve removals on hold, and sometimes change the WAF manually.
+import { describeSource } from "../../../src/model/address-source.ts";
 import { type DeclaredInstance, type DeclaredRule, type ListPolicy, listNames } from "../../../src/model/declared.ts";
 import { readObservedEntry } from "../../../src/address/entry.ts";
 import type { AddressText, GatheredRule } from "../../../src/model/gathered.ts";
 import { type ResourceKind, nameKey, approvalAnnotation } from "../../../src/model/resource.ts";
-import { aCacheClear, aGrant, aMeta, anInstance, anOrigin, aRule, type MetaOverrides } from "../builders/declare.ts";
+import {
+  aCacheClear,
+  aGrant,
+  aMeta,
+  anInstance,
+  anOrigin,
+  aRule,
+  type MetaOverrides,
+  mapSource,
+} from "../builders/declare.ts";
 import type { SimWorld } from "./sim-world.ts";
 import { spellings } from "./sim-waf.ts";
 
@@ -277,7 +287,7 @@ export class SimUsers {
   #texts(): AddressText[] {
     const { pick, chance } = bound(this.#world);
     if (!chance(0.4)) return [];
-    const source = `ConfigMap edge/list-${pick(2)}, key list`;
+    const source = mapSource(`edge/list-${pick(2)}`);
     if (chance(0.2)) return [missing(source)];
     const from = pick(pool.length);
     return [{ state: "Read", source, text: `# by hand\n${pool.slice(from, from + 1 + pick(6)).join("\n")}\n` }];
@@ -410,8 +420,8 @@ export class SimUsers {
   }
 }
 
-function missing(source: string): AddressText {
-  return { state: "Missing", source, problem: `${source} does not exist.` };
+function missing(source: AddressText["source"]): AddressText {
+  return { state: "Missing", source, problem: `${describeSource(source)} does not exist.` };
 }
 
 function bound(world: SimWorld) {
