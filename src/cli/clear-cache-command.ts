@@ -8,8 +8,8 @@ import { type ObjectName, nameKey } from "../model/resource.ts";
 import type { WafFault } from "../model/waf-result.ts";
 import type { ClearCacheOptions } from "./commands/waf-commands.ts";
 import { CommandError } from "./describe-error.ts";
-import type { Session } from "./session.ts";
-import { withBaseUrl, withCluster } from "./targets/open-target.ts";
+import { type Session, withSession } from "./session.ts";
+import { withBaseUrl } from "./targets/open-target.ts";
 import { parseInstanceName } from "./targets/target-options.ts";
 
 const triggerLengthMax = 253;
@@ -29,7 +29,7 @@ export async function runClearCache(options: ClearCacheOptions): Promise<number>
     throw new CommandError("--trigger and --namespace need --instance: without a cluster, triggers are not recorded");
   }
   const how = { command: "wafsync clear-cache", requestTimeoutMs, writes: true };
-  return await withBaseUrl({ ...options, baseUrl }, how, async ({ waf }, session) => {
+  return await withBaseUrl({ ...options, baseUrl }, how, async (waf, session) => {
     const { clearCacheOnce } = await import("../clears/once.ts");
     const outcome = await clearCacheOnce({
       waf,
@@ -81,7 +81,9 @@ async function clearInCluster(name: string, options: ClearCacheOptions): Promise
   const { trigger = "" } = options;
   if (trigger.length > triggerLengthMax)
     throw new CommandError(`the trigger has more than ${triggerLengthMax} characters`);
-  return await withCluster(options, async ({ api, namespace }, session) => {
+  return await withSession(async (session) => {
+    const { openCluster } = await import("./targets/cluster-target.ts");
+    const { api, namespace } = openCluster(options, session);
     const instance = { namespace: namespace ?? "default", ...parseInstanceName(name) };
     const { clearThroughObject } = await import("../clears/object.ts");
     const outcome = await clearThroughObject({

@@ -35,10 +35,10 @@ export async function runImport(options: ImportOptions): Promise<number> {
   }
   if (options.out !== undefined) await requireNew(options.out);
   const how = { command: "wafsync import", requestTimeoutMs: options.timeout * 1000 };
-  return await withBaseUrl(options, how, async (opened, session) => {
+  return await withBaseUrl(options, how, async (waf, session) => {
     const { stop } = session.stopping();
     try {
-      return await importAll(options, opened.waf, session, stop);
+      return await importAll(options, waf, session, stop);
     } catch (error) {
       if (stop.aborted) return 130;
       throw error;

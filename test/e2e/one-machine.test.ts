@@ -5,7 +5,7 @@ import { waitFor } from "../support/builders/cluster-objects.ts";
 import { instanceDocument, ruleDocument, testKey, wafFolder } from "../support/worlds/waf-folder.ts";
 import { runWafsync, startWafsync } from "../support/processes/wafsync-process.ts";
 
-test("plan, clear-cache, logs and report make calls between the calls of a run, and no calls overlap", async () => {
+test("plan, why, clear-cache, logs and report make calls between the calls of a run, and no calls overlap", async () => {
   await using folder = await wafFolder({ overlap: "Record", latencyMs: 20 });
   const addresses = Array.from({ length: 250 }, (_, index) => `192.0.2.${index}`);
   await folder.files.write("rule.yaml", ruleDocument("many", { addresses }));
@@ -16,11 +16,13 @@ test("plan, clear-cache, logs and report make calls between the calls of a run, 
   const environment = { WAFSYNC_API_KEY: testKey };
   const ends = await Promise.all([
     folder.run("plan"),
+    folder.run("why", "192.0.2.0", "-o", "json"),
     runWafsync(["clear-cache", ...source], { environment }),
     runWafsync(["logs", ...source], { environment }),
     runWafsync(["report", ...source, "--out", "-"], { environment }),
   ]);
-  expect(ends.map(({ code }) => code)).toStrictEqual([1, 0, 0, 0]);
+  expect(ends.map(({ code }) => code)).toStrictEqual([1, 0, 0, 0, 0]);
+  expect(JSON.parse(ends[1].stdout)).toMatchObject({ instances: [{ verdict: "Blocked", liveListsRead: true }] });
   // The commands did not wait for the end of the run.
   expect(waf?.blocklist.length).toBeLessThan(250);
   running.child.kill("SIGTERM");

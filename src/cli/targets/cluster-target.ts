@@ -6,6 +6,7 @@ import { readEnvironment } from "../../app/config.ts";
 import type { OperatorSight } from "../../app/operator-options.ts";
 import type { CalledWaf, CallWaf } from "../../app/waf-clients.ts";
 import { realClock } from "../../async/clock.ts";
+import { findCondition } from "../../kinds/conditions.ts";
 import type { ApiFault } from "../../kube/api-result.ts";
 import { type ApiServer, createApiServer } from "../../kube/api-server.ts";
 import { kubeConfigCredentials } from "../../kube/credentials.ts";
@@ -22,9 +23,9 @@ import { type CommandRule, createdByAnnotation, ruleDocument } from "../command-
 import { CommandError } from "../describe-error.ts";
 import { readKubeConfig } from "../read-kube-config.ts";
 import type { Session } from "../session.ts";
-import { commandCalls } from "./open-waf.ts";
+import { type WafWork, commandCalls } from "./open-waf.ts";
 import type { TargetOptions } from "./target-options.ts";
-import { type DeclaredSight, type Seen, type UnreadSight, Target, isReportedBusy, unrecorded } from "./target.ts";
+import { type DeclaredSight, type Seen, type UnreadSight, Target, unrecorded } from "./target.ts";
 import {
   type OnHold,
   type Progress,
@@ -48,7 +49,7 @@ interface InstanceObject extends KubeObject {
   readonly status?: unknown;
 }
 
-export function openCluster(options: TargetOptions, session: Session): ClusterTarget {
+export function openCluster(options: TargetOptions, session: Session, how?: WafWork): ClusterTarget {
   const { kubeConfig, contextNamespace } = readKubeConfig(options);
   const named = options.allNamespaces === true ? undefined : options.namespace;
   const credentials = kubeConfigCredentials(kubeConfig);
@@ -59,7 +60,7 @@ export function openCluster(options: TargetOptions, session: Session): ClusterTa
     redactor: session.redactor,
     namespace: options.allNamespaces === true ? undefined : (named ?? contextNamespace),
     ruleNamespace: options.namespace,
-    callWaf: commandCalls(options, session),
+    callWaf: commandCalls(options, session, how),
     keyOf: keyOfUser,
     see: async (namespace = named) =>
       await seeCluster(api, { namespace, fallback: contextNamespace }, realClock.nowMs()),
@@ -158,8 +159,9 @@ export class ClusterTarget extends Target {
     return this.#parts.keyOf(gathered);
   }
 
-  async isWrittenByOthers(sight: UnreadSight): Promise<boolean> {
-    return isReportedBusy(sight);
+  isBusy({ gathered, statusOf }: UnreadSight): boolean {
+    const { conditions = [] } = (statusOf(gathered.instance.meta) ?? {}) as Reported;
+    return findCondition(conditions, "Reconciling")?.status === "True";
   }
 
   namespaceOfRules(instance: ObjectName): string {

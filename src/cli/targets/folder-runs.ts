@@ -13,7 +13,6 @@ import {
 } from "../../app/standalone.ts";
 import { createStopping } from "../../app/stopping.ts";
 import { realClock } from "../../async/clock.ts";
-import { AddressCover } from "../../address/ranges.ts";
 import { unblockedAtMs } from "../../model/declared.ts";
 import type { Redactor } from "../../model/redactor.ts";
 import { type ObjectName, nameKey } from "../../model/resource.ts";
@@ -21,23 +20,23 @@ import { visibleText } from "../../model/visible-text.ts";
 import type { ReconcileObserver } from "../../run/ports.ts";
 import { heldGroups } from "../../run/status/messages.ts";
 import { troubleOf } from "../../run/status/findings.ts";
+import { ruleStatus } from "../../run/status/rule-status.ts";
 import { userOfState, viewStateDirectory } from "../../source/directory/state-directory.ts";
 import { readStatusFile } from "../../source/directory/status-files.ts";
 import type { CommandRule } from "../command-rule.ts";
 import { CommandError } from "../describe-error.ts";
 import { type Session, withSession } from "../session.ts";
 import { remark } from "../terminal.ts";
-import { processLocks, type LiveLists } from "./open-waf.ts";
+import { processLocks } from "./open-waf.ts";
 import {
-  type ExpectedEntry,
   type OnHold,
   type Progress,
   type Reported,
   type RuleChanges,
   type Settlement,
   type Waiting,
-  expectedEntries,
   progressOf,
+  writesOf,
   untilSettled,
 } from "./rule-changes.ts";
 import { type TargetOptions, policyOf } from "./target-options.ts";
@@ -134,7 +133,6 @@ export async function previewHolds(place: FolderPlace, instance: ObjectName): Pr
 export interface FolderWork extends FolderPlace, RuleChanges {
   /** The rules as they are now declared in the files. */
   readonly written: readonly CommandRule[];
-  readonly readLists: () => Promise<LiveLists>;
 }
 
 /**
@@ -145,17 +143,14 @@ export async function settleFolder(work: FolderWork, wait: Waiting): Promise<Set
   const stopping = createStopping(realClock);
   const stop = (): void => stopping.begin("ended");
   wait.ended.addEventListener("abort", stop, { once: true });
-  const expected = expectedEntries(work);
-  const observer = endingObserver(expected, wait, () => stopping.begin("done"));
+  const observer = endingObserver(work, wait, () => stopping.begin("done"));
   try {
     for (;;) {
       const opened = await openRuns(work, { isDryRun: false, command: "wafsync block", stopping, observer });
       if (opened.ok) {
-        const trouble = await applyOne(opened.standalone, work.instance);
-        const { state, message } = await look(work, expected);
+        const { state, message } = await applyOne(opened.standalone, work);
         if (state === "Settled") return { state, message };
-        if (wait.stop.aborted) return { state: "Stopped", message };
-        return { state: "Left", message: trouble ?? message };
+        return { state: wait.stop.aborted ? "Stopped" : wait.ended.aborted ? "TimedOut" : "Left", message };
       }
       if (opened.isInUse !== true) throw new CommandError(opened.problem);
       wait.onMessage(`another process is using ${work.stateDirectory}: waiting for it`);
@@ -168,78 +163,68 @@ export async function settleFolder(work: FolderWork, wait: Waiting): Promise<Set
   }
 }
 
-/** Returns why the WAF could not be written; undefined if it could. Closes `standalone`, so that it no longer reads the WAF. */
-async function applyOne(standalone: Standalone, instance: ObjectName): Promise<string | undefined> {
+/** Reconciles the instance, and returns what became of the rules. */
+async function applyOne(standalone: Standalone, { instance, written }: FolderWork): Promise<Progress> {
   try {
     const [result] = await standalone.applyOnce(async () => undefined, [instance]);
     const facts = result?.outcome.facts;
-    const trouble = facts === undefined ? undefined : troubleOf(facts);
+    const progress = progressOfAll(written, (rule) => {
+      const compiled = facts?.desired.rules.find(({ id }) => id === nameKey(rule));
+      return facts && compiled && progressOf(ruleStatus({}, compiled, facts, undefined) as Reported, 0);
+    });
+    const trouble = facts && troubleOf(facts);
     // The message of a trouble that passes ends with the promise to retry, but this process ends now.
-    return standalone.lost() ?? trouble?.cause ?? trouble?.message;
+    return { ...progress, message: standalone.lost() ?? trouble?.cause ?? progress.message };
   } finally {
     await standalone.close();
   }
 }
 
 /** Calls `end` when only changes that the command did not make are pending. */
-function endingObserver(expected: readonly ExpectedEntry[], wait: Waiting, end: () => void): ReconcileObserver {
-  const open = new Set(expected.map(keyOf));
-  const settle = (key: string, left: number): void => {
-    // If nothing is pending, the run verifies and reports by itself.
-    if (open.delete(key) && open.size === 0 && left > 0) end();
-  };
+function endingObserver(changes: RuleChanges, wait: Waiting, end: () => void): ReconcileObserver {
+  const open = writesOf(changes);
   return {
-    operationDone: (_instance, operation, left) => {
-      if (operation.kind === "AddEntry") settle(keyOf({ ...operation, isListed: true }), left);
-      if (operation.kind === "RemoveEntry") settle(keyOf({ ...operation, isListed: false }), left);
+    operationDone: (_instance, { kind, ...operation }, left) => {
+      const isWanted = "entry" in operation && open.delete(`${kind} ${operation.list} ${operation.entry}`);
+      // If nothing is pending, the run verifies and reports by itself.
+      if (isWanted && open.size === 0 && left > 0) end();
     },
     waiting: (_instance, why) => wait.onMessage(why),
   };
 }
 
-function keyOf({ list, entry, isListed }: ExpectedEntry): string {
-  return `${isListed ? "+" : "-"}${list} ${entry}`;
-}
-
 /**
- * Another process does the work and reports on the rules: reading the WAF as well would cause a concurrent call. `Free`: it has
- * ended before the rules were settled, for example because it is another `block`, which applies only its own rules.
+ * Another process does the work and reports on the rules. `Free`: it has ended before the rules were settled, for example because it is
+ * another `block`, which applies only its own rules.
  */
-async function reportOfOther(work: FolderWork): Promise<{ state: Progress["state"] | "Free"; message: string }> {
+async function reportOfOther({
+  stateDirectory,
+  written,
+}: FolderWork): Promise<{ state: Progress["state"] | "Free"; message: string }> {
   // In this order, so that the report of a process that has ended meanwhile is read.
-  const holder = await userOfState(work.stateDirectory, realClock);
-  const progress = reportedProgress(work);
+  const holder = await userOfState(stateDirectory, realClock);
+  const state = viewStateDirectory(stateDirectory);
+  const progress = progressOfAll(written, ({ namespace, name, addresses, expiresAtMs }) => {
+    const status = readStatusFile(state, { kind: "WafIpRule", namespace, name }) as Reported | undefined;
+    const reported = progressOf(status, 0);
+    // A status with a different number of entries belongs to an earlier version.
+    const wanted = expiresAtMs === unblockedAtMs ? 0 : addresses.length;
+    return reported.state === "Settled" && status?.entries?.desired !== wanted ? undefined : reported;
+  });
   return progress.state === "Open" && holder === undefined ? { state: "Free", message: "" } : progress;
 }
 
-/** The first rule whose status is not current. A status with a different number of entries belongs to an earlier version. */
-function reportedProgress({ stateDirectory, written }: FolderWork): Progress {
-  const state = viewStateDirectory(stateDirectory);
-  for (const { namespace, name, addresses, expiresAtMs } of written) {
-    const status = readStatusFile(state, { kind: "WafIpRule", namespace, name }) as Reported | undefined;
-    const progress = progressOf(status, 0);
-    const wanted = expiresAtMs === unblockedAtMs ? 0 : addresses.length;
-    const isOlder = progress.state === "Settled" && status?.entries?.desired !== wanted;
-    if (isOlder) return { state: "Open", message: `WafIpRule ${namespace}/${name} has not been reread yet.` };
+/** The first rule that is not settled. @param reported undefined if nothing is known of the rule as it is now */
+function progressOfAll(
+  written: readonly CommandRule[],
+  reported: (rule: CommandRule) => Progress | undefined,
+): Progress {
+  for (const rule of written) {
+    const message = `WafIpRule ${nameKey(rule)} has not been reread yet.`;
+    const progress = reported(rule) ?? { state: "Open", message };
     if (progress.state !== "Settled") return progress;
   }
   return { state: "Settled", message: "" };
-}
-
-/** Whether the lists show the changes now. */
-async function look(
-  work: FolderWork,
-  expected: readonly ExpectedEntry[],
-): Promise<{ readonly state: "Settled" | "Open"; readonly message: string }> {
-  const live = await work.readLists();
-  if (live.state === "Unread") return { state: "Open", message: live.why };
-  const open = expected.find(({ list, entry, isListed }) => {
-    const cover = new AddressCover(entry);
-    return isListed !== live.lists[list].some((text) => cover.find(text) === entry);
-  });
-  if (open === undefined) return { state: "Settled", message: "" };
-  const is = open.isListed ? "is not on" : "is still on";
-  return { state: "Open", message: `${open.entry} ${is} the ${open.list} of WafInstance ${nameKey(work.instance)}.` };
 }
 
 const defaultStateFolder = ".wafsync";

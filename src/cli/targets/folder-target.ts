@@ -1,7 +1,7 @@
 // The instances of a folder, with the inventory, statuses and history in its state directory, and with Git metadata.
 import { execFile } from "node:child_process";
 import { join, resolve } from "node:path";
-import type { CalledWaf } from "../../app/waf-clients.ts";
+import type { CallWaf, CalledWaf } from "../../app/waf-clients.ts";
 import { environmentForPrograms, readEnvironment } from "../../app/config.ts";
 import { environmentKeyOf } from "../../app/base-url-policy.ts";
 import { realClock } from "../../async/clock.ts";
@@ -20,19 +20,19 @@ import { CommandError } from "../describe-error.ts";
 import type { Session } from "../session.ts";
 import { approveInFile, fileOfRule, removeRuleFile, writeRuleFile } from "./folder-files.ts";
 import { type FolderOptions, type FolderPlace, folderPlace, previewHolds, settleFolder } from "./folder-runs.ts";
-import { commandCalls } from "./open-waf.ts";
+import { type WafWork, commandCalls } from "./open-waf.ts";
 import { policyOf } from "./target-options.ts";
-import { type DeclaredSight, type Seen, type UnreadSight, Target, isReportedBusy, unrecorded } from "./target.ts";
+import { type DeclaredSight, type Seen, Target, unrecorded } from "./target.ts";
 import { type OnHold, type RuleChanges, type Settlement, type Waiting, onHoldIn } from "./rule-changes.ts";
 import { FolderStatuses, seeFolder, unattachedRules } from "./see-folder.ts";
 
-export async function openFolder(options: FolderOptions, session: Session): Promise<Target> {
+export async function openFolder(options: FolderOptions, session: Session, how?: WafWork): Promise<Target> {
   const place = await folderPlace(options, session.redactor);
   const environmentKey = environmentKeyOf(readEnvironment(), policyOf(options).allowedBaseUrls);
   const source = new DirectorySource({ ...place, environmentKey, clock: realClock });
   session.atEnd(async () => await source.close());
   await source.load();
-  return new FolderTarget(place, source, session);
+  return new FolderTarget(place, source, commandCalls(options, session, how));
 }
 
 class FolderTarget extends Target {
@@ -42,12 +42,8 @@ class FolderTarget extends Target {
   readonly #source: DirectorySource;
   readonly #statuses = new FolderStatuses();
 
-  constructor(place: FolderPlace, source: DirectorySource, session: Session) {
-    super(
-      session.redactor,
-      commandCalls(place.options, session),
-      new FileRecordStore(viewStateDirectory(place.stateDirectory)),
-    );
+  constructor(place: FolderPlace, source: DirectorySource, call: CallWaf) {
+    super(place.redactor, call, new FileRecordStore(viewStateDirectory(place.stateDirectory)));
     this.#place = place;
     this.#source = source;
     this.where = `in folder ${place.directory}`;
@@ -97,8 +93,9 @@ class FolderTarget extends Target {
     return key.state === "Present" ? { ok: true, value: key.key } : { ok: false, problem: key.problem };
   }
 
-  async isWrittenByOthers(sight: UnreadSight): Promise<boolean> {
-    return isReportedBusy(sight) && (await userOfState(this.#place.stateDirectory, realClock)) !== undefined;
+  /** The processes of one machine take turns. */
+  isBusy(): boolean {
+    return false;
   }
 
   namespaceOfRules({ namespace }: ObjectName): string {
@@ -119,8 +116,7 @@ class FolderTarget extends Target {
 
   protected async settle(changes: RuleChanges, written: readonly CommandRule[], wait: Waiting): Promise<Settlement> {
     await this.#source.load();
-    const readLists = async () => (await this.look(changes.instance, { live: true })).live;
-    return await settleFolder({ ...this.#place, ...changes, written, readLists }, wait);
+    return await settleFolder({ ...this.#place, ...changes, written }, wait);
   }
 
   /** `block` and `apply` end soon. */

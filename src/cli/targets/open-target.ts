@@ -1,13 +1,12 @@
-// The ways into the work of a command: on a folder or a cluster, only on a cluster, or on one WAF. Modules that only one kind of
-// target needs are loaded on demand.
+// The ways into the work of a command: on a folder or a cluster, or on one WAF. Modules that only one kind of target needs are loaded
+// on demand.
 import { baseUrlObjection } from "../../app/base-url-policy.ts";
-import type { ApiKey } from "../../model/api-key.ts";
+import type { ReadingWaf } from "../../app/waf-clients.ts";
 import type { WafClient } from "../../waf/client.ts";
 import { CommandError } from "../describe-error.ts";
 import { type Session, withSession } from "../session.ts";
-import type { ClusterTarget } from "./cluster-target.ts";
 import { type DeclaredKey, type WafWork, openClient, readApiKey } from "./open-waf.ts";
-import { type TargetOptions, busy, onlyInstance, policyOf } from "./target-options.ts";
+import { type TargetOptions, onlyInstance, policyOf } from "./target-options.ts";
 import type { InstanceSight, Target } from "./target.ts";
 
 /** The options that select a WAF without an instance. */
@@ -28,9 +27,8 @@ export interface WafInstanceInUse {
 }
 
 export interface OpenedWaf {
-  readonly waf: WafClient;
+  readonly waf: ReadingWaf;
   readonly baseUrl: string;
-  readonly key: ApiKey;
   /** Undefined if the WAF was given by --base-url. */
   readonly inUse: WafInstanceInUse | undefined;
 }
@@ -43,43 +41,39 @@ export async function withTarget(
   return await withSession(async (session) => await work(await openTarget(options, session), session));
 }
 
-/** For commands that only work in a cluster. @throws CommandError if there is none */
-export async function withCluster(
-  options: TargetOptions,
-  work: (target: ClusterTarget, session: Session) => Promise<number>,
-): Promise<number> {
-  return await withSession(async (session) => {
-    const { openCluster } = await import("./cluster-target.ts");
-    return await work(openCluster(options, session), session);
-  });
-}
-
-/** @throws CommandError that names what is missing */
-async function openTarget(options: TargetOptions, session: Session): Promise<Target> {
+/** @param how how the command calls WAFs, if it reads more than their lists. @throws CommandError that names what is missing */
+async function openTarget(options: TargetOptions, session: Session, how?: WafWork): Promise<Target> {
   const { from } = options;
   if (from === undefined) {
     if (options.state !== undefined) throw new CommandError("--state needs a folder", "Add -f DIRECTORY.");
     const { openCluster } = await import("./cluster-target.ts");
-    return openCluster(options, session);
+    return openCluster(options, session, how);
   }
   for (const name of ["namespace", "kubeconfig", "context"] as const) {
     if (options[name] === undefined) continue;
     throw new CommandError(`--${name} is for a cluster, but -f is for a folder`, "Use only one of them.");
   }
   const { openFolder } = await import("./folder-target.ts");
-  return await openFolder({ ...options, from }, session);
+  return await openFolder({ ...options, from }, session, how);
 }
 
 /** For commands that work on the WAF of --base-url. @throws CommandError that says what to write instead */
 export async function withBaseUrl(
   options: BaseUrlOptions,
   how: WafWork,
-  work: (opened: OpenedWaf, session: Session) => Promise<number>,
+  work: (waf: WafClient, session: Session) => Promise<number>,
 ): Promise<number> {
-  return await withSession(async (session) => await work(await openBaseUrl(options, how, session), session));
+  return await withSession(async (session) => {
+    const objection = baseUrlObjection(policyOf(options), options.baseUrl);
+    if (objection !== undefined) throw new CommandError(objection.replace("spec.baseUrl", "--base-url"));
+    const key = await readApiKey(options.keyFile);
+    const { waf, close } = openClient({ ...options, key, minRequestIntervalMs: 0 }, how, session);
+    session.atEnd(close);
+    return await work(waf, session);
+  });
 }
 
-/** For commands that work on one WAF: that of --base-url, or of the only or selected instance. @throws CommandError */
+/** For commands that read from one WAF: that of --base-url, or of the only or selected instance. @throws CommandError */
 export async function withWaf(
   options: WafOptions,
   how: WafWork,
@@ -91,32 +85,21 @@ export async function withWaf(
       if (options[name] === undefined) continue;
       throw new CommandError(`--${name} cannot be combined with --base-url`, "Use only one of them.");
     }
-    return await withBaseUrl({ ...options, baseUrl }, how, work);
+    return await withBaseUrl({ ...options, baseUrl }, how, async (waf, session) => {
+      return await work({ waf, baseUrl, inUse: undefined }, session);
+    });
   }
   if (options.keyFile !== undefined) throw new CommandError("--key-file needs --base-url");
-  return await withSession(async (session) => await work(await openInstance(options, how, session), session));
-}
-
-async function openBaseUrl(options: BaseUrlOptions, how: WafWork, session: Session): Promise<OpenedWaf> {
-  const objection = baseUrlObjection(policyOf(options), options.baseUrl);
-  if (objection !== undefined) throw new CommandError(objection.replace("spec.baseUrl", "--base-url"));
-  const key = await readApiKey(options.keyFile);
-  const opened = openClient({ ...options, key, minRequestIntervalMs: 0 }, how, session);
-  session.atEnd(opened.close);
-  return { ...opened, inUse: undefined };
-}
-
-async function openInstance(options: WafOptions, how: WafWork, session: Session): Promise<OpenedWaf> {
-  const target = await openTarget(options, session);
-  const sight = await target.look(await onlyInstance(target, options.instance), { live: false });
-  const { instance } = sight.gathered;
-  const usable = target.keyOf(sight.gathered);
-  if (!usable.ok) throw new CommandError(usable.problem);
-  // In a folder, the calls of both processes take turns.
-  if (options.from === undefined && (await target.isWrittenByOthers(sight))) throw new CommandError(busy.problem);
-  const objection = baseUrlObjection(policyOf(options), instance.baseUrl);
-  if (objection !== undefined) throw new CommandError(objection);
-  const opened = openClient({ ...instance, key: usable.value }, how, session);
-  session.atEnd(opened.close);
-  return { ...opened, inUse: { target, sight, declared: { instance, isInFolder: options.from !== undefined } } };
+  return await withSession(async (session) => {
+    const target = await openTarget(options, session, how);
+    const sight = await target.look(await onlyInstance(target, options.instance), { live: false });
+    const { instance } = sight.gathered;
+    const inUse = { target, sight, declared: { instance, isInFolder: options.from !== undefined } };
+    const called = await target.callWaf(
+      sight,
+      async (waf) => await work({ waf, baseUrl: instance.baseUrl, inUse }, session),
+    );
+    if (!called.ok) throw new CommandError(called.problem);
+    return called.value;
+  });
 }

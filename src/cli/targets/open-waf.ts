@@ -50,15 +50,15 @@ export function openClient({ baseUrl, key, minRequestIntervalMs }: CallableWaf, 
     permit,
     clock: realClock,
   });
-  return { waf, baseUrl, key, close: async () => await registry.close() };
+  return { waf, close: async () => await registry.close() };
 }
 
 /** How a target that commands opened calls the WAFs of its instances: to read, each time with a client of its own. */
-export function commandCalls(options: TargetOptions, session: Session): CallWaf {
+export function commandCalls(options: TargetOptions, session: Session, given: WafWork | undefined): CallWaf {
   return async (instance, key, work) => {
     const objection = baseUrlObjection(policyOf(options), instance.baseUrl);
     if (objection !== undefined) return { ok: false, problem: objection };
-    const how = { command: "a read-only command", requestTimeoutMs: instance.requestTimeoutMs };
+    const how = given ?? { command: "a read-only command", requestTimeoutMs: instance.requestTimeoutMs };
     const { waf, close } = openClient({ ...instance, key }, how, session);
     try {
       return { ok: true, value: await work(waf) };

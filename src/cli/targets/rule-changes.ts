@@ -1,8 +1,7 @@
 // A change of rules by a command, its result, and how far the reported status of rules and instances shows it.
 import { type Condition, findCondition } from "../../kinds/conditions.ts";
 import type { HeldGroup } from "../../kinds/waf-instance.ts";
-import { type DeclaredRule, type ListName, listOf } from "../../model/declared.ts";
-import type { Entry } from "../../address/entry.ts";
+import { type DeclaredRule, listOf } from "../../model/declared.ts";
 import type { Clock } from "../../async/clock.ts";
 import type { ObjectName } from "../../model/resource.ts";
 import { type CommandRule, entriesOf } from "../command-rule.ts";
@@ -48,13 +47,6 @@ export interface Waiting extends WaitOptions {
   readonly ended: AbortSignal;
 }
 
-/** The entries that must be on a list afterwards, or must not be. */
-export interface ExpectedEntry {
-  readonly list: ListName;
-  readonly entry: Entry;
-  readonly isListed: boolean;
-}
-
 /**
  * `Settled`: the WAF shows the change. `Left`: the process that applies the change exited before that, or reports that it can't.
  * `TimedOut`: the change may still take effect. `NotWaited`: the result was not checked.
@@ -70,19 +62,19 @@ export interface ChangeOutcome extends Settlement {
   readonly isFollowed: boolean;
 }
 
-export function expectedEntries({ rules, staying }: Pick<RuleChanges, "rules" | "staying">): readonly ExpectedEntry[] {
+/** The operations of a run that make the changes, as `AddEntry blocklist 192.0.2.1`. */
+export function writesOf({ rules, staying }: Pick<RuleChanges, "rules" | "staying">): Set<string> {
   const wanted = rules.flatMap((change) =>
-    change.kind === "Remove"
-      ? []
-      : change.rule.addresses.map((entry) => ({ list: listOf(change.rule), entry, isListed: true })),
+    change.kind === "Remove" ? [] : change.rule.addresses.map((entry) => `${listOf(change.rule)} ${entry}`),
   );
-  const kept = new Set([...wanted, ...staying].map(({ list, entry }) => `${list} ${entry}`));
+  const kept = new Set([...wanted, ...staying.map(({ list, entry }) => `${list} ${entry}`)]);
   const gone = rules.flatMap((change) =>
-    change.kind === "Add"
-      ? []
-      : entriesOf(change.before).map((entry) => ({ list: listOf(change.before), entry, isListed: false })),
+    change.kind === "Add" ? [] : entriesOf(change.before).map((entry) => `${listOf(change.before)} ${entry}`),
   );
-  return [...wanted, ...gone.filter(({ list, entry }) => !kept.has(`${list} ${entry}`))];
+  return new Set([
+    ...wanted.map((entry) => `AddEntry ${entry}`),
+    ...gone.filter((entry) => !kept.has(entry)).map((entry) => `RemoveEntry ${entry}`),
+  ]);
 }
 
 const pollMs = 300;
@@ -115,11 +107,6 @@ export interface Progress {
   readonly state: "Settled" | "Left" | "Open";
   /** Why it is not settled. */
   readonly message: string;
-}
-
-/** Whether the status reports ongoing work on the object. */
-export function isReconciling(status: unknown): boolean {
-  return findCondition(((status ?? {}) as Reported).conditions ?? [], "Reconciling")?.status === "True";
 }
 
 /** Whether the entries of a rule are on its list. */

@@ -34,7 +34,6 @@ import {
   type Settlement,
   type Waiting,
   type WaitOptions,
-  isReconciling,
 } from "./rule-changes.ts";
 import { busy } from "./target-options.ts";
 
@@ -129,7 +128,7 @@ export abstract class Target {
   /** The API key of the instance, or why it is unknown. */
   abstract keyOf(gathered: Gathered): CalledWaf<ApiKey>;
   /** Whether another process, with which this one can't take turns, is writing to the WAF. */
-  abstract isWrittenByOthers(sight: UnreadSight): Promise<boolean>;
+  protected abstract isBusy(sight: UnreadSight): boolean;
   /** The namespace for the rules of a command: the namespace of `-n`, or of the instance. */
   abstract namespaceOfRules(instance: ObjectName): string;
   /** The location of a rule with this name, for messages. */
@@ -226,7 +225,7 @@ export abstract class Target {
   async callWaf<T>(sight: UnreadSight, work: (waf: ReadingWaf) => Promise<T>): Promise<CalledWaf<T>> {
     const usable = this.keyOf(sight.gathered);
     if (!usable.ok) return usable;
-    if (await this.isWrittenByOthers(sight)) return busy;
+    if (this.isBusy(sight)) return busy;
     this.redactor.add(usable.value);
     return await this.#call(sight.gathered.instance, usable.value, work);
   }
@@ -284,9 +283,4 @@ async function withRecordedBlocks(gathered: Gathered, records: Pick<LogRecords, 
 export function unrecorded(instance: ObjectName, where: string): string {
   const what = `There is no record of ${nameKey(instance)} in ${where}.`;
   return `${what} Without it, wafsync does not know which entries it manages.`;
-}
-
-/** Whether the status reports ongoing work on the instance. */
-export function isReportedBusy({ gathered, statusOf }: UnreadSight): boolean {
-  return isReconciling(statusOf(gathered.instance.meta));
 }
