@@ -5,6 +5,8 @@ export interface Environment {
   readonly apiKey: string | undefined;
   /** `WAFSYNC_BASE_URL`: the base URL of the WAF for this key. */
   readonly baseUrl: string | undefined;
+  /** `WAFSYNC_FILE`: the folder that commands use by default. */
+  readonly file: string | undefined;
   /** `POD_NAME` and `POD_NAMESPACE`, as the manifests set them from the downward API. */
   readonly podName: string | undefined;
   readonly podNamespace: string | undefined;
@@ -35,6 +37,7 @@ export function readEnvironment(): Environment {
   return {
     apiKey: value("WAFSYNC_API_KEY"),
     baseUrl: value("WAFSYNC_BASE_URL"),
+    file: value("WAFSYNC_FILE"),
     podName: value("POD_NAME"),
     podNamespace: value("POD_NAMESPACE"),
     nodeDebug: value("NODE_DEBUG"),

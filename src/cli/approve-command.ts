@@ -1,7 +1,7 @@
 // `wafsync approve`: shows the removals on hold, grouped by the rule that last declared the entries, and approves exactly these
 // removals.
 import { counted } from "../model/sentence.ts";
-import { nameKey } from "../model/resource.ts";
+import { nameKey, type ObjectName } from "../model/resource.ts";
 import type { ApproveOptions } from "./commands/incident-commands.ts";
 import { CommandError } from "./describe-error.ts";
 import { holdLines } from "./hold-lines.ts";
@@ -17,7 +17,8 @@ const listedMax = 10;
 export async function runApprove(options: ApproveOptions): Promise<number> {
   return await withTarget(options, async (target, { out }) => {
     const instance = await onlyInstance(target, options.instance);
-    const onHold = await target.removalsOnHold(instance);
+    const all = await target.removalsOnHold(instance);
+    const onHold = options.rule === undefined ? all : ofRule(options.rule, instance, all);
     const isJson = options.output === "json";
     if (!isJson) for (const line of describe(nameKey(instance), onHold, options)) out.line(line);
     const { hash } = onHold;
@@ -33,7 +34,21 @@ export async function runApprove(options: ApproveOptions): Promise<number> {
   });
 }
 
-function describe(instance: string, { hash, groups }: OnHold, { list }: ApproveOptions): string[] {
+/** Only what this rule declared last. @throws CommandError if it declared none of the removals */
+function ofRule(rule: string, { namespace }: ObjectName, { groups: all }: OnHold): OnHold {
+  const name = rule.includes("/") ? rule : `${namespace}/${rule}`;
+  const groups = all.filter(({ owners }) => owners.split(", ").some((owner) => owner.endsWith(` ${name}`)));
+  if (groups.length === 0 && all.length > 0) {
+    throw new CommandError(
+      `no entry whose removal is on hold was last declared by ${name}`,
+      "Run the command without --rule to see all removals.",
+    );
+  }
+  const hashes = groups.flatMap(({ hash = [] }) => hash);
+  return { groups, hash: hashes.length === 0 || hashes.length < groups.length ? undefined : hashes.join(",") };
+}
+
+function describe(instance: string, { hash, groups }: OnHold, { list, rule }: ApproveOptions): string[] {
   if (groups.length === 0 && hash === undefined) return [`Nothing is on hold on ${instance}.`];
   if (groups.length === 0) {
     return [
@@ -45,7 +60,8 @@ function describe(instance: string, { hash, groups }: OnHold, { list }: ApproveO
   const shownMax = list || count <= listedMax ? count : undefined;
   const lines = [`${title} on hold on ${instance}:`, "", ...holdLines(groups, shownMax), ""];
   if (hash !== undefined) return lines;
-  return [...lines, "These removals cannot be approved now, because some declared objects could not be read."];
+  const why = rule === undefined ? "" : " by rule";
+  return [...lines, `These removals cannot be approved${why} now: ${groups[0]?.reason}`];
 }
 
 /** @throws CommandError if there is no terminal for the confirmation */

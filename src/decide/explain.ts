@@ -33,6 +33,8 @@ export interface Examined extends Pick<ExaminedInput, "gathered" | "inventory"> 
   readonly lists: Readonly<Record<ListName, ObservedEntries>> | undefined;
   /** What the next plan decides about the rows whose columns disagree; undefined if the lists or the inventory could not be read. */
   readonly outcomes: Plan["outcomes"] | undefined;
+  /** The removals that the next plan puts on hold; undefined if there are none, or they are unknown. */
+  readonly held?: Plan["held"];
 }
 
 /** A rule that declares an entry that covers the address. */
@@ -100,8 +102,8 @@ export function* examineInSlices(input: ExaminedInput): Generator<undefined, Exa
     return { gathered, inventory, desired, lists, outcomes: undefined };
   const readAtMs = { blocklist: nowMs, allowlist: nowMs };
   const observed = { domain: inventory.domain ?? "", primaryOrigin: "", lists, readAtMs };
-  const { outcomes } = yield* planInSlices({ desired, observed, inventory, reportedVersion, nowMs });
-  return { gathered, inventory, desired, lists, outcomes };
+  const { outcomes, held } = yield* planInSlices({ desired, observed, inventory, reportedVersion, nowMs });
+  return { gathered, inventory, desired, lists, outcomes, held };
 }
 
 /** Looks the address up in the desired state, on the lists and in the inventory. */

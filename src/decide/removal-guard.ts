@@ -60,6 +60,8 @@ export interface HeldRemovals {
   readonly origins: readonly OriginRemoval[];
   /** Approves all removals on hold; undefined while they can't be approved. */
   readonly hash: string | undefined;
+  /** The number of used approvals. */
+  readonly approvals: number;
   /** The approval on the instance if it does not match: stale, or mistyped. */
   readonly mismatch: string | undefined;
   /** Undefined if the guards put the removals on hold. */
@@ -125,24 +127,64 @@ export function decideRemovals(
     removals,
     origins: obstacle === undefined ? [] : requests.origins,
     obstacle,
+    approvals,
     recent: { blocklist: blocklist.recent, allowlist: allowlist.recent },
   };
   const hash = obstacle === undefined ? hashRemovals(held, approvals) : obstacle.hash;
   const common = { allowed, record: { blocklist: blocklist.record, allowlist: allowlist.record } };
-  if (hash !== undefined && hash === annotation) {
-    for (const list of listNames) {
-      for (const { entry } of removals[list]) {
+  const isAll = hash !== undefined && hash === annotation;
+  const parts = isAll ? partsOf(held) : approvedParts(held, annotation);
+  if (annotation !== undefined && (isAll || parts.length > 0)) {
+    for (const { list, removals: some } of parts) {
+      for (const { entry } of some) {
         allowed[list].add(entry);
         approved[list].add(entry);
       }
     }
-    const given = { hash, removals: approved };
-    return { ...common, held: undefined, approval: given, approvals: approvals + 1 };
+    const others = (list: ListName) => removals[list].filter(({ entry }) => !allowed[list].has(entry));
+    const left = { ...held, removals: { blocklist: others("blocklist"), allowlist: others("allowlist") } };
+    const next = approvals + 1;
+    const stillHeld = isAll
+      ? undefined
+      : heldRemovals({ ...left, approvals: next }, hashRemovals(left, next), undefined);
+    return { ...common, held: stillHeld, approval: { hash: annotation, removals: approved }, approvals: next };
   }
   const left =
     approval && approved.blocklist.size + approved.allowlist.size > 0 ? { ...approval, removals: approved } : undefined;
-  const stillHeld = heldRemovals(held, hash, annotation);
-  return { ...common, held: stillHeld, approval: left, approvals };
+  return { ...common, held: heldRemovals(held, hash, annotation), approval: left, approvals };
+}
+
+/** Removals from one list with the same last owners. */
+export interface HeldPart {
+  readonly list: ListName;
+  readonly owners: EntryOwners;
+  readonly removals: readonly HeldRemoval[];
+}
+
+/** What a user decides about separately. */
+export function partsOf({ removals }: Pick<HeldRemovals, "removals">): readonly HeldPart[] {
+  return listNames.flatMap((list) =>
+    [...Map.groupBy(removals[list], ({ owners }) => owners)].map(([owners, all]) => ({ list, owners, removals: all })),
+  );
+}
+
+/** Approves only this part; undefined if it can't be approved alone. */
+export function hashOfPart(
+  { list, removals }: HeldPart,
+  { approvals, obstacle }: Pick<HeldRemovals, "approvals" | "obstacle">,
+): string | undefined {
+  const part = { blocklist: [], allowlist: [], [list]: removals };
+  return obstacle === undefined ? hashRemovals({ removals: part }, approvals) : undefined;
+}
+
+/** The parts whose hashes the annotation lists, separated by commas. */
+function approvedParts(
+  held: Pick<HeldRemovals, "removals" | "approvals" | "obstacle">,
+  annotation = "",
+): readonly HeldPart[] {
+  if (annotation === "") return [];
+  const given = annotation.split(",");
+  return partsOf(held).filter((part) => given.includes(hashOfPart(part, held) ?? ""));
 }
 
 /** Whether the entry has ended for all of its last owners, which still exist. @param ended as in `DesiredState` */

@@ -262,6 +262,11 @@ export const heldGroup = z.object({
   count: count.describe("The number of removals."),
   reason: z.string().max(1024).describe("Why the removals are on hold."),
   examples: z.array(z.string().max(64)).max(5).default([]).describe("The first entries of the group."),
+  hash: z
+    .string()
+    .max(64)
+    .optional()
+    .describe("The hash of this group, which approves it alone; several hashes are separated by commas."),
 });
 
 const planSummary = z.object({

@@ -8,7 +8,7 @@ import { compileDesired } from "../../src/decide/desired.ts";
 import { planInstance } from "../../src/decide/plan.ts";
 import { versionOfRules } from "../../src/decide/refusals.ts";
 import type { HeldRemoval } from "../../src/decide/removal-guard.ts";
-import { hashRemovals } from "../../src/decide/removal-guard.ts";
+import { hashOfPart, hashRemovals, partsOf } from "../../src/decide/removal-guard.ts";
 import { addresses, anInstance, aRule, blocking, feedSource } from "../support/builders/declare.ts";
 import type { Situation } from "../support/builders/gathered.ts";
 import {
@@ -264,6 +264,31 @@ describe("An approval", () => {
     const many = approving(removing(280, 1), "", approval);
     expect(removals(many)).toHaveLength(150);
     expect(planOf(many).held?.removals.blocklist).toHaveLength(130);
+  });
+
+  test("of the removals of one rule leaves those of another on hold, and counts once", () => {
+    const owned = (count: number, first: number, rule: string) =>
+      addresses(count, first).map((text) => ownedBy(text, [rule]));
+    const situation = removing(1, 1);
+    const both = {
+      ...situation,
+      observed: { blocklist: [...addresses(150, 10_000), ...addresses(120, 20_000)] },
+      inventory: { blocklist: [...owned(150, 10_000, "shop/a"), ...owned(120, 20_000, "shop/b")] },
+    };
+    const { held } = planOf(both);
+    const [part] = partsOf(held!);
+    const given = planOf(approving(both, hashOfPart(part!, held!)));
+    expect(removals({ ...approving(both, hashOfPart(part!, held!)) })).toHaveLength(150);
+    expect([given.held?.removals.blocklist.length, given.held?.mismatch]).toStrictEqual([120, undefined]);
+    const { approval, approvals } = given.inventory;
+    const after = approving(
+      { ...both, inventory: { ...both.inventory, approvals } },
+      hashOfPart(part!, held!),
+      approval,
+    );
+    expect([removals(after).length, planOf(after).inventory.approvals]).toStrictEqual([150, approvals]);
+    const rest = planOf({ ...both, inventory: { ...both.inventory, approvals } });
+    expect(partsOf(rest.held!).map((one) => hashOfPart(one, rest.held!))).not.toContain(hashOfPart(part!, held!));
   });
 
   test("ends when all approved entries are removed or declared again", () => {

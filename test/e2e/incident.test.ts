@@ -164,14 +164,18 @@ describe("Removals on hold", () => {
   test("are grouped by the rule that last declared them, and approved without losing comments", async () => {
     await using folder = await wafFolder();
     const waf = folder.simulator.waf(testKey);
-    await folder.files.write("rule.yaml", ruleDocument("feed", { addresses: addresses(40) }));
+    const rules = async (count: number, ofTeam: number): Promise<void> => {
+      const team = ruleDocument("team", { addresses: addresses(ofTeam, 1_000) });
+      await folder.files.write("rule.yaml", `${ruleDocument("feed", { addresses: addresses(count) })}${team}`);
+    };
+    await rules(40, 40);
     const main = await readFile(join(folder.path, "main.yaml"), "utf8");
     await folder.files.write(
       "main.yaml",
       `# Ask the platform team.\n${main}  # Keep this short.\n  resyncInterval: 5m # often\n`,
     );
     expect((await folder.run("apply")).code).toBe(0);
-    await folder.files.write("rule.yaml", ruleDocument("feed", { addresses: addresses(2) }));
+    await rules(2, 3);
     expect((await folder.run("apply")).code).toBe(1);
 
     const status = await folder.run("status");
@@ -190,11 +194,16 @@ describe("Removals on hold", () => {
     expect(groups[0]?.examples.toSorted()).toStrictEqual(removed);
     const asked = await folder.run("approve");
     expect([asked.code, asked.stderr]).toStrictEqual([2, expect.stringContaining("--yes")]);
-    expect((await folder.run("approve --yes")).code).toBe(0);
+    const none = await folder.run("approve --rule other");
+    expect([none.code, none.stderr]).toStrictEqual([2, expect.stringContaining("was last declared by shop/other")]);
+    expect((await folder.run("approve --rule feed --yes")).stdout).toContain("38 removals are on hold");
     const text = await readFile(join(folder.path, "main.yaml"), "utf8");
     for (const kept of ["# Ask the platform team.", "# Keep this short.", "# often"]) expect(text).toContain(kept);
+    expect((await folder.run("apply")).code).toBe(1);
+    expect(waf.blocklist).toHaveLength(42);
+    expect((await folder.run("approve --yes")).code).toBe(0);
     expect((await folder.run("apply")).code).toBe(0);
-    expect(waf.blocklist).toHaveLength(2);
+    expect(waf.blocklist).toHaveLength(5);
     expect((await folder.run("approve")).stdout).toContain("Nothing is on hold");
     const { events } = jsonOf(await folder.run("history -o json")) as Happened;
     expect(new Set(events.map(({ event }) => event))).toStrictEqual(new Set(["Added", "Approved", "Removed"]));

@@ -49,6 +49,7 @@ const approveOptions = {
   output,
   yes: flag("-y, --yes", "approve without asking"),
   list: flag("--list", "print all removals, not only the first of each rule"),
+  rule: text("--rule <name>", "approve only the removals of entries that this rule declared last"),
 };
 
 const historyOptions = {
@@ -132,6 +133,7 @@ Exit codes: 0 blocked, 1 not blocked, 2 error, 3 allowed. With several WAFs: the
 Examples:
   $ wafsync approve -f waf/
   $ wafsync approve --instance shop/shop --yes
+  $ wafsync approve --instance shop/shop --rule scanners
 
 Exit codes: 0 approved, or nothing is on hold; 1 not approved, 2 error, 130 stopped.
 `,

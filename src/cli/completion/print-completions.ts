@@ -3,6 +3,7 @@
 // tab before its description, and a last line with a colon and a number.
 import { parseArgs } from "node:util";
 import type { Argument, Command, Option } from "commander";
+import { readEnvironment } from "../../app/config.ts";
 import type { ClusterOptions } from "../read-kube-config.ts";
 
 /** Bits of cobra's directives: complete paths as usual, complete no paths, and complete folders only. */
@@ -17,7 +18,9 @@ export async function printCompletions(program: Command, words: readonly string[
   const current = words.at(-1) ?? "";
   const lines = completion.candidates.map(({ value, description }) => `${value}\t${description}`);
   if (completion.names === "Instances") {
-    const names = await instanceNames(words, refuse).catch(() => []);
+    const command = program.commands.find((one) => words.includes(one.name()));
+    const isForFolders = command?.options.some(({ long }) => long === "--from") === true;
+    const names = await instanceNames(words, isForFolders, refuse).catch(() => []);
     lines.push(...names.map((name) => `${name}\t`).filter((line) => line.startsWith(current)));
   }
   process.stdout.write([...lines, `:${directives[completion.paths]}`, ""].join("\n"));
@@ -25,28 +28,38 @@ export async function printCompletions(program: Command, words: readonly string[
 
 const namesMax = 500;
 
-/** @param words of the command line, after the program name */
-async function instanceNames(words: readonly string[], refuse: () => void): Promise<readonly string[]> {
+/**
+ * @param words of the command line, after the program name
+ * @param isForFolders whether the command can work on a folder, which the environment may name
+ */
+async function instanceNames(
+  words: readonly string[],
+  isForFolders: boolean,
+  refuse: () => void,
+): Promise<readonly string[]> {
   const { values } = parseArgs({
     args: words.slice(1, -1),
     options: {
       from: { type: "string", short: "f" },
       kubeconfig: { type: "string" },
       context: { type: "string" },
+      namespace: { type: "string", short: "n" },
+      "all-namespaces": { type: "boolean", short: "A" },
     },
     strict: false,
     allowPositionals: true,
   });
-  const texts = Object.entries(values).filter(([, value]) => typeof value === "string");
-  const { from, ...cluster } = Object.fromEntries(texts) as ClusterOptions & { readonly from?: string };
-  if (from !== undefined) {
+  const { from: given, kubeconfig, context, namespace, "all-namespaces": all } = values;
+  const isForCluster = [kubeconfig, context, namespace, all].some((value) => value !== undefined);
+  const from = given ?? (isForFolders && !isForCluster ? readEnvironment().file : undefined);
+  if (typeof from === "string") {
     const { namesInFolder } = await import("./names-in-folder.ts");
     return (await namesInFolder(from)).slice(0, namesMax);
   }
   refuse();
   // Loads the Kubernetes client.
   const { instancesInCluster } = await import("../read-kube-config.ts");
-  return await instancesInCluster(cluster, namesMax);
+  return await instancesInCluster({ kubeconfig, context } as ClusterOptions, namesMax);
 }
 
 export interface Completion {

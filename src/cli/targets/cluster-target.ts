@@ -198,7 +198,7 @@ export class ClusterTarget extends Target {
   async removalsOnHold(instance: ObjectName): Promise<OnHold> {
     const read = await getObject<InstanceObject>(this.api, instanceType, instance, { timeoutMs });
     if (!read.ok) throw refused("get", instance, read.fault);
-    return onHoldIn(read.value.status);
+    return await this.withEveryEntry(instance, onHoldIn(read.value.status));
   }
 
   async approve(instance: ObjectName, hash: string): Promise<string> {

@@ -129,7 +129,7 @@ class FolderTarget extends Target {
       return await previewHolds(this.#place, instance);
     }
     const { gathered, statusOf } = await this.look(instance, { live: false });
-    return onHoldIn(statusOf(gathered.instance.meta));
+    return await this.withEveryEntry(instance, onHoldIn(statusOf(gathered.instance.meta)));
   }
 
   async approve(instance: ObjectName, hash: string): Promise<string> {

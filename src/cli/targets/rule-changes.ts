@@ -7,7 +7,7 @@ import type { ObjectName } from "../../model/resource.ts";
 import { type CommandRule, entriesOf } from "../command-rule.ts";
 
 export interface OnHold {
-  /** The hash that approves all removals on hold; undefined if there are none, or if they can't be approved. */
+  /** What approves these removals; undefined if there are none, or if they can't be approved. */
   readonly hash: string | undefined;
   readonly groups: readonly HeldGroup[];
 }

@@ -20,6 +20,7 @@ import {
   type ResourceRef,
 } from "../../model/resource.ts";
 import { readHistory } from "../../history/history.ts";
+import { heldGroups } from "../../run/status/messages.ts";
 import { createInventoryRecords } from "../../records/inventory-records.ts";
 import { LogRecords } from "../../logs/log-records.ts";
 import type { RecordStore } from "../../records/record-store.ts";
@@ -36,6 +37,7 @@ import {
   type WaitOptions,
 } from "./rule-changes.ts";
 import { busy } from "./target-options.ts";
+import { examineSight } from "../why-view.ts";
 
 export interface InstanceSight {
   readonly gathered: Gathered;
@@ -228,6 +230,16 @@ export abstract class Target {
     if (this.isBusy(sight)) return busy;
     this.redactor.add(usable.value);
     return await this.#call(sight.gathered.instance, usable.value, work);
+  }
+
+  /** Adds all entries to reported removals on hold, which come with examples, if the user may read what it takes. */
+  protected async withEveryEntry(instance: ObjectName, reported: OnHold): Promise<OnHold> {
+    const sight =
+      reported.hash === undefined ? undefined : await this.look(instance, { live: true }).catch(() => undefined);
+    const held = sight && (await examineSight(sight)).examined.held;
+    return held?.hash === reported.hash && held !== undefined
+      ? { hash: held.hash, groups: heldGroups(held, Infinity) }
+      : reported;
   }
 
   async #readLists(sight: UnreadSight, blocked: LookOptions["blocked"]): Promise<LiveLists> {

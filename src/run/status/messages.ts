@@ -5,7 +5,7 @@ import { type ListName, listNames } from "../../model/declared.ts";
 import { type EntryOwners, readOwners } from "../../model/entry-owners.ts";
 import { approvalAnnotation, nameKey } from "../../model/resource.ts";
 import { asSentence, counted, examplesOf, inThousands, listed, shortened } from "../../model/sentence.ts";
-import type { HeldRemoval, HeldRemovals, Obstacle } from "../../decide/removal-guard.ts";
+import { type HeldRemoval, type HeldRemovals, type Obstacle, hashOfPart, partsOf } from "../../decide/removal-guard.ts";
 import type { Entry } from "../../address/entry.ts";
 import type { RunFacts } from "../facts.ts";
 
@@ -91,17 +91,16 @@ const textLengthMax = 1024;
 const byGuards = "The guards of the instance allow fewer removals at once.";
 
 /** Groups removals on hold by list, last owners and reason, so that a person can decide about each group. The largest first. */
-export function heldGroups({ removals, obstacle }: HeldRemovals, entriesMax = examplesMax): HeldGroup[] {
-  const reason = shortened(asSentence(obstacle?.reason ?? byGuards), textLengthMax);
-  const groups = listNames.flatMap((list) =>
-    [...Map.groupBy(removals[list], ({ owners }) => owners)].map(([owners, all]) => ({
-      list,
-      owners: shortened(ownerNames([owners]).join(", "), textLengthMax),
-      count: all.length,
-      reason,
-      examples: all.slice(0, entriesMax).map(({ entry }) => entry),
-    })),
-  );
+export function heldGroups(held: HeldRemovals, entriesMax = examplesMax): HeldGroup[] {
+  const reason = shortened(asSentence(held.obstacle?.reason ?? byGuards), textLengthMax);
+  const groups = partsOf(held).map((part) => ({
+    list: part.list,
+    owners: shortened(ownerNames([part.owners]).join(", "), textLengthMax),
+    count: part.removals.length,
+    reason,
+    examples: part.removals.slice(0, entriesMax).map(({ entry }) => entry),
+    hash: hashOfPart(part, held),
+  }));
   return groups.toSorted((a, b) => b.count - a.count);
 }
 

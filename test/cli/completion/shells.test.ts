@@ -108,6 +108,18 @@ describeWithProgram("zsh", "zsh", (zsh) => {
   });
 });
 
+test("Without -f, names come from the folder that the environment names, unless the words select a cluster", async () => {
+  const env = { ...environment, WAFSYNC_FILE: "waf", KUBECONFIG: "/nowhere" };
+  const complete = async (...words: string[]): Promise<string[]> => {
+    const options = { cwd: scratch.path, env, timeout: 60_000 };
+    const { stdout } = await execute("wafsync", ["__complete", "--", ...words, "--instance", ""], options);
+    return stdout.split("\n").filter((line) => line.includes("\t"));
+  };
+  expect(await complete("status", "-o", "json")).toStrictEqual(["shop/main\t"]);
+  expect(await complete("status", "-n", "shop")).toStrictEqual([]);
+  expect(await complete("clear-cache")).toStrictEqual([]);
+});
+
 test("An unknown shell is rejected with a list of the known ones", async () => {
   const { code, stderr } = await runWafsync(["completion", "tcsh"]);
   expect({ code, stderr }).toStrictEqual({ code: 2, stderr: expect.stringContaining("bash, zsh, fish") });
