@@ -7,7 +7,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { types } from "node:util";
 import { type ApiRequest, performRequest, recordedParameters, understandRequest } from "./api-request.ts";
 import type { FaultEffect } from "./fault-rule.ts";
-import { type AnswerWire, makeAnswerWire, playFault } from "./play-fault.ts";
+import { type AnswerWire, jsonReply, makeAnswerWire, playFault } from "./play-fault.ts";
 import { readBody } from "./request-body.ts";
 import type { Flight, RequestRecord } from "./simulated-waf.ts";
 import type { SimulatorWorld } from "./simulator-world.ts";
@@ -17,8 +17,6 @@ export type RequestHook = (record: Readonly<RequestRecord>) => void | Promise<vo
 
 export interface ApiServerOptions {
   readonly world: SimulatorWorld;
-  /** The prefix of every path, without a trailing slash; often empty. */
-  readonly basePath: string;
   readonly onRequest: RequestHook | undefined;
   /** Aborts when the simulator is closed. */
   readonly signal: AbortSignal;
@@ -49,7 +47,7 @@ async function answerRequest(
   const request = understandRequest(
     {
       method: message.method ?? "",
-      target: withoutBasePath(message.url ?? "", options.basePath),
+      target: message.url ?? "",
       contentType: message.headers["content-type"] ?? "",
       body: body.text,
     },
@@ -103,22 +101,14 @@ async function registerRequest(
 
 function answerTruly(world: SimulatorWorld, request: ApiRequest, record: RequestRecord, wire: AnswerWire): void {
   if (record.overlapping && world.settings.overlap === "Refuse") {
-    wire.text(500, { "content-type": "text/html" }, overlapText);
-    return;
-  }
-  wire.json(performRequest(request, world));
+    wire.send({ status: 500, headers: { "content-type": "text/html" }, body: overlapText });
+  } else wire.send(jsonReply(performRequest(request, world)));
 }
 
 function refuseBody(response: ServerResponse): void {
   if (response.destroyed) return;
   response.writeHead(413, { connection: "close", "content-type": "application/json" });
   response.end(JSON.stringify({ success: false, message: "The body is too long" }));
-}
-
-/** Any path outside the base path is unknown. */
-function withoutBasePath(target: string, basePath: string): string {
-  if (basePath === "") return target;
-  return target.startsWith(`${basePath}/`) ? target.slice(basePath.length) : "/(outside)";
 }
 
 /** A defect of the simulator or of a hook must not look like an injected fault. */

@@ -9,7 +9,7 @@ import { spellingModes } from "./network.ts";
 import type { ListChange } from "./simulated-list.ts";
 import { logRowsPerDayMax, plans } from "./simulated-logs.ts";
 import { listNames, type SimulatedWaf } from "./simulated-waf.ts";
-import { deletionSpellings, overlapModes, type SimulatorSettings, type SimulatorWorld } from "./simulator-world.ts";
+import { overlapModes, type SimulatorWorld } from "./simulator-world.ts";
 
 /** A mistake of a user of the control port, identified by its code. */
 export class ControlProblem extends Error {
@@ -73,32 +73,30 @@ export const controlCommands: Readonly<Record<string, ControlCommand>> = {
     (world, { domain, list, entries }) =>
       changesOf(entries, findWaf(world, domain).remove(list ?? "blocklist", entries)),
   ),
-  "POST /latency": command('{"latencyMs": 20}', { latencyMs: natural.max(600_000) }, changeSettings),
-  "POST /spelling": command(
-    '{"spelling": "Expanded", "deletionSpelling": "Shown" or "Any"}',
-    { spelling: z.enum(spellingModes).exactOptional(), deletionSpelling: z.enum(deletionSpellings).exactOptional() },
-    changeSettings,
-  ),
-  "POST /overlap": command('{"overlap": "Refuse" or "Record"}', { overlap: z.enum(overlapModes) }, changeSettings),
-  "POST /primary": command(
-    '{"domain", "origin"}: changes the primary origin',
-    { ...forWaf, origin: z.string() },
-    (world, { domain, origin }) => {
-      const change = findWaf(world, domain).originHosts.makePrimary(origin);
-      if (change !== "Done") throw new ControlProblem(`origin: ${change}`);
+  "POST /settings": command(
+    '{"latencyMs": 20, "spelling": "Expanded", "overlap": "Refuse" or "Record"}: changes these settings',
+    {
+      latencyMs: natural.max(600_000).exactOptional(),
+      spelling: z.enum(spellingModes).exactOptional(),
+      overlap: z.enum(overlapModes).exactOptional(),
     },
+    ({ settings }, changed) => void Object.assign(settings, changed),
   ),
-  "POST /domain": command(
-    '{"domain", "newDomain"}: the key belongs to a different domain',
-    { ...forWaf, newDomain: z.string() },
-    (world, { domain, newDomain }) => {
-      findWaf(world, domain).domain = newDomain;
+  "POST /waf": command(
+    '{"domain", "newDomain", "newKey", "primaryOrigin"}: the previous key becomes invalid',
+    {
+      ...forWaf,
+      newDomain: z.string().optional(),
+      newKey: z.string().optional(),
+      primaryOrigin: z.string().optional(),
     },
-  ),
-  "POST /key": command(
-    '{"domain", "newKey"}: the previous key becomes invalid',
-    { ...forWaf, newKey: z.string() },
-    (world, { domain, newKey }) => world.replaceKey(findWaf(world, domain), newKey),
+    (world, { domain, newDomain, newKey, primaryOrigin }) => {
+      const waf = findWaf(world, domain);
+      const change = primaryOrigin === undefined ? "Done" : waf.originHosts.makePrimary(primaryOrigin);
+      if (change !== "Done") throw new ControlProblem(`primaryOrigin: ${change}`);
+      if (newKey !== undefined) world.replaceKey(waf, newKey);
+      waf.domain = newDomain ?? waf.domain;
+    },
   ),
   "POST /logs": command(
     '{"domain", "entries": [...], "visibleInMs": 0}: adds log rows',
@@ -114,19 +112,15 @@ export const controlCommands: Readonly<Record<string, ControlCommand>> = {
     },
   ),
   "POST /log-settings": command(
-    '{"domain", "rowsPerDay", "lateMsMax", "emptyLastPage", "scenario", "plan"}: changes the logs',
+    '{"domain", "rowsPerDay", "lateMsMax", "scenario", "plan"}: changes the logs',
     {
       ...forWaf,
       rowsPerDay: natural.max(logRowsPerDayMax).exactOptional(),
       lateMsMax: natural.exactOptional(),
-      emptyLastPage: z.boolean().exactOptional(),
       scenario: z.enum(logScenarios).exactOptional(),
       plan: z.enum(plans).exactOptional(),
     },
     (world, { domain, ...settings }) => findWaf(world, domain).logs.change(settings),
-  ),
-  "DELETE /scrolls": command('{"domain"}: every scroll id becomes invalid', forWaf, (world, { domain }) =>
-    findWaf(world, domain).logs.forgetScrolls(),
   ),
   "POST /reset": command("resets everything to the initial state", {}, (world) => world.reset()),
 };
@@ -147,10 +141,9 @@ curl -d '{"match": {"method": "POST"}, "effect": {"kind": "Timeout", "afterEffec
 
 function stateOf(world: SimulatorWorld, withLists: boolean): unknown {
   const wafs = world.wafs().map((waf) => {
-    const { domain, plan, primaryOrigin, origins, counters, inFlight, maxInFlight, overlaps, blocklist, allowlist } =
-      waf;
+    const { domain, plan, primaryOrigin, origins, counters, maxInFlight, overlaps, blocklist, allowlist } = waf;
     const sizes = { blocklistSize: blocklist.length, allowlistSize: allowlist.length };
-    const state = { domain, plan, primaryOrigin, origins, counters, inFlight, maxInFlight, overlaps, ...sizes };
+    const state = { domain, plan, primaryOrigin, origins, counters, maxInFlight, overlaps, ...sizes };
     return withLists ? { ...state, blocklist, allowlist } : state;
   });
   const { settings, unauthorized, unknownCalls, internalErrors } = world;
@@ -170,14 +163,10 @@ function changesOf(entries: readonly string[], changes: readonly ListChange[]): 
   return { ok: true, changed: entries.length - problems.length, problems };
 }
 
-function changeSettings({ settings }: SimulatorWorld, changed: Partial<SimulatorSettings>): void {
-  Object.assign(settings, changed);
-}
-
 function findWaf(world: SimulatorWorld, domain: string | undefined): SimulatedWaf {
-  const [first, second] = world.wafs();
-  const found = domain === undefined && second === undefined ? first : world.wafOfDomain(domain ?? "");
+  const wafs = world.wafs();
+  const found = domain === undefined && wafs.length === 1 ? wafs[0] : wafs.find((waf) => waf.domain === domain);
   if (found !== undefined) return found;
-  const domains = world.wafs().map((waf) => waf.domain);
+  const domains = wafs.map((waf) => waf.domain);
   throw new ControlProblem(`domain must be one of ${domains.slice(0, 20).join(", ")}`);
 }

@@ -101,16 +101,14 @@ function parameter({ parameters }: Call, name: string): string {
 function addAddress(list: ListName): Handler {
   return (call) => {
     const ip = parameter(call, "ip");
-    return changed(call, call.waf.lists[list].add(ip, call.nowMs), `${ip} was added to the ${list}`);
+    return changed(call, call.waf.lists[list].add(ip), `${ip} was added to the ${list}`);
   };
 }
 
 function removeAddress(list: ListName): Handler {
   return (call) => {
-    const { spelling, deletionSpelling } = call.settings;
     const ip = parameter(call, "ip");
-    const shownIn = deletionSpelling === "Shown" ? spelling : undefined;
-    const change = call.waf.lists[list].remove(ip, shownIn, call.nowMs);
+    const change = call.waf.lists[list].remove(ip, call.settings.spelling);
     if (change === "OtherSpelling") call.waf.counts.deletionsInOtherSpelling += 1;
     return changed(call, change, `${ip} was removed from the ${list}`);
   };

@@ -11,20 +11,14 @@ export const faultKinds = [
   "RateLimited",
   "ServerError",
   "SuccessFalse",
-  "Redirect",
   "EchoKey",
   "Respond",
   "Slow",
   "TruncatedBody",
   "CutJson",
-  "NotJson",
   "WrongDomain",
-  "HugeBody",
-  "ListAsObject",
-  "StaleList",
   "RepeatedPage",
   "MissingRows",
-  "BrokenEntry",
   "Late",
 ] as const;
 export type FaultKind = (typeof faultKinds)[number];
@@ -33,40 +27,29 @@ const natural = z.int().min(0);
 
 /**
  * - `Timeout`: the request is accepted and never answered. `Reset`: the connection is reset.
- * - `RateLimited`: 429, with `retryAfter` as given, with `retryAfterSeconds`, or with an HTTP date that is `retryAfterDateInMs`
- * from now.
- * - `ServerError`: `status` (502) with an HTML page. `SuccessFalse`: `{success: false}` with `status` (200).
- * - `Redirect`: 302 to `location`. `EchoKey`: `status` (400) with the key in the message, plain and percent-encoded.
+ * - `RateLimited`: 429 with `retryAfter`. `ServerError`: `status` (502) with an HTML page. `SuccessFalse`: `{success: false}` with
+ * `status` (200). `EchoKey`: `status` (400) with the key in the message, plain and percent-encoded.
  * - `Respond`: `status` (200), `headers` and `body` as given. `Slow`: the true response, `delayMs` later.
  * - `TruncatedBody`: fewer bytes than announced, then the connection closes. `CutJson`: half of the JSON, with a matching
- * Content-Length.
- * - `NotJson`: a text with status 200. `WrongDomain`: the true response, with `domain`. `HugeBody`: `bytes` (64 MiB) of JSON.
- * - `ListAsObject`: an array is sent as an object with numbered fields.
- * - `StaleList`: a list as it was `delayMs` ago, or before its last `writes` (1) changes.
+ * Content-Length. `WrongDomain`: the true response, with `domain`.
  * - `RepeatedPage`: the previous page of logs is sent again, instead of this one. `MissingRows`: the second half of its rows is
- * missing. `BrokenEntry`: its first entry has no `client_ip`.
+ * missing.
  * - `Late`: no response; the request takes effect `delayMs` (2000) after the client disconnected.
  */
 const effect = z
   .strictObject({
     kind: z.enum(faultKinds),
     /**
-     * Whether the request takes effect before the fault. By default false for the kinds up to `Respond` and for `Late`, otherwise
-     * true.
+     * Whether the request takes effect before the fault; always true for the kinds that change the true response.
      */
     afterEffect: z.boolean(),
     status: z.int().min(200).max(599),
     message: z.string(),
     retryAfter: z.string(),
-    retryAfterSeconds: natural,
-    retryAfterDateInMs: natural,
-    location: z.string(),
     headers: z.record(z.string(), z.string()),
     body: z.string(),
     delayMs: natural,
     domain: z.string(),
-    bytes: natural,
-    writes: natural,
   })
   .partial()
   .required({ kind: true });
@@ -103,17 +86,12 @@ const needTrueAnswer: ReadonlySet<FaultKind> = new Set([
   "TruncatedBody",
   "CutJson",
   "WrongDomain",
-  "ListAsObject",
-  "StaleList",
   "RepeatedPage",
   "MissingRows",
-  "BrokenEntry",
 ]);
-const afterByDefault: ReadonlySet<FaultKind> = new Set([...needTrueAnswer, "NotJson", "HugeBody"]);
-
 /** Whether the request takes effect before the fault. */
 export function isAfterEffect(effect: FaultEffect): boolean {
-  return needTrueAnswer.has(effect.kind) || (effect.afterEffect ?? afterByDefault.has(effect.kind));
+  return needTrueAnswer.has(effect.kind) || effect.afterEffect === true;
 }
 
 const faultRulesMax = 1000;

@@ -28,8 +28,6 @@ export interface LogSettings {
   readonly seed: number;
   readonly rowsPerDay: number;
   readonly lateMsMax: number;
-  /** Whether the last rows also come with a scroll id, so that the last page is empty. */
-  readonly emptyLastPage: boolean;
   readonly scenario: LogScenario;
 }
 
@@ -96,11 +94,6 @@ export class SimulatedLogs {
     this.#settings = { ...this.#settings, ...settings };
   }
 
-  /** Makes all scroll ids invalid. */
-  forgetScrolls(): void {
-    this.#scrolls.clear();
-  }
-
   /** Adds an entry that can be read from `visibleAtMs` on. @returns false if there are too many entries */
   add(entry: LogEntry, visibleAtMs: number): boolean {
     if (this.#added.length >= addedEntriesMax) return false;
@@ -123,8 +116,7 @@ export class SimulatedLogs {
     const hits = readRows(scroll.segments, scroll.offset, scroll.perPage);
     this.#lastRows = [hits, ...this.#lastRows.slice(0, 1)];
     const offset = scroll.offset + hits.length;
-    const ended = this.#settings.emptyLastPage ? hits.length === 0 : offset >= scroll.total;
-    const scrollId = ended ? null : randomUUID();
+    const scrollId = offset >= scroll.total ? null : randomUUID();
     if (scrollId !== null) this.#open(scrollId, { ...scroll, offset });
     return { _scroll_id: scrollId, hits: { total: { value: scroll.total }, hits } };
   }

@@ -65,8 +65,6 @@ interface Surroundings {
 }
 
 export class SimulatedWaf {
-  /** The initial domain. The control port also finds the WAF by this name. */
-  readonly firstDomain: string;
   readonly plan: Plan;
   readonly hasWaf: boolean;
   readonly originHosts: SimulatedOrigins;
@@ -91,7 +89,6 @@ export class SimulatedWaf {
   readonly flights = new InFlight();
 
   constructor(options: SimulatedKey, domain: string, surroundings: Surroundings, logSettings: LogSettings) {
-    this.firstDomain = domain;
     this.domain = domain;
     this.plan = options.plan ?? "Advanced";
     this.hasWaf = options.hasWaf ?? true;
@@ -121,10 +118,6 @@ export class SimulatedWaf {
   /** A copy of the current counters. */
   get counters(): WafCounters {
     return structuredClone(this.counts);
-  }
-
-  get inFlight(): number {
-    return this.flights.count;
   }
 
   get maxInFlight(): number {
@@ -186,10 +179,6 @@ class InFlight {
   max = 0;
   /** Requests that arrived while another one was in flight. */
   overlaps = 0;
-
-  get count(): number {
-    return this.#flights.size;
-  }
 
   /**
    * @param onClose receives a function that must be called when the connection closes, even after the response

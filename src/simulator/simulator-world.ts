@@ -27,15 +27,10 @@ export const overlapModes = ["Refuse", "Record"] as const;
  */
 export type OverlapMode = (typeof overlapModes)[number];
 
-export const deletionSpellings = ["Shown", "Any"] as const;
-/** Which spelling of a listed network a deletion must use. */
-export type DeletionSpelling = (typeof deletionSpellings)[number];
-
 export interface SimulatorSettings {
   latencyMs: number;
   overlap: OverlapMode;
   spelling: SpellingMode;
-  deletionSpelling: DeletionSpelling;
 }
 
 const requestRecordsMax = 20_000;
@@ -85,12 +80,6 @@ export class SimulatorWorld {
     const waf = this.wafOfKey(key);
     if (waf === undefined) throw new RangeError("no WAF of the simulator has this key");
     return waf;
-  }
-
-  /** The WAF that has this domain now, or else the WAF that had it initially. */
-  wafOfDomain(domain: string): SimulatedWaf | undefined {
-    const answering = this.wafs().filter((waf) => waf.domain === domain);
-    return answering.length === 1 ? answering[0] : this.wafs().find((waf) => waf.firstDomain === domain);
   }
 
   /** Replaces the key of a WAF: the former key becomes invalid. @throws RangeError if the new key is empty or already in use */

@@ -10,7 +10,7 @@ import type { LogScenario } from "./log-entries.ts";
 import type { SpellingMode } from "./network.ts";
 import { logRowsPerDayMax } from "./simulated-logs.ts";
 import type { SimulatedKey } from "./simulated-waf.ts";
-import { type DeletionSpelling, type OverlapMode, type SimulatorClock, SimulatorWorld } from "./simulator-world.ts";
+import { type OverlapMode, type SimulatorClock, SimulatorWorld } from "./simulator-world.ts";
 
 export interface SimulatorOptions {
   readonly keys: readonly SimulatedKey[];
@@ -19,24 +19,18 @@ export interface SimulatorOptions {
   readonly controlPort?: number | undefined;
   /** `127.0.0.1` by default. */
   readonly host?: string | undefined;
-  /** The prefix of every API path, for example `/v1`; empty by default. */
-  readonly basePath?: string | undefined;
   /** The delay of each request before it takes effect; 0 by default. */
   readonly latencyMs?: number | undefined;
   /** `Refuse` by default. */
   readonly overlap?: OverlapMode | undefined;
   /** `AsGiven` by default. */
   readonly spelling?: SpellingMode | undefined;
-  /** `Shown` by default: a deletion must use the spelling that the list shows. */
-  readonly deletionSpelling?: DeletionSpelling | undefined;
   /** Log rows per day; none by default, at most one million. */
   readonly logRowsPerDay?: number | undefined;
   /** The scenario of the logs; `Uniform` by default. */
   readonly logScenario?: LogScenario | undefined;
   /** How late a row can become visible; ten minutes by default. */
   readonly logLateMsMax?: number | undefined;
-  /** Whether the last page of logs is empty; false by default. */
-  readonly logEmptyLastPage?: boolean | undefined;
   /** The seed of the generated logs; 1 by default. */
   readonly seed?: number | undefined;
   readonly clock?: SimulatorClock | undefined;
@@ -62,8 +56,7 @@ export async function startSimulator(options: SimulatorOptions): Promise<Simulat
   const world = makeWorld(options);
   const closing = new AbortController();
   const host = options.host ?? "127.0.0.1";
-  const basePath = (options.basePath ?? "").replace(/\/+$/u, "");
-  const api = createApiServer({ world, basePath, onRequest: options.onRequest, signal: closing.signal });
+  const api = createApiServer({ world, onRequest: options.onRequest, signal: closing.signal });
   const control = createControlServer(world);
   const apiPort = await listen(api, options.port ?? 0, host);
   const controlPort = await listen(control, options.controlPort ?? 0, host).catch(async (error: unknown) => {
@@ -71,7 +64,7 @@ export async function startSimulator(options: SimulatorOptions): Promise<Simulat
     throw error;
   });
   return Object.assign(world, {
-    baseUrl: urlOf(host, apiPort) + basePath,
+    baseUrl: urlOf(host, apiPort),
     controlUrl: urlOf(host, controlPort),
     close: async () => {
       closing.abort();
@@ -102,13 +95,11 @@ function makeWorld(options: SimulatorOptions): SimulatorWorld {
       latencyMs: options.latencyMs ?? 0,
       overlap: options.overlap ?? "Refuse",
       spelling: options.spelling ?? "AsGiven",
-      deletionSpelling: options.deletionSpelling ?? "Shown",
     },
     {
       seed: options.seed ?? 1,
       rowsPerDay,
       lateMsMax: options.logLateMsMax ?? tenMinutesMs,
-      emptyLastPage: options.logEmptyLastPage ?? false,
       scenario: options.logScenario ?? "Uniform",
     },
     options.clock,

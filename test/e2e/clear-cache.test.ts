@@ -119,7 +119,7 @@ describe("clear-cache exits with 2", () => {
 describe.each(["SIGINT", "SIGTERM"] as const)("%s stops clear-cache soon with 130", (signal) => {
   test.each([
     ["while the call hangs", { kind: "Timeout" } as const],
-    ["while it waits for the next attempt", { kind: "RateLimited", retryAfterSeconds: 60 } as const],
+    ["while it waits for the next attempt", { kind: "RateLimited", retryAfter: "60" } as const],
   ])("%s", async (_, effect) => {
     folder.simulator.addFaults({ match: onClear, effect });
     const running = startWafsync(parameters(), { environment });

@@ -81,7 +81,7 @@ const isPost = ({ method }: Readonly<RequestRecord>): boolean => method === "POS
 const slowWrite: FaultRule = { match: { method: "POST", nth: 20 }, effect: { kind: "Slow", delayMs: 60_000 } };
 const askedToWait: FaultRule = {
   match: { method: "POST", nth: 20 },
-  effect: { kind: "RateLimited", retryAfterSeconds: 60 },
+  effect: { kind: "RateLimited", retryAfter: "60" },
 };
 const unreachable: FaultRule = { match: { method: "GET" }, times: 50, effect: { kind: "ServerError" } };
 

@@ -35,7 +35,6 @@ test("the state shows lists, origins, counters and settings, and no key anywhere
           refusals: 1,
           byEndpoint: { "POST /api/blocklist_ip": 2, "POST /api/origins": 1, "GET /api/allowlist_ips": 1 },
         },
-        inFlight: 0,
         maxInFlight: 1,
         overlaps: 0,
       },
@@ -90,25 +89,18 @@ test("faults are queued, listed and removed", async () => {
 test("settings, primary origin, domain and key change while it runs", async () => {
   const { read, call, control, simulator } = await startSimulated();
   simulator.waf(apiKey).add("blocklist", ["10.1.2.3/8"]);
-  expect((await control("POST", "/spelling", { spelling: "Masked", deletionSpelling: "Any" })).json).toStrictEqual(ok);
+  const changed = { spelling: "Masked", latencyMs: 3, overlap: "Record" };
+  expect((await control("POST", "/settings", changed)).json).toStrictEqual(ok);
   expect((await read("/api/blocklist_ips")).json).toStrictEqual(["10.0.0.0/8"]);
-  await control("POST", "/latency", { latencyMs: 3 });
-  await control("POST", "/overlap", { overlap: "Record" });
-  expect(simulator.settings).toStrictEqual({
-    latencyMs: 3,
-    overlap: "Record",
-    spelling: "Masked",
-    deletionSpelling: "Any",
-  });
-  await control("POST", "/primary", { origin: "b.example" });
-  await control("POST", "/domain", { newDomain: "moved.example" });
+  expect(simulator.settings).toStrictEqual(changed);
+  await control("POST", "/waf", { newDomain: "moved.example", primaryOrigin: "b.example" });
   expect((await read("/api/origins")).json).toStrictEqual({
     success: true,
     domain: "moved.example",
     origin: "b.example",
   });
-  await control("POST", "/domain", { domain, newDomain: "again.example" });
-  expect((await control("POST", "/key", { newKey: "rotated-key" })).json).toStrictEqual(ok);
+  const next = { domain: "moved.example", newDomain: "again.example", newKey: "rotated-key" };
+  expect((await control("POST", "/waf", next)).json).toStrictEqual(ok);
   expect((await read("/api/origins")).status).toBe(403);
   expect((await call("GET", "/api/origins?api_key=rotated-key")).json).toMatchObject({ domain: "again.example" });
 
@@ -119,18 +111,15 @@ test("settings, primary origin, domain and key change while it runs", async () =
   expect(simulator.waf(apiKey).counters.requests).toBe(2);
 });
 
-test("the logs are changed: rows per day, lateness, scenario, and the last page", async () => {
+test("the logs are changed: rows per day, lateness and scenario", async () => {
   const clock = { nowMs: () => Date.parse("2026-06-15T12:00:00Z"), sleep: async () => {} };
   const { read, control } = await startSimulated({ clock, logRowsPerDay: 20, logLateMsMax: 0 });
   const day = { start_date: "2026-06-10", end_date: "2026-06-10", per_page: "8" };
   const query = async (): Promise<LogPage> => (await read("/api/logs/query", day)).json as LogPage;
   const change = async (settings: object): Promise<number> => (await control("POST", "/log-settings", settings)).status;
   expect((await query()).hits.total.value).toBe(20);
-  expect(await change({ rowsPerDay: 7, emptyLastPage: true })).toBe(200);
-  const page = await query();
-  expect(page.hits.hits).toHaveLength(7);
-  const next = await read("/api/logs/scroll", { scroll_id: page._scroll_id ?? "" });
-  expect(next.json).toMatchObject({ _scroll_id: null, hits: { hits: [] } });
+  expect(await change({ rowsPerDay: 7 })).toBe(200);
+  expect((await query()).hits.hits).toHaveLength(7);
   await change({ lateMsMax: 20 * 86_400_000 });
   expect((await query()).hits.total.value).toBeLessThan(7);
   await control("POST", "/reset");
@@ -147,13 +136,13 @@ describe("invalid requests to the control port", () => {
     ["POST", "/faults", { effect: { kind: "Timeout", after: true } }, /effect: Unrecognized key: "after"/u],
     ["POST", "/faults", { match: { path: "/api/blocklist_ip/" }, effect: { kind: "Reset" } }, /match\.path: /u],
     ["POST", "/entries", { domain: "unknown.example", entries: [] }, /domain must be one of shop\.example/u],
-    ["POST", "/latency", { latencyMs: -1 }, /latencyMs/u],
-    ["POST", "/spelling", { spelling: "Odd" }, /spelling: .*"AsGiven"/u],
-    ["POST", "/key", { domain, newKey: "second-key" }, /new key/u],
+    ["POST", "/settings", { latencyMs: -1 }, /latencyMs/u],
+    ["POST", "/settings", { spelling: "Odd" }, /spelling: .*"AsGiven"/u],
+    ["POST", "/waf", { domain, newKey: "second-key" }, /new key/u],
     ["POST", "/logs", { domain, entries: [{}] }, /timestamp/u],
     ["POST", "/log-settings", { domain, scenario: "Peace" }, /scenario: /u],
     ["GET", "/requests?limit=0", undefined, /limit/u],
-    ["POST", "/latency", [], /object/u],
+    ["POST", "/settings", [], /object/u],
   ] as const)("%s %s %j is a 400 that says what is wrong", async (method, target, body, message) => {
     const { control, simulator } = await startSimulated({ keys: twoKeys });
     const reply = await control(method, target, body);
@@ -167,7 +156,7 @@ describe("invalid requests to the control port", () => {
     expect((await control("PUT", "/faults", {})).status).toBe(404);
     const help = await control("GET", "/");
     expect(help.text).toContain("POST   /faults");
-    const broken = await fetch(`${simulator.controlUrl}/latency`, { method: "POST", body: "{" });
+    const broken = await fetch(`${simulator.controlUrl}/settings`, { method: "POST", body: "{" });
     expect(broken.status).toBe(400);
   });
 });

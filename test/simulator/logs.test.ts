@@ -94,7 +94,7 @@ describe("refusals", () => {
     expect([reply.status, reply.json]).toStrictEqual([400, { success: false, message: `Missing parameter ${name}` }]);
   });
 
-  test("a scroll id is invalid if it is unknown, already used, forgotten, or belongs to another key", async () => {
+  test("a scroll id is invalid if it is unknown, already used, or belongs to another key", async () => {
     const keys = [
       { key: apiKey, domain },
       { key: "other-key", domain: "other.example" },
@@ -111,9 +111,6 @@ describe("refusals", () => {
     expect(await tryScroll(scrollId ?? "", "other-key")).toStrictEqual(invalid);
     expect((await tryScroll(scrollId ?? ""))[0]).toBe(200);
     expect(await tryScroll(scrollId ?? "")).toStrictEqual(invalid);
-    const again = await query(caller, "2026-06-10", "2026-06-10", 10);
-    await caller.control("DELETE", "/scrolls", { domain });
-    expect(await tryScroll(again._scroll_id ?? "")).toStrictEqual(invalid);
   });
 
   test("an account without a WAF gets a 404 only for the logs", async () => {

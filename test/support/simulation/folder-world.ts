@@ -38,7 +38,7 @@ const faults: readonly FaultEffect[] = [
   { kind: "ServerError", status: 500 },
   { kind: "Reset" },
   { kind: "Reset", afterEffect: true },
-  { kind: "RateLimited", retryAfterSeconds: 1 },
+  { kind: "RateLimited", retryAfter: "1" },
 ];
 
 export async function simulateFolder(seed: number): Promise<FolderReport> {

@@ -35,8 +35,8 @@ const pageEffects: readonly FaultEffect[] = [
   { kind: "Reset", afterEffect: true },
   { kind: "TruncatedBody" },
   { kind: "CutJson" },
-  { kind: "NotJson" },
-  { kind: "RateLimited", retryAfterSeconds: 0 },
+  { kind: "Respond", body: "OK" },
+  { kind: "RateLimited", retryAfter: "0" },
   { kind: "MissingRows" },
 ];
 const scrollEffects: readonly FaultEffect[] = [
