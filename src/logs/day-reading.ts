@@ -1,10 +1,9 @@
 // Processes the pages of one day in order: decides which rows to forward, and whether the day is complete or has to be
 // read again from its start. Rows that an earlier reading forwarded are left out, even if the order has changed meanwhile.
-// Rows are only recorded for a day with several pages or one that is followed: a day with one complete page is forwarded as a whole.
-// In the first reading of a day that is not followed, all rows are new: their identities are only listed, because a Map takes longer
+// In the first reading of a day that is not followed, all rows are new, and hardly any day has to be read again. So nothing is recorded
+// of its last page, the first pages are only kept as text, and of those in between the identities are listed, because a Map takes longer
 // than parsing the page.
-import { hash } from "node:crypto";
-import type { BrokenLogEntry, LogEntry, LogPage } from "../model/log-entry.ts";
+import type { BrokenLogEntry, LogEntry, LogPage, LogRows } from "../model/log-entry.ts";
 import { type RowIdentity, type RowTally, tallyRowsMax } from "./row-tally.ts";
 
 /** After this many consecutive readings with the same contradiction, the last one is accepted, and the defect is reported. */
@@ -12,6 +11,10 @@ export const defectsMax = 3;
 export const brokenShownMax = 100;
 /** The maximum number of pages per reading. */
 export const pagesMax = 100_000;
+/** The number of characters of pages that are kept as text for each day. */
+const textKeptMax = 2 ** 24;
+/** Two pages with the same number of rows, of which this many are equal, count as one. */
+const rowsCompared = 16;
 /** The maximum number of empty pages with a further scroll ID while rows are missing. */
 const emptyPagesMax = 3;
 
@@ -63,9 +66,10 @@ export class LogDayReading {
   readonly #rowsMax: number;
   #tally: RowTally | undefined;
   #reading: Reading = newReading(true, undefined);
-  /** The rows of each page of the first reading. */
-  #listed: Float64Array[] = [];
+  /** Returns the rows of each page of the first reading. */
+  #listed: (() => Iterable<number>)[] = [];
   #rowsListed = 0;
+  #textKept = 0;
   /** Repeated pages, by their number, and in how many consecutive readings they were repeated. */
   readonly #repeats = new Map<number, number>();
   #lastDefect: ReadingDefect | undefined;
@@ -97,34 +101,35 @@ export class LogDayReading {
     this.#reading = newReading(known < this.#rowsMax, known === 0 ? undefined : new Map());
   }
 
-  page(page: LogPage): PageVerdict {
+  page(page: LogPage, { entries, broken }: LogRows = page.rows()): PageVerdict {
     const reading = this.#reading;
-    const length = page.entries.length + page.broken.length;
+    const { length } = page;
     reading.pages += 1;
     reading.totalMin = Math.min(reading.totalMin, page.total);
     reading.totalMax = Math.max(reading.totalMax, page.total);
     if (!reading.isRepeatable) return { next: "Failed", rows: [], problem: tooManyRows };
-    // All forwarded rows that may be read again must be known.
-    const mayReadAgain = page.scrollId !== null || reading.came + length < reading.totalMin;
-    const isRecorded = this.#tally !== undefined || this.#rowsListed > 0 || mayReadAgain;
-    const identities = isRecorded ? Float64Array.from(page.entries, this.#identityOf) : undefined;
-    const defect = this.#defectOf(length, identities);
+    const defect = this.#defectOf(length, entries);
     if (defect !== undefined) return this.#again(defect, []);
-    this.#noteBroken(page.broken);
+    this.#noteBroken(broken);
     reading.came += length;
-    const rows = this.#select(page.entries, identities);
+    const rows = this.#select(page, entries);
     if (length === 0) reading.emptyPages += 1;
     if (page.scrollId !== null && !this.#isOver(length)) return { next: "Page", scrollId: page.scrollId, rows };
     return reading.came < reading.totalMin ? this.#again("TooFewRows", rows) : this.#done(rows);
   }
 
-  #defectOf(length: number, identities: Float64Array | undefined): ReadingDefect | undefined {
+  #defectOf(length: number, entries: readonly LogEntry[]): ReadingDefect | undefined {
     const { pages, digests, came, totalMax } = this.#reading;
     if (pages > pagesMax) return "Endless";
-    if (identities !== undefined && length > 1 && this.#isRepeated(pages, digestOf(identities), digests)) {
-      return "RepeatedPage";
-    }
+    if (length > 1 && this.#isRepeated(pages, this.#digestOf(entries), digests)) return "RepeatedPage";
     return came + length > totalMax && !this.#isLenientOn("TooManyRows") ? "TooManyRows" : undefined;
+  }
+
+  /** Equal for pages with the same rows. */
+  #digestOf(entries: readonly LogEntry[]): string {
+    const step = Math.ceil(entries.length / rowsCompared);
+    const compared = entries.filter((_, index) => index % step === 0 || index === entries.length - 1);
+    return [entries.length, ...compared.map(this.#identityOf)].join(" ");
   }
 
   /** A page that is repeated in every reading is part of the logs: many equal requests. */
@@ -147,22 +152,22 @@ export class LogDayReading {
     }
   }
 
-  #select(entries: readonly LogEntry[], identities: Float64Array | undefined): readonly LogEntry[] {
+  #select(page: LogPage, entries: readonly LogEntry[]): readonly LogEntry[] {
     const tally = this.#tally;
-    if (identities === undefined) return entries;
-    if (tally === undefined) {
-      if (this.#rowsListed < this.#rowsMax) this.#listed.push(identities);
-      this.#rowsListed += identities.length;
-      return entries;
-    }
-    let rows: LogEntry[] | undefined;
-    for (const [index, entry] of entries.entries()) {
-      const isNew = this.#take(tally, identities[index] ?? 0);
-      // Copies the rows only if one must be left out.
-      if (!isNew) rows ??= entries.slice(0, index);
-      else rows?.push(entry);
-    }
-    return rows ?? entries;
+    if (tally !== undefined) return withoutKnown(entries, (entry) => this.#take(tally, this.#identityOf(entry)));
+    const { came, totalMin } = this.#reading;
+    // All forwarded rows that may be read again must be known.
+    if (page.scrollId === null && came >= totalMin) return entries;
+    if (this.#rowsListed < this.#rowsMax) this.#list(page, entries);
+    this.#rowsListed += entries.length;
+    return entries;
+  }
+
+  #list(page: LogPage, entries: readonly LogEntry[]): void {
+    const isKept = this.#textKept + page.textLength <= textKeptMax;
+    if (isKept) this.#textKept += page.textLength;
+    const identities = isKept ? undefined : Float64Array.from(entries.map(this.#identityOf));
+    this.#listed.push(() => identities ?? page.rows().entries.map(this.#identityOf));
   }
 
   /** Counts a row in the reading. @returns whether to forward it; it then counts as forwarded */
@@ -215,9 +220,19 @@ export class LogDayReading {
   }
 }
 
-function talliesOf(pages: readonly Float64Array[]): RowTally {
+/** Copies the rows only if one must be left out. */
+function withoutKnown(entries: readonly LogEntry[], take: (entry: LogEntry) => boolean): readonly LogEntry[] {
+  let rows: LogEntry[] | undefined;
+  for (const [index, entry] of entries.entries()) {
+    if (!take(entry)) rows ??= entries.slice(0, index);
+    else rows?.push(entry);
+  }
+  return rows ?? entries;
+}
+
+function talliesOf(pages: readonly (() => Iterable<number>)[]): RowTally {
   const tally: RowTally = new Map();
-  for (const page of pages) for (const identity of page) tally.set(identity, (tally.get(identity) ?? 0) + 1);
+  for (const page of pages) for (const identity of page()) tally.set(identity, (tally.get(identity) ?? 0) + 1);
   return tally;
 }
 
@@ -234,9 +249,4 @@ function newReading(isRepeatable: boolean, seen: RowTally | undefined): Reading 
     broken: [],
     brokenCount: 0,
   };
-}
-
-/** Equal for the same rows in the same order. */
-function digestOf(identities: Float64Array): string {
-  return hash("sha256", identities);
 }

@@ -154,9 +154,10 @@ class DayReader {
       this.#hasWorked = true;
       await this.#askAhead(day, page.value);
       const isFirst = reading.isAtStart;
-      const verdict = reading.page(page.value);
+      const rows = page.value.rows();
+      const verdict = reading.page(page.value, rows);
       if (verdict.next !== "Failed") {
-        onPage?.({ day, entries: page.value.entries, isFirst, isDoubtful: reading.isDoubtful });
+        onPage?.({ day, entries: rows.entries, isFirst, isDoubtful: reading.isDoubtful });
       }
       if (verdict.rows.length > 0) this.#failures = 0;
       cursor?.noteRows(day, verdict.rows);
@@ -176,17 +177,17 @@ class DayReader {
   }
 
   /**
-   * Requests the page that most likely follows before the current page is processed, so that the WAF and wafsync work at the same
+   * Requests the page that most likely follows before the rows of the current page are checked and processed, so that the WAF and wafsync work at the same
    * time. If another page is needed, the response is discarded.
    */
-  async #askAhead(day: number, { scrollId, entries }: LogPage): Promise<void> {
+  async #askAhead(day: number, { scrollId, length }: LogPage): Promise<void> {
     if (scrollId === null) {
       // For a day that was read before, only the total is requested first.
       const { days, cursor } = this.#options;
       if (day >= days.lastDay || cursor?.markOf(day + 1).total !== undefined) return;
       this.#pages.readAhead({ stage: "Query", day: day + 1 });
     } else {
-      if (entries.length === 0) return;
+      if (length === 0) return;
       this.#pages.readAhead({ stage: "Scroll", scrollId });
     }
     // The lane waits one turn of the event loop for other calls, and sends in the next turn.

@@ -1,7 +1,7 @@
 // The documented shape of a page of logs. Entries are validated one by one, without zod: there may be ten thousand, a malformed one
 // must not invalidate the others, and undocumented fields are passed through unchanged.
 import * as z from "zod";
-import type { BrokenLogEntry, LogEntry, LogPage } from "../model/log-entry.ts";
+import type { BrokenLogEntry, LogEntry, LogRows } from "../model/log-entry.ts";
 
 /** The maximum number of entries of one page; the API's own limit is 10,000. */
 export const logPageLengthMax = 100_000;
@@ -9,25 +9,20 @@ const scrollIdLengthMax = 65_536;
 /** Documented entries are flat. Code that walks a deeper value, such as JSON.stringify, could exhaust the stack. */
 export const logEntryDepthMax = 20;
 
-export const logAnswer = z
-  .object({
-    _scroll_id: z.string().min(1).max(scrollIdLengthMax).nullable(),
-    hits: z.object({
-      total: z.object({ value: z.number().int().min(0) }),
-      // zod copies arrays that it validates.
-      hits: z.custom<readonly unknown[]>(
-        (value) => Array.isArray(value) && value.length <= logPageLengthMax,
-        `expected an array of at most ${logPageLengthMax} entries`,
-      ),
-    }),
-  })
-  .transform(({ _scroll_id, hits }): LogPage => ({
-    scrollId: _scroll_id,
-    total: hits.total.value,
-    ...sortOut(hits.hits),
-  }));
+export const logAnswer = z.object({
+  _scroll_id: z.string().min(1).max(scrollIdLengthMax).nullable(),
+  hits: z.object({
+    total: z.object({ value: z.number().int().min(0) }),
+    // zod copies arrays that it validates.
+    hits: z.custom<readonly unknown[]>(
+      (value) => Array.isArray(value) && value.length <= logPageLengthMax,
+      `expected an array of at most ${logPageLengthMax} entries`,
+    ),
+  }),
+});
 
-function sortOut(items: readonly unknown[]): Pick<LogPage, "entries" | "broken"> {
+/** Separates the entries in the documented format from the others. */
+export function sortOut(items: readonly unknown[]): LogRows {
   const broken: BrokenLogEntry[] = [];
   items.forEach((item, position) => {
     const problem = entryProblem(item);

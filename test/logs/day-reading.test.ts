@@ -4,13 +4,14 @@ import type { LogPage } from "../../src/model/log-entry.ts";
 import { LogDayReading } from "../../src/logs/day-reading.ts";
 import type { PageVerdict } from "../../src/logs/day-reading.ts";
 import { createRowIdentity, type RowTally } from "../../src/logs/row-tally.ts";
-import { row } from "../support/fakes/scripted-logs.ts";
+import { pageOf, row } from "../support/fakes/scripted-logs.ts";
 
 const identityOf = createRowIdentity({ low: 1, high: 2 });
 const rowsMax = 3;
 
-function page(paths: string, scrollId: string | null): LogPage {
-  return { entries: paths.split(" ").map((path) => row(path)), broken: [], total: 6, scrollId };
+function page(paths: string, scrollId: string | null, textLength?: number): LogPage {
+  const entries = paths.split(" ").map((path) => row(path));
+  return pageOf(entries, 6, scrollId, textLength);
 }
 
 function pathsOf({ rows }: PageVerdict): string {
@@ -37,22 +38,29 @@ describe("a day with more rows than the limit", () => {
   });
 });
 
-describe("a page that contains duplicate rows once", () => {
+describe.each([
+  ["kept as text", 1000],
+  ["identified", 2 ** 25],
+])("a page that contains duplicate rows once, and is %s", (_, length) => {
   test("is reported after a second reading: the rows were forwarded more often than they exist", () => {
     const reading = new LogDayReading(identityOf, undefined);
-    expect(pathsOf(reading.page(page("a a b b", "1")))).toBe("a a b b");
-    expect(reading.page(page("c d e", "2"))).toMatchObject({ next: "Again", defect: "TooManyRows" });
+    expect(pathsOf(reading.page(page("a a b b", "1", length)))).toBe("a a b b");
+    expect(reading.page(page("c d e", "2", length))).toMatchObject({ next: "Again", defect: "TooManyRows" });
     reading.begin();
-    const verdicts = [page("a b", "1"), page("c d", "2"), page("e f", null)].map((one) => reading.page(one));
+    const verdicts = [page("a b", "1", length), page("c d", "2", length), page("e f", null, length)].map((one) =>
+      reading.page(one),
+    );
     expect(verdicts.map(pathsOf)).toStrictEqual(["", "c d", "e f"]);
     expect(verdicts.at(-1)).toMatchObject({ next: "Nothing", summary: { came: 6, total: 6, surplus: 2 } });
   });
 
   test("is not reported if none of its rows were forwarded, or if a reading only has another order", () => {
     const reading = new LogDayReading(identityOf, undefined);
-    expect(pathsOf(reading.page(page("a b", "1")))).toBe("a b");
+    expect(pathsOf(reading.page(page("a b", "1", length)))).toBe("a b");
     reading.begin();
-    const verdicts = [page("f e", "1"), page("d c", "2"), page("b a", null)].map((one) => reading.page(one));
+    const verdicts = [page("f e", "1", length), page("d c", "2", length), page("b a", null, length)].map((one) =>
+      reading.page(one),
+    );
     expect(verdicts.at(-1)).toMatchObject({ next: "Nothing", summary: { surplus: 0 } });
   });
 });
@@ -65,7 +73,7 @@ test("each row is forwarded as often as the reading that contained it most often
       const forwarded: string[] = [];
       for (const reading of readings) {
         const [entries, total] = [reading.map((path) => row(path)), reading.length];
-        const verdict = new LogDayReading(identityOf, tally).page({ entries, broken: [], total, scrollId: null });
+        const verdict = new LogDayReading(identityOf, tally).page(pageOf(entries, total, null));
         forwarded.push(...verdict.rows.map(({ request_path }) => request_path));
       }
       for (const path of ["a", "b", "c", "d"]) {

@@ -1,10 +1,10 @@
 import { describe, expect, test } from "@jest/globals";
-import type { LogPage } from "../../src/model/log-entry.ts";
+import type { BrokenLogEntry, LogEntry, LogPage } from "../../src/model/log-entry.ts";
 import { LogCursor } from "../../src/logs/cursor.ts";
 import { brokenShownMax } from "../../src/logs/day-reading.ts";
 import { logFailuresMax } from "../../src/logs/read-logs.ts";
 import { type LogPiece, type LogReaderPorts, type LogWait, readLogs } from "../../src/logs/read-logs.ts";
-import { day, row, scriptedLogs, told } from "../support/fakes/scripted-logs.ts";
+import { day, pageOf, row, scriptedLogs, told } from "../support/fakes/scripted-logs.ts";
 import type { Answer, ScriptedLogs } from "../support/fakes/scripted-logs.ts";
 
 const date = "2026-06-10";
@@ -54,8 +54,7 @@ describe("the stream of rows", () => {
   });
 
   test("treats an empty page with a scroll ID as the end if all rows have arrived", async () => {
-    const end: LogPage = { scrollId: "more", total: 2, entries: [], broken: [] };
-    expect(await read([["a b", end]])).toStrictEqual(["a b", "done 2/2"]);
+    expect(await read([["a b", pageOf([], 2, "more")]])).toStrictEqual(["a b", "done 2/2"]);
   });
 });
 
@@ -162,13 +161,7 @@ describe("a reading that contradicts itself", () => {
   });
 
   test("trusts the rows and not a total that grows while the pages arrive", async () => {
-    const page = (path: string, total: number, scrollId: string | null): LogPage => ({
-      scrollId,
-      total,
-      entries: [row(path)],
-      broken: [],
-    });
-    const pages = [page("a", 2, "x"), page("b", 3, null)];
+    const pages = [pageOf([row("a")], 2, "x"), pageOf([row("b")], 3, null)];
     const logs = scriptedLogs({ [date]: [pages] });
     const waf = { ...logs.waf, scrollLogs: async () => await logs.waf.scrollLogs(`${date} 0 1`) };
     expect(await told(readLogs(portsOf({ ...logs, waf }), { days }))).toStrictEqual(["a", "b", "done 2/2"]);
@@ -176,17 +169,18 @@ describe("a reading that contradicts itself", () => {
 });
 
 test("malformed entries are reported by their position in the day, and the others are returned", async () => {
-  const logs = scriptedLogs({
-    [date]: [
-      [{ scrollId: null, total: 3, entries: [row("a"), row("b")], broken: [{ position: 1, problem: "is odd" }] }],
-    ],
-  });
+  const pageWith = (entries: readonly LogEntry[], broken: readonly BrokenLogEntry[]): LogPage => {
+    const length = entries.length + broken.length;
+    return { ...pageOf([], length, null), length, rows: () => ({ entries, broken }) };
+  };
+  const page = pageWith([row("a"), row("b")], [{ position: 1, problem: "is odd" }]);
+  const logs = scriptedLogs({ [date]: [[page]] });
   expect(await lastOf(readLogs(portsOf(logs), { days }))).toMatchObject({
     kind: "DayDone",
     summary: { came: 3, total: 3, brokenCount: 1, broken: [{ position: 2, problem: "is odd" }] },
   });
   const many = Array.from({ length: 500 }, (_, position) => ({ position, problem: "is odd" }));
-  const worse = scriptedLogs({ [date]: [[{ scrollId: null, total: 500, entries: [], broken: many }]] });
+  const worse = scriptedLogs({ [date]: [[pageWith([], many)]] });
   const piece = await lastOf(readLogs(portsOf(worse), { days }));
   if (piece?.kind !== "DayDone") throw new TypeError("the day should be done");
   expect(piece.summary?.brokenCount).toBe(500);

@@ -22,6 +22,16 @@ export function row(path: string, more: Partial<LogEntry> = {}): LogEntry {
   };
 }
 
+/** A page with these rows. */
+export function pageOf(
+  entries: readonly LogEntry[],
+  total: number,
+  scrollId: string | null,
+  textLength = 1000,
+): LogPage {
+  return { scrollId, total, length: entries.length, textLength, rows: () => ({ entries, broken: [] }) };
+}
+
 /** `a b b` is a page of three rows; a fault code makes the request fail; a function is called. */
 export type Answer = string | { readonly fault: WafFaultCode; readonly retryAfterMs?: number } | LogPage;
 
@@ -58,7 +68,7 @@ export function scriptedLogs(
     const scrollId = page + 1 < pages.length ? `${date} ${reading} ${page + 1}` : null;
     const total = totals[date] ?? pages.flatMap((one) => (typeof one === "string" ? paths(one) : [])).length;
     const entries = paths(told).map((path) => row(path, { timestamp: `${date}T10:00:00.000Z` }));
-    return { ok: true, value: { scrollId, total, entries, broken: [] } };
+    return { ok: true, value: pageOf(entries, total, scrollId) };
   };
   return {
     calls,

@@ -21,6 +21,7 @@ import { anInstance, instanceName } from "../builders/declare.ts";
 import { gathered } from "../builders/gathered.ts";
 import { crash, isCrash } from "../fakes/crash.ts";
 import { RecordedStatus } from "../fakes/recorded-status.ts";
+import { pageOf } from "../fakes/scripted-logs.ts";
 
 const lookTimeMsMax = 3_600_000;
 
@@ -241,7 +242,7 @@ export class ForwardWorld {
     const rest = rows.slice(size);
     const scrollId = rest.length === 0 ? null : `scroll-${this.#random()}`;
     if (scrollId !== null) this.#scrolls.set(scrollId, { rows: rest, total });
-    return { ok: true, value: { scrollId, total, entries: rows.slice(0, size), broken: [] } };
+    return { ok: true, value: pageOf(rows.slice(0, size), total, scrollId) };
   }
 }
 
