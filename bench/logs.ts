@@ -85,7 +85,7 @@ async function readWithWafsync(baseUrl: string, { days }: Shape): Promise<number
   const ports = { waf, clock: realClock, random: Math.random, stopping: new AbortController().signal };
   let rows = 0;
   for await (const piece of readLogs(ports, { days: { firstDay, lastDay: firstDay + days - 1 } })) {
-    if (piece.kind === "Rows") rows += piece.entries.length;
+    if (piece.kind === "Page") rows += piece.newEntries.length;
     if (piece.kind === "Failed") throw new Error(piece.fault.message);
   }
   await registry.close();

@@ -1,7 +1,7 @@
 // Reads, judges and forwards the logs of instances.
 import { autoBlockPublisher, type BlockBook } from "../blocks/block-book.ts";
 import { forwardLogs } from "../logs/forward-logs.ts";
-import { type ForwardLogsPorts, type ForwardMemory, newForwardMemory } from "../logs/forward-ports.ts";
+import { ForwardMemory, type ForwardLogsPorts } from "../logs/forward-ports.ts";
 import { LogRecords } from "../logs/log-records.ts";
 import type { Gathered } from "../model/gathered.ts";
 import { type ObjectName, nameKey, nameOfKey } from "../model/resource.ts";
@@ -36,7 +36,7 @@ export class LogController extends Controller<RunOf<ForwardLogsPorts>, ForwardMe
 
   /** A failure with backoff increases `memory.failures`; any other failure needs a change from outside. */
   protected async carryOut(key: string, { ports }: RunOf<ForwardLogsPorts>): Promise<Ended> {
-    const memory = this.memories.get(key) ?? newForwardMemory();
+    const memory = this.memories.get(key) ?? new ForwardMemory();
     this.memories.set(key, memory);
     const { failures } = memory;
     let hasFailed = false;
@@ -55,7 +55,7 @@ export class LogController extends Controller<RunOf<ForwardLogsPorts>, ForwardMe
   #finish(key: string, { usage }: ForwardMemory): number | undefined {
     const wakeAtMs = usage.forgottenAt(this.clock.nowMs());
     if (wakeAtMs === undefined) this.memories.delete(key);
-    else this.memories.set(key, newForwardMemory(usage));
+    else this.memories.set(key, new ForwardMemory(usage));
     return wakeAtMs;
   }
 }
@@ -63,7 +63,7 @@ export class LogController extends Controller<RunOf<ForwardLogsPorts>, ForwardMe
 /** @param book the results for automatic blocks */
 export function openLogs(work: Work, book: BlockBook): LogController {
   const { place, options, ports, fed } = work;
-  const { clock, random, logRowsMax: rows, stopping } = options;
+  const { clock, random, logRowsMax, stopping } = options;
   const { outputOf, onJudged, startRun, mayWrite } = place;
   const records = new LogRecords(place.records);
   return new LogController({
@@ -82,7 +82,7 @@ export function openLogs(work: Work, book: BlockBook): LogController {
           outputOf: outputOf ?? notForwarded,
           records,
           blocks: autoBlockPublisher(book, status, onJudged),
-          ...(rows === undefined ? {} : { limits: { rowsPerHourMax: rows, rowsKeptMax: rows } }),
+          ...(logRowsMax !== undefined && { limits: { rowsMax: logRowsMax } }),
           status,
           mayForward: () => mayWrite().permitted,
           stopping: stopping.stop,

@@ -46,20 +46,7 @@ export type PageVerdict = { readonly rows: readonly LogEntry[] } & (
   | { readonly next: "Failed"; readonly problem: string }
 );
 
-interface Reading {
-  /** Whether all forwarded rows are known. */
-  readonly isRepeatable: boolean;
-  /** How often each row occurred; undefined in the first reading of a day, where the tally is the same. */
-  readonly seen: RowTally | undefined;
-  pages: number;
-  emptyPages: number;
-  came: number;
-  totalMin: number;
-  totalMax: number;
-  readonly digests: Set<string>;
-  readonly broken: BrokenLogEntry[];
-  brokenCount: number;
-}
+type Reading = ReturnType<typeof newReading>;
 
 export class LogDayReading {
   readonly #identityOf: RowIdentity;
@@ -236,7 +223,11 @@ function talliesOf(pages: readonly (() => Iterable<number>)[]): RowTally {
   return tally;
 }
 
-function newReading(isRepeatable: boolean, seen: RowTally | undefined): Reading {
+/**
+ * @param isRepeatable whether all forwarded rows are known
+ * @param seen how often each row occurred; undefined in the first reading of a day, where the tally is the same
+ */
+function newReading(isRepeatable: boolean, seen: RowTally | undefined) {
   return {
     isRepeatable,
     seen,
@@ -245,8 +236,8 @@ function newReading(isRepeatable: boolean, seen: RowTally | undefined): Reading 
     came: 0,
     totalMin: Number.POSITIVE_INFINITY,
     totalMax: 0,
-    digests: new Set(),
-    broken: [],
+    digests: new Set<string>(),
+    broken: [] as BrokenLogEntry[],
     brokenCount: 0,
   };
 }

@@ -10,13 +10,10 @@ import { requestedAtAnnotation } from "../kinds/kinds.ts";
 import type { ReadingReport } from "../blocks/judgement.ts";
 import type { Gathered } from "../model/gathered.ts";
 import type { ObjectName } from "../model/resource.ts";
-import { admitInstance, attemptOf } from "../decide/admit-instance.ts";
-import type { Admission } from "../decide/admit-instance.ts";
+import { type Admission, admitInstance, attemptOf } from "../decide/admit-instance.ts";
 import type { ForwardLogsPorts, ForwardMemory } from "./forward-ports.ts";
-import type { ForwardResult } from "./forward-run.ts";
-import { ForwardRun } from "./forward-run.ts";
-import { reportLogs, reportNoLogs, writeReport } from "./forward-status.ts";
-import type { LogsFinding } from "./forward-status.ts";
+import { type ForwardResult, ForwardRun } from "./forward-run.ts";
+import { type LogsFinding, reportLogs, reportNoLogs, writeReport } from "./forward-status.ts";
 import { wantsJudging } from "../blocks/judge-day.ts";
 
 const retryBaseMs = 2_000;

@@ -1,7 +1,6 @@
 // The ports of log forwarding, and what the process remembers about one instance between two runs.
 import type { Clock } from "../async/clock.ts";
-import { Judges } from "../blocks/judges.ts";
-import type { PublishedJudgements } from "../blocks/judges.ts";
+import { Judges, type PublishedJudgements } from "../blocks/judges.ts";
 import type { ApiKey } from "../model/api-key.ts";
 import type { DeclaredAutoBlock, DeclaredInstance, LogForwarding } from "../model/declared.ts";
 import type { JudgedEntry, ReadingReport } from "../blocks/judgement.ts";
@@ -92,66 +91,48 @@ export interface ForwardLogsPorts {
   };
 }
 
-export interface ForwardMemory {
+export class ForwardMemory {
   /** Outlives the rest, so that turning forwarding off and on does not reset the limits. */
   readonly usage: HourUsage;
   /** Undefined until it is loaded, and after another writer has saved it. */
   cursor: LogCursor | undefined;
   /** The judgements include the same rows as the cursor. */
-  judges: Judges;
-  revision: string;
-  forwarded: number;
+  judges = new Judges();
+  revision = "";
+  forwarded = 0;
   lastEntryMs: number | undefined;
   lagMs: number | undefined;
   /** Whether the cursor is ahead of its record. */
-  isUnsaved: boolean;
+  isUnsaved = false;
   /** By the monotonic clock. */
-  savedAtMs: number;
+  savedAtMs = Number.NEGATIVE_INFINITY;
   /** When the instance was first seen while its domain was unknown, by the monotonic clock. */
   firstSeenMs: number | undefined;
   /** The number of consecutive failed runs. */
-  failures: number;
+  failures = 0;
   /** When (monotonic) the next run is due. A run for a different `attempt` is due immediately. */
   due: { readonly atMs: number; readonly attempt: string } | undefined;
   /** The change that has yet to be written to the status. */
   report: StatusChange | undefined;
   /** The last events about each day. */
-  readonly emitted: Map<string, string>;
-}
+  readonly emitted = new Map<string, string>();
 
-export function newForwardMemory(usage = new HourUsage()): ForwardMemory {
-  return {
-    usage,
-    cursor: undefined,
-    judges: new Judges(undefined),
-    revision: "",
-    forwarded: 0,
-    lastEntryMs: undefined,
-    lagMs: undefined,
-    isUnsaved: false,
-    savedAtMs: Number.NEGATIVE_INFINITY,
-    firstSeenMs: undefined,
-    failures: 0,
-    due: undefined,
-    report: undefined,
-    emitted: new Map(),
-  };
+  constructor(usage = new HourUsage()) {
+    this.usage = usage;
+  }
 }
 
 export interface LogLimits {
-  /** The maximum number of forwarded rows per hour. */
-  readonly rowsPerHourMax: number;
+  /** The maximum number of rows that are forwarded per hour, and of distinct rows of all days that are still read: `--max-log-rows`. */
+  readonly rowsMax: number;
   /** The maximum number of pages per hour, with or without new rows. */
   readonly pagesPerHourMax: number;
-  /** The maximum number of distinct rows kept in memory, over all days that are still read. */
-  readonly rowsKeptMax: number;
 }
 
 /** 10,000 pages allow 833 in each run with the default interval of 5 minutes. */
 export const defaultLogLimits: LogLimits = {
-  rowsPerHourMax: 1_000_000,
+  rowsMax: 1_000_000,
   pagesPerHourMax: 10_000,
-  rowsKeptMax: 1_000_000,
 };
 
 /** The exhausted limit, and when the next hour begins. */
@@ -165,8 +146,8 @@ export class HourUsage {
   #rows = 0;
   #pages = 0;
 
-  rowsLeft(nowMs: number, { rowsPerHourMax }: LogLimits): number {
-    return this.#isOver(nowMs) ? rowsPerHourMax : Math.max(0, rowsPerHourMax - this.#rows);
+  rowsLeft(nowMs: number, { rowsMax }: LogLimits): number {
+    return this.#isOver(nowMs) ? rowsMax : Math.max(0, rowsMax - this.#rows);
   }
 
   rowsForwarded(nowMs: number, count: number): void {
@@ -186,7 +167,7 @@ export class HourUsage {
   endOf(nowMs: number, limits: LogLimits): HourEnd | undefined {
     if (this.#isOver(nowMs)) return undefined;
     const untilMs = this.#startMs + hourMs;
-    if (this.#rows >= limits.rowsPerHourMax) return { used: "Rows", untilMs };
+    if (this.#rows >= limits.rowsMax) return { used: "Rows", untilMs };
     return this.#pages >= limits.pagesPerHourMax ? { used: "Pages", untilMs } : undefined;
   }
 

@@ -6,14 +6,11 @@ import type { DeclaredInstance } from "../model/declared.ts";
 import type { Gathered } from "../model/gathered.ts";
 import { type LogEntry, logTimeMs } from "../model/log-entry.ts";
 import type { WafFault } from "../model/waf-result.ts";
-import { judgedBlocks } from "../blocks/judges.ts";
-import { Judges } from "../blocks/judges.ts";
+import { judgedBlocks, Judges } from "../blocks/judges.ts";
 import { LogCursor } from "./cursor.ts";
-import { defaultLogLimits } from "./forward-ports.ts";
-import type { LogLimits } from "./forward-ports.ts";
+import { defaultLogLimits, type ForwardLogsPorts, type ForwardMemory, type LogLimits } from "./forward-ports.ts";
 import type { LogRecord } from "./log-records.ts";
 import { daysToRead, firstOfLookback } from "./log-days.ts";
-import type { ForwardLogsPorts, ForwardMemory } from "./forward-ports.ts";
 import {
   dayDefects,
   dayProblem,
@@ -25,8 +22,7 @@ import {
   type Resting,
 } from "./forward-status.ts";
 import { DayJudging } from "../blocks/judge-day.ts";
-import { randomSeed, readLogs } from "./read-logs.ts";
-import type { LogPiece, ReadPage } from "./read-logs.ts";
+import { type LogPiece, randomSeed, type ReadPage, readLogs } from "./read-logs.ts";
 
 /** The maximum number of entries in one write to the output. Either all of them count as forwarded, or none. */
 export const entriesPerWrite = 500;
@@ -99,9 +95,7 @@ export class ForwardRun {
     }
     const waf = this.#ports.openLogs(this.#instance, this.#key);
     const mayRead = (): boolean => memory.usage.takePage(clock.nowMs(), limits);
-    const onPage =
-      this.#gathered.autoBlocks === undefined ? {} : { onPage: (page: ReadPage) => this.#judge(cursor, page) };
-    const pieces = readLogs({ waf, clock, random, stopping }, { days, cursor, mayRead, ...onPage });
+    const pieces = readLogs({ waf, clock, random, stopping }, { days, cursor, mayRead });
     const ended = await this.#takeAll(cursor, pieces);
     if (ended === undefined) cursor.forget(today, today - firstOfLookback(this.#instance.logs, nowMs));
     if (ended?.kind === "Failed" && ended.isUnrecorded === true) return ended;
@@ -120,7 +114,8 @@ export class ForwardRun {
       if (piece.kind === "Failed") return this.#failed(piece.fault);
       if (piece.kind === "DayDone") this.#dayDone(cursor, piece);
       else {
-        const problem = await this.#forward(cursor, piece.day, piece.entries);
+        if (this.#gathered.autoBlocks !== undefined) this.#judge(cursor, piece);
+        const problem = await this.#forward(cursor, piece.day, piece.newEntries);
         if (problem !== undefined) return problem;
         const full = this.#makeRoom(cursor, piece.day);
         if (full !== undefined) return full;
@@ -141,11 +136,11 @@ export class ForwardRun {
   /** Only a day whose rows are all remembered can be read again, so a day with too many rows is closed. */
   #makeRoom(cursor: LogCursor, day: number): Resting | undefined {
     const limits = this.#limits;
-    while (cursor.rowsKept > limits.rowsKeptMax) {
+    while (cursor.rowsKept > limits.rowsMax) {
       const closed = cursor.closeOldest();
       if (closed === undefined || closed === day) {
         cursor.closeThrough(day);
-        this.#emitOnce(`full ${day}`, dayProblem(day, limits.rowsKeptMax), "LogEntriesLost");
+        this.#emitOnce(`full ${day}`, dayProblem(day, limits.rowsMax), "LogEntriesLost");
         return restOfDay(day, limits, this.#ports.clock.nowMs());
       }
       this.#emitTooLarge(closed);

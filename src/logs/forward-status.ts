@@ -7,8 +7,7 @@ import { inThousands } from "../model/sentence.ts";
 import { dayMs, formatDay } from "../model/time-text.ts";
 import type { WafFault } from "../model/waf-result.ts";
 import type { DaySummary } from "./day-reading.ts";
-import type { HourEnd, LogLimits } from "./forward-ports.ts";
-import type { ForwardMemory, LogStatusPort, StatusChange } from "./forward-ports.ts";
+import type { ForwardMemory, HourEnd, LogLimits, LogStatusPort, StatusChange } from "./forward-ports.ts";
 
 export type LogsReason = ReasonOf<"LogsForwarded">;
 
@@ -118,10 +117,10 @@ const raise = "If the WAF really blocks this many requests, ask the administrato
 
 /** The instance has reached a limit of its hour. */
 export function restOfHour({ used, untilMs }: HourEnd, limits: LogLimits): Resting {
-  const { rowsPerHourMax, pagesPerHourMax } = limits;
+  const { rowsMax, pagesPerHourMax } = limits;
   const [limit, advice] =
     used === "Rows"
-      ? [`${inThousands(rowsPerHourMax)} log rows were forwarded`, raise]
+      ? [`${inThousands(rowsMax)} log rows were forwarded`, raise]
       : [
           `${inThousands(pagesPerHourMax)} pages of logs were read`,
           "Raise spec.logs.interval or lower spec.logs.lookback. If this does not help, the WAF returns logs without end: ask its provider.",
@@ -131,15 +130,15 @@ export function restOfHour({ used, untilMs }: HourEnd, limits: LogLimits): Resti
 }
 
 /** The day has more rows than are remembered, so it was closed, and its other rows are not forwarded. @param nowMs decides whether the next day has begun */
-export function restOfDay(day: number, { rowsKeptMax }: LogLimits, nowMs: number): Resting {
+export function restOfDay(day: number, { rowsMax }: LogLimits, nowMs: number): Resting {
   const untilMs = Math.max(nowMs, (day + 1) * dayMs);
-  const message = `${dayProblem(day, rowsKeptMax)} Forwarding continues with ${formatDay(day + 1)}. ${raise}`;
+  const message = `${dayProblem(day, rowsMax)} Forwarding continues with ${formatDay(day + 1)}. ${raise}`;
   return { kind: "Resting", finding: tooLarge(message), untilMs };
 }
 
 /** The message for the event about a closed day. */
-export function dayProblem(day: number, rowsKeptMax: number): string {
-  return `The logs of ${formatDay(day)} are too long: wafsync keeps track of at most ${inThousands(rowsKeptMax)} rows of one instance. The other rows of this day are not forwarded. Use \`wafsync logs\` to read them.`;
+export function dayProblem(day: number, rowsMax: number): string {
+  return `The logs of ${formatDay(day)} are too long: wafsync keeps track of at most ${inThousands(rowsMax)} rows of one instance. The other rows of this day are not forwarded. Use \`wafsync logs\` to read them.`;
 }
 
 function tooLarge(message: string): LogsFinding {

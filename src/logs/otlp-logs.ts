@@ -2,12 +2,10 @@
 // semantic conventions, if these define one. Importing this file loads the SDK: import it only when it is needed.
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import type { ClientRequest } from "node:http";
-import { SeverityNumber } from "@opentelemetry/api";
-import type { Attributes, LogRecord } from "@opentelemetry/api";
+import { type Attributes, type LogRecord, SeverityNumber } from "@opentelemetry/api";
 import { OTLPLogExporter } from "@opentelemetry/exporter-logs-otlp-http";
 import { resourceFromAttributes } from "@opentelemetry/resources";
-import { LoggerProvider } from "@opentelemetry/sdk-logs";
-import type { ReadableLogRecord } from "@opentelemetry/sdk-logs";
+import { LoggerProvider, type ReadableLogRecord } from "@opentelemetry/sdk-logs";
 import { type LogEntry, logTimeMs } from "../model/log-entry.ts";
 
 const timeoutMs = 10_000;

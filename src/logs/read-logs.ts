@@ -50,15 +50,16 @@ export interface ReadLogsOptions {
   readonly perPage?: number;
   /** For callers that read days repeatedly. The reader keeps the tallies of forwarded rows up to date. Without it, days are read once. */
   readonly cursor?: LogCursor;
-  /** Called with all rows of each page, before the new ones of them are returned. */
-  readonly onPage?: (page: ReadPage) => void;
   /** Called before each page. If it returns false, reading ends as if the process were stopping. */
   readonly mayRead?: () => boolean;
 }
 
 export interface ReadPage {
+  readonly kind: "Page";
   readonly day: number;
   readonly entries: readonly LogEntry[];
+  /** Those that no earlier page contained. */
+  readonly newEntries: readonly LogEntry[];
   /** Whether a reading of the day begins with this page: the pages of earlier readings no longer count. */
   readonly isFirst: boolean;
   /** Whether a reading of this day contradicted itself or its total: then a row that occurs twice may be one request. */
@@ -66,13 +67,12 @@ export interface ReadPage {
 }
 
 /**
- * - `Rows`: new rows of one day.
  * - `DayDone`: the day was read to its end. `total` is the number of rows that the API reports; `summary` is undefined if
  *   nothing was new.
  * - `Failed`, `Stopped`: reading ended before the end of the day.
  */
 export type LogPiece =
-  | { readonly kind: "Rows"; readonly day: number; readonly entries: readonly LogEntry[] }
+  | ReadPage
   | { readonly kind: "DayDone"; readonly day: number; readonly total: number; readonly summary: DaySummary | undefined }
   | { readonly kind: "Failed"; readonly day: number; readonly fault: WafFault }
   | { readonly kind: "Stopped"; readonly day: number };
@@ -107,7 +107,7 @@ export async function countLogs(
     const page = await ports.waf.queryLogs(query, { signal: ports.stopping });
     if (page.ok) return { ok: true, total: page.value.total } as const;
     const { fault } = page;
-    if (retryOfLogs({ fault, stage: "Query", failures, hasWorked: false }) === "Fail")
+    if (retryOfLogs({ fault, isScroll: false, failures, hasWorked: false }) === "Fail")
       return { ok: false, fault } as const;
     await pause(ports, 0, fault, failures);
   }
@@ -127,7 +127,7 @@ class DayReader {
   }
 
   async *read(day: number): AsyncGenerator<LogPiece, void, void> {
-    const { cursor, mayRead, onPage } = this.#options;
+    const { cursor, mayRead } = this.#options;
     const mark = cursor?.markOf(day);
     if (mark?.total !== undefined) {
       const total = await this.#pages.total(day);
@@ -139,7 +139,7 @@ class DayReader {
     }
     const identityOf = cursor?.identityOf ?? createRowIdentity(randomSeed(this.#ports.random));
     const reading = new LogDayReading(identityOf, mark?.forwarded);
-    let request: PageRequest = { stage: "Query", day };
+    let request: PageRequest = { day };
     for (;;) {
       if (this.#ports.stopping.aborted || mayRead?.() === false) return yield { kind: "Stopped", day };
       const page = await this.#pages.get(request);
@@ -147,7 +147,7 @@ class DayReader {
         const next: PageRequest | WafFault = await this.#afterFault(day, request, page.fault);
         if (this.#ports.stopping.aborted) return yield { kind: "Stopped", day };
         if ("code" in next) return yield { kind: "Failed", day, fault: next };
-        if (next.stage === "Query") reading.begin();
+        if (next.scrollId === undefined) reading.begin();
         request = next;
         continue;
       }
@@ -156,14 +156,12 @@ class DayReader {
       const isFirst = reading.isAtStart;
       const rows = page.value.rows();
       const verdict = reading.page(page.value, rows);
-      if (verdict.next !== "Failed") {
-        onPage?.({ day, entries: rows.entries, isFirst, isDoubtful: reading.isDoubtful });
-      }
-      if (verdict.rows.length > 0) this.#failures = 0;
-      cursor?.noteRows(day, verdict.rows);
-      request = verdict.next === "Page" ? { stage: "Scroll", scrollId: verdict.scrollId } : { stage: "Query", day };
-      if (verdict.rows.length > 0) yield { kind: "Rows", day, entries: verdict.rows };
       if (verdict.next === "Failed") return yield { kind: "Failed", day, fault: contractFault(verdict.problem) };
+      const newEntries = verdict.rows;
+      if (newEntries.length > 0) this.#failures = 0;
+      cursor?.noteRows(day, newEntries);
+      yield { kind: "Page", day, entries: rows.entries, newEntries, isFirst, isDoubtful: reading.isDoubtful };
+      request = { day, scrollId: verdict.next === "Page" ? verdict.scrollId : undefined };
       if (verdict.next === "Nothing") {
         this.#failures = 0;
         return yield { kind: "DayDone", day, total: verdict.summary.total, summary: verdict.summary };
@@ -185,10 +183,10 @@ class DayReader {
       // For a day that was read before, only the total is requested first.
       const { days, cursor } = this.#options;
       if (day >= days.lastDay || cursor?.markOf(day + 1).total !== undefined) return;
-      this.#pages.readAhead({ stage: "Query", day: day + 1 });
+      this.#pages.readAhead({ day: day + 1 });
     } else {
       if (length === 0) return;
-      this.#pages.readAhead({ stage: "Scroll", scrollId });
+      this.#pages.readAhead({ day, scrollId });
     }
     // The lane waits one turn of the event loop for other calls, and sends in the next turn.
     for (let turn = 0; turn < turnsUntilSent; turn += 1) await new Promise((resolve) => setImmediate(resolve));
@@ -197,17 +195,17 @@ class DayReader {
   /** Waits before a retry. @returns the next request, or the fault if a retry is pointless */
   async #afterFault(day: number, request: PageRequest, fault: WafFault): Promise<PageRequest | WafFault> {
     this.#failures += 1;
-    const { stage } = request;
-    const retry = retryOfLogs({ fault, stage, failures: this.#failures, hasWorked: this.#hasWorked });
+    const isScroll = request.scrollId !== undefined;
+    const retry = retryOfLogs({ fault, isScroll, failures: this.#failures, hasWorked: this.#hasWorked });
     if (retry === "Fail") return fault;
     await pause(this.#ports, day, fault, this.#failures);
-    return retry === "SamePage" ? request : { stage: "Query", day };
+    return retry === "SamePage" ? request : { day };
   }
 
   async #afterDefect(day: number, defect: ReadingDefect): Promise<WafFault | undefined> {
     this.#failures += 1;
     const fault = contractFault(defectWords[defect]);
-    if (retryOfLogs({ fault, stage: "Scroll", failures: this.#failures, hasWorked: true }) === "Fail") return fault;
+    if (retryOfLogs({ fault, isScroll: true, failures: this.#failures, hasWorked: true }) === "Fail") return fault;
     await pause(this.#ports, day, defect, this.#failures);
     return undefined;
   }
@@ -244,9 +242,11 @@ async function pause(
   await clock.sleep(delayMs, stopping);
 }
 
-type PageRequest =
-  | { readonly stage: "Query"; readonly day: number }
-  | { readonly stage: "Scroll"; readonly scrollId: string };
+/** A page of a day: the first one, or the one with this scroll ID. */
+interface PageRequest {
+  readonly day: number;
+  readonly scrollId?: string | undefined;
+}
 
 /** Fetches pages one after another, and the next page while the last one is processed. Never makes two calls at a time. */
 class LogPages {
@@ -272,7 +272,8 @@ class LogPages {
     this.#ahead = undefined;
     if (ahead === undefined) return await this.#call(request);
     const result = await ahead.result;
-    return isSame(ahead.request, request) ? result : await this.#call(request);
+    const isWanted = ahead.request.day === request.day && ahead.request.scrollId === request.scrollId;
+    return isWanted ? result : await this.#call(request);
   }
 
   /** Returns the number of rows of the day, from a page with a single row. */
@@ -288,22 +289,17 @@ class LogPages {
     await this.#ahead?.result;
   }
 
-  async #call(request: PageRequest): Promise<WafResult<LogPage>> {
+  async #call({ day, scrollId }: PageRequest): Promise<WafResult<LogPage>> {
     const options = { signal: this.#signal };
-    if (request.stage === "Scroll") return await this.#waf.scrollLogs(request.scrollId, options);
-    const date = formatDay(request.day);
+    if (scrollId !== undefined) return await this.#waf.scrollLogs(scrollId, options);
+    const date = formatDay(day);
     return await this.#waf.queryLogs({ startDate: date, endDate: date, perPage: this.#perPage }, options);
   }
 }
 
-function isSame(a: PageRequest, b: PageRequest): boolean {
-  if (a.stage === "Query") return b.stage === "Query" && a.day === b.day;
-  return b.stage === "Scroll" && a.scrollId === b.scrollId;
-}
-
 export interface LogFailure {
   readonly fault: WafFault;
-  readonly stage: "Query" | "Scroll";
+  readonly isScroll: boolean;
   /** Consecutive failures of calls and readings, including this one. */
   readonly failures: number;
   /** Whether a page already succeeded: then the failure is probably transient. */
@@ -317,16 +313,16 @@ export const logFailuresMax = 20;
 /** Before the first success, a wrong address is more likely than a transient error. */
 const firstFailuresMax = 5;
 
-export function retryOfLogs({ fault, stage, failures, hasWorked }: LogFailure): LogRetry {
+export function retryOfLogs({ fault, isScroll, failures, hasWorked }: LogFailure): LogRetry {
   if (failures >= (hasWorked ? logFailuresMax : firstFailuresMax)) return "Fail";
   switch (fault.code) {
     case "RateLimited":
       return "SamePage";
     case "Unavailable":
     case "TimedOut":
-      return stage === "Query" ? "SamePage" : "SameDay";
+      return isScroll ? "SameDay" : "SamePage";
     case "Rejected":
-      return stage === "Scroll" ? "SameDay" : "Fail";
+      return isScroll ? "SameDay" : "Fail";
     case "ContractBroken":
       // A redirect, or a 404 from a different server: the URL is wrong.
       return hasWorked || fault.status === undefined || fault.status === 200 ? "SameDay" : "Fail";

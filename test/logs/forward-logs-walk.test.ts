@@ -15,8 +15,8 @@ async function walk(seed: number, mayCrash: boolean): Promise<ForwardWorld> {
   const chance = (share: number): boolean => random() < share;
   const world = new ForwardWorld({ lookbackMs: 2 * 24 * hourMs });
   await world.becomeReady();
-  // In every second week, the limits of an hour are reached repeatedly.
-  if (seed % 2 === 0) world.limits = { rowsPerHourMax: 10, pagesPerHourMax: 12 };
+  // In every second week, the limit of an hour is reached repeatedly.
+  if (seed % 2 === 0) world.limits = { pagesPerHourMax: 12 };
   world.pageSize = 3 + Math.floor(random() * 20);
   world.onWrite = () => (chance(0.15) ? "The reader is gone." : undefined);
   for (let step = 0; step < steps; step += 1) {

@@ -3,7 +3,7 @@ import { expect, test } from "@jest/globals";
 import * as fc from "fast-check";
 import { HourUsage } from "../../src/logs/forward-ports.ts";
 
-const limits = { rowsPerHourMax: 1000, pagesPerHourMax: 10, rowsKeptMax: 1000 };
+const limits = { rowsMax: 1000, pagesPerHourMax: 10 };
 const startMs = Date.UTC(2026, 2, 10, 12);
 
 test("a clock that is set back begins a new hour, so no pause is longer than an hour", () => {
@@ -34,7 +34,7 @@ test("never exceeds the limits within an hour, and no pause is longer than an ho
       for (const [index, end] of ends.slice(1).entries())
         expect(end - (ends[index] ?? 0)).toBeGreaterThanOrEqual(hourMs);
       for (const { rows, pages } of hours.values()) {
-        expect(rows).toBeLessThanOrEqual(limits.rowsPerHourMax);
+        expect(rows).toBeLessThanOrEqual(limits.rowsMax);
         expect(pages).toBeLessThanOrEqual(limits.pagesPerHourMax);
       }
     }),

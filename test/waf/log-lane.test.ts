@@ -20,7 +20,7 @@ test("a write waits only for the page of logs in flight, and not for the remaini
   const day = dayNumber("2026-06-10");
   let rows = 0;
   for await (const piece of readLogs(world.ports, { days: { firstDay: day, lastDay: day }, perPage: 10 })) {
-    if (piece.kind === "Rows") rows += piece.entries.length;
+    if (piece.kind === "Page") rows += piece.newEntries.length;
   }
   await written.promise;
   const calls = world.simulator.requests().map(({ method, path }) => `${method} ${path}`);

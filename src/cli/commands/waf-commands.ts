@@ -1,4 +1,5 @@
 // The commands that call one WAF: `import`, `clear-cache`, `logs` and `report`.
+import { logFormats } from "../logs/log-format.ts";
 import { type OptionsOf, choice, command, flag, format, lists, number, text, texts, required } from "./declare.ts";
 import { allowInsecureHttp, callTimeout, clusterOptions, keyFile } from "./option-groups.ts";
 import { logSourceOptions, timeHelp } from "./option-groups.ts";
@@ -44,16 +45,13 @@ const clearCacheOptions = {
   ...clusterOptions,
 };
 
-const formats = ["ndjson", "csv", "table", "json"] as const;
-export type LogFormatName = (typeof formats)[number];
-
 const logsOptions = {
   since: text("--since <time>", "start of the period (default: yesterday, with --follow today)"),
   until: text("--until <time>", "end of the period (default: today)"),
   output: choice(
     "-o, --output <format>",
     "output format (default: by file name; otherwise table on a terminal, ndjson elsewhere)",
-    formats,
+    logFormats,
   ),
   out: text("--out <file>", "write the rows to this file, which must not exist yet"),
   resume: flag("--resume", "continue an unfinished download"),

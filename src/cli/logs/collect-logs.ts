@@ -52,9 +52,9 @@ export async function eachRows(
   for await (const piece of readLogs(ports, options)) {
     if (piece.kind === "Failed") return { state: "Failed", fault: piece.fault };
     if (piece.kind === "Stopped") return { state: "Stopped" };
-    if (piece.kind === "Rows") {
-      if (!(await onRows(piece.entries, piece.day))) return { state: "Enough" };
-      watcher?.rowsRead(piece.entries.length, piece.day);
+    if (piece.kind === "Page") {
+      if (!(await onRows(piece.newEntries, piece.day))) return { state: "Enough" };
+      watcher?.rowsRead(piece.newEntries.length, piece.day);
     } else {
       await onDay?.(piece.day, piece.total);
       if (piece.summary !== undefined) watcher?.dayDone(piece.day, piece.summary);

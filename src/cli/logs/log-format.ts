@@ -2,7 +2,6 @@
 // terminal never interprets a character as a command.
 import { jsonLineOf, markedText } from "../../model/visible-text.ts";
 import { logEntryFields, type LogEntry } from "../../model/log-entry.ts";
-import type { LogFormatName } from "../commands/waf-commands.ts";
 import { shortened } from "../../model/sentence.ts";
 
 export interface LogFormat {
@@ -34,8 +33,9 @@ const formats = {
       entries.map((entry, index) => `${isFirst && index === 0 ? "" : ","}\n${jsonLineOf(entry)}`).join(""),
     end: (isEmpty) => (isEmpty ? "]\n" : "\n]\n"),
   }),
-} satisfies Readonly<Record<LogFormatName, (widthOfLine: (() => number) | undefined) => LogFormat>>;
+} satisfies Readonly<Record<string, (widthOfLine: (() => number) | undefined) => LogFormat>>;
 
+export type LogFormatName = keyof typeof formats;
 export const logFormats = Object.keys(formats) as readonly LogFormatName[];
 
 /** @param widthOfLine returns the current width of the terminal; undefined for a pipe or a file */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import { createLogFormat } from "../../../src/cli/logs/log-format.ts";
-import type { LogFormatName } from "../../../src/cli/commands/waf-commands.ts";
+import type { LogFormatName } from "../../../src/cli/logs/log-format.ts";
 import { logEntryFields } from "../../../src/model/log-entry.ts";
 import type { LogEntry } from "../../../src/model/log-entry.ts";
 import { row } from "../../support/fakes/scripted-logs.ts";

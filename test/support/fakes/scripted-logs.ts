@@ -103,8 +103,9 @@ function faultOf({ fault: code, retryAfterMs }: { fault: WafFaultCode; retryAfte
 export async function told(pieces: AsyncIterable<LogPiece>): Promise<string[]> {
   const words: string[] = [];
   for await (const piece of pieces) {
-    if (piece.kind === "Rows") words.push(piece.entries.map(({ request_path }) => request_path).join(" "));
-    else if (piece.kind === "DayDone") {
+    if (piece.kind === "Page") {
+      if (piece.newEntries.length > 0) words.push(piece.newEntries.map(({ request_path }) => request_path).join(" "));
+    } else if (piece.kind === "DayDone") {
       words.push(piece.summary === undefined ? "unchanged" : `done ${piece.summary.came}/${piece.summary.total}`);
     } else words.push(piece.kind === "Failed" ? `failed ${piece.fault.code}` : "stopped");
   }

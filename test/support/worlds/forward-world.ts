@@ -10,9 +10,8 @@ import type { PublishedJudgements } from "../../../src/blocks/judges.ts";
 import { formatTime } from "../../../src/kinds/conditions.ts";
 import { forwardLogs } from "../../../src/logs/forward-logs.ts";
 import type { ForwardOutcome } from "../../../src/logs/forward-logs.ts";
-import type { ForwardLogsPorts, ForwardMemory } from "../../../src/logs/forward-ports.ts";
+import { ForwardMemory, type ForwardLogsPorts } from "../../../src/logs/forward-ports.ts";
 import type { LogRecord } from "../../../src/logs/log-records.ts";
-import { newForwardMemory } from "../../../src/logs/forward-ports.ts";
 import type { LogPort } from "../../../src/logs/read-logs.ts";
 import { seededRandom } from "../builders/seeded-random.ts";
 import type { VirtualClock } from "../fakes/virtual-clock.ts";
@@ -61,7 +60,7 @@ export class ForwardWorld {
   reading: string | undefined;
   readonly listed: JudgedEntry[] = [];
   readonly stopping = new AbortController();
-  #memory: ForwardMemory = newForwardMemory();
+  #memory = new ForwardMemory();
   #revision = 0;
   #scrolls = new Map<string, { readonly rows: readonly LogEntry[]; readonly total: number }>();
   readonly #random = seededRandom(3);
@@ -137,7 +136,7 @@ export class ForwardWorld {
 
   /** Starts a new process, which knows only the stored data. */
   restart(): void {
-    this.#memory = newForwardMemory();
+    this.#memory = new ForwardMemory();
   }
 
   /** @throws if a written status violates the rules for statuses */
