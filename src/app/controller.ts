@@ -1,8 +1,7 @@
 // Runs one kind of work for all instances with one queue: at most one run of an instance at a time, woken by changes and by timers.
 // The kind of work decides what a run does and when the next one is due. The main kind, which reconciles instances, stands here as well.
 import { type Clock, monotonicTimeOf, wallTimeOf } from "../async/clock.ts";
-import { KeyedQueue, type QueuePriority, type QueueStats } from "../async/keyed-queue.ts";
-import { type NextRun, runWorkers } from "../async/workers.ts";
+import { KeyedQueue, type NextRun, type QueuePriority, type QueueStats } from "../async/keyed-queue.ts";
 import { type ObjectName, nameKey, nameOfKey } from "../model/resource.ts";
 import { progressIntervalMsMin, type ReconcileOutcome } from "../run/report.ts";
 import { InstanceMemory } from "../run/instance-memory.ts";
@@ -61,16 +60,8 @@ export abstract class Controller<Run extends RunOf<unknown>, Memory> {
 
   /** Works until the signal aborts and the current runs have ended. */
   async run(signal: AbortSignal): Promise<void> {
-    const { queue, clock } = this;
     const { workers = this.workersMax } = this.#options;
-    await runWorkers<string>({
-      queue,
-      clock,
-      workers,
-      signal,
-      handle: async (key, why) => await this.#handle(key, why),
-    });
-    await queue.shutDown();
+    await this.queue.run({ workers, handle: async (key, why) => await this.#handle(key, why) }, signal);
   }
 
   protected abstract readonly workersMax: number;

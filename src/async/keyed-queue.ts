@@ -1,7 +1,8 @@
-// A work queue over keys, like client-go's. A key has one entry, however often it is added; the earliest wake-up wins; and only
-// one worker processes it at a time: a key that is added while it is processed runs again afterwards. The key that is
-// ready for the longest time is next, and each priority level counts as a minute of waiting. Delays are in monotonic time. Reasons are for
-// logs and not part of a key's identity.
+// A work queue over keys, like client-go's, and its workers. A key has one entry, however often it is added; the earliest wake-up wins;
+// and it runs once at a time: a key that is added while it runs does so again afterwards. The key that is ready for the longest time is
+// next, and each priority level counts as a minute of waiting. Delays are in monotonic time. Reasons are for logs and not part of a
+// key's identity. If a handler throws, its key is retried with backoff and nothing else is affected: only the handler can report the
+// error, with the context of the run.
 import { type BackOff, backOffDelayMs } from "./back-off.ts";
 import type { CancelTimer, Clock } from "./clock.ts";
 import { lowestOf } from "./earliest.ts";
@@ -30,10 +31,28 @@ export interface Wake {
   readonly reason: string;
 }
 
-export interface QueueItem<Key> {
-  readonly key: Key;
-  /** Why the key was woken, in order of arrival, without duplicates. */
-  readonly reasons: readonly string[];
+/** When a key runs again without an external change. */
+export interface NextRun {
+  /**
+   * Wall time; undefined if only a change requires another run. A time in the past means "continue at the tail of the queue", by
+   * which long work lets other keys run.
+   */
+  readonly wakeAtMs?: number | undefined;
+  /** `Resync` by default. */
+  readonly priority?: QueuePriority;
+  /** The work failed, and the handler's own backoff ends at `wakeAtMs`. */
+  readonly hasFailed?: boolean;
+  /** The key also runs again after the queue's backoff. */
+  readonly mustRetry?: boolean;
+}
+
+/** @param reasons why the key was woken, in order of arrival, without duplicates */
+export type WorkHandler<Key> = (key: Key, reasons: readonly string[]) => Promise<NextRun>;
+
+export interface Working<Key> {
+  /** The maximum number of concurrent runs. */
+  readonly workers: number;
+  readonly handle: WorkHandler<Key>;
 }
 
 /** Observes the queue, for metrics. Durations are in milliseconds. */
@@ -52,8 +71,10 @@ export interface QueueStats {
   readonly unfinishedMs: number;
 }
 
+type QueueClock = Pick<Clock, "nowMs" | "monotonicMs" | "schedule">;
+
 export interface KeyedQueueOptions {
-  readonly clock: Pick<Clock, "monotonicMs" | "schedule">;
+  readonly clock: QueueClock;
   /** At least 0, less than 1. */
   readonly random: () => number;
   readonly observer?: QueueObserver | undefined;
@@ -72,7 +93,7 @@ interface Entry {
 const silentObserver: QueueObserver = { added() {}, retried() {}, waited() {}, worked() {} };
 
 export class KeyedQueue<Key> {
-  readonly #clock: Pick<Clock, "monotonicMs" | "schedule">;
+  readonly #clock: QueueClock;
   readonly #random: () => number;
   readonly #observer: QueueObserver;
   readonly #entries = new Map<Key, Entry>();
@@ -81,10 +102,11 @@ export class KeyedQueue<Key> {
   /** By the time at which the key becomes ready. */
   readonly #delayed = new Map<Key, number>();
   readonly #failures = new Map<Key, number>();
-  readonly #takers = new Set<(item: QueueItem<Key> | undefined) => void>();
   #timer: { readonly atMs: number; readonly cancel: CancelTimer } | undefined;
   #running = 0;
-  #shutDown: PromiseWithResolvers<void> | undefined;
+  #working: Working<Key> | undefined;
+  #isShutDown = false;
+  readonly #ended = Promise.withResolvers<void>();
 
   constructor(options: KeyedQueueOptions) {
     this.#clock = options.clock;
@@ -95,12 +117,12 @@ export class KeyedQueue<Key> {
   /** Makes the key ready now. A key that waits already keeps its age and takes the higher priority. */
   add(key: Key, wake: Wake): void {
     this.#promoteDue();
-    if (this.#shutDown !== undefined) return;
+    if (this.#isShutDown) return;
     const entry = this.#entryOf(key);
     this.#join(entry, wake);
     this.#delayed.delete(key);
     this.#wake(key, entry, this.#clock.monotonicMs());
-    this.#handOut();
+    this.#startNext();
   }
 
   /**
@@ -110,7 +132,7 @@ export class KeyedQueue<Key> {
   addAfter(key: Key, delayMs: number, wake: Wake): void {
     if (!(delayMs > 0)) return this.add(key, wake);
     this.#promoteDue();
-    if (this.#shutDown !== undefined || this.#ready.has(key)) return;
+    if (this.#isShutDown || this.#ready.has(key)) return;
     const entry = this.#entryOf(key);
     if (entry.again) return;
     const wakeAtMs = this.#clock.monotonicMs() + delayMs;
@@ -121,26 +143,15 @@ export class KeyedQueue<Key> {
   }
 
   /**
-   * Makes the key ready after a backoff that doubles with each call since `forget`.
+   * Makes the key ready after a backoff that doubles with each call, until a run succeeds.
    * @returns the delay in milliseconds
    */
   retry(key: Key, reason: string): number {
-    const attempt = this.failures(key) + 1;
+    const attempt = (this.#failures.get(key) ?? 0) + 1;
     this.#failures.set(key, attempt);
     const delayMs = backOffDelayMs({ ...retryBackOff, attempt, random: this.#random });
-    this.retryAfter(key, delayMs, reason);
+    this.#retryAfter(key, delayMs, reason);
     return delayMs;
-  }
-
-  /** Like `retry`, but with the caller's backoff: counts the retry and makes the key ready after the delay. */
-  retryAfter(key: Key, delayMs: number, reason: string): void {
-    this.#observer.retried();
-    this.addAfter(key, delayMs, { priority: "Retry", reason });
-  }
-
-  /** The key has succeeded or no longer exists: resets its backoff. Keeps wakes that are due. */
-  forget(key: Key): void {
-    this.#failures.delete(key);
   }
 
   /** Whether ready keys are waiting for a worker. */
@@ -149,66 +160,17 @@ export class KeyedQueue<Key> {
     return this.#ready.size > 0;
   }
 
-  /** How often the key has been retried since `forget`. */
-  failures(key: Key): number {
-    return this.#failures.get(key) ?? 0;
-  }
-
   /**
-   * The next key to process, now or as soon as there is one. The caller must call `done` with it in any case.
-   * @returns `undefined` once the signal aborts or the queue is shut down.
+   * Starts the handler for the keys that are ready. When the signal aborts, the queue drops all waiting keys and accepts no more.
+   * @returns when the signal has aborted and no key runs any longer
    */
-  async get(signal?: AbortSignal): Promise<QueueItem<Key> | undefined> {
+  async run(working: Working<Key>, signal: AbortSignal): Promise<void> {
+    this.#working = working;
+    if (signal.aborted) this.#shutDown();
+    else signal.addEventListener("abort", () => this.#shutDown(), { once: true });
     this.#promoteDue();
-    if (signal?.aborted === true) return undefined;
-    const item = this.#take();
-    if (item !== undefined || this.#shutDown !== undefined) return item;
-    return new Promise((resolve) => {
-      const give = (given: QueueItem<Key> | undefined): void => {
-        this.#takers.delete(give);
-        signal?.removeEventListener("abort", stop);
-        resolve(given);
-      };
-      const stop = (): void => give(undefined);
-      this.#takers.add(give);
-      signal?.addEventListener("abort", stop, { once: true });
-    });
-  }
-
-  /** Call this when the processing of a key from `get` has ended, with or without success. */
-  done(key: Key): void {
-    const entry = this.#entries.get(key);
-    if (entry?.runningSinceMs === undefined) throw new Error("done was called for a key that is not in progress");
-    this.#promoteDue();
-    const nowMs = this.#clock.monotonicMs();
-    this.#observer.worked(nowMs - entry.runningSinceMs);
-    entry.runningSinceMs = undefined;
-    this.#running -= 1;
-    if (entry.again) {
-      entry.again = false;
-      this.#enqueue(key, entry, nowMs);
-    } else if (!this.#delayed.has(key)) this.#entries.delete(key);
-    this.#handOut();
-    this.#endIfIdle();
-  }
-
-  /**
-   * Accepts no more keys, and drops all waiting ones.
-   * @returns when no key is in progress any longer
-   */
-  async shutDown(): Promise<void> {
-    this.#shutDown ??= Promise.withResolvers();
-    this.#delayed.clear();
-    this.#ready.clear();
-    for (const [key, entry] of this.#entries) {
-      entry.again = false;
-      if (entry.runningSinceMs === undefined) this.#entries.delete(key);
-    }
-    this.#timer?.cancel();
-    this.#timer = undefined;
-    for (const give of this.#takers) give(undefined);
-    this.#endIfIdle();
-    await this.#shutDown.promise;
+    this.#startNext();
+    await this.#ended.promise;
   }
 
   stats(): QueueStats {
@@ -262,28 +224,65 @@ export class KeyedQueue<Key> {
     }
   }
 
-  #take(): QueueItem<Key> | undefined {
-    const head = lowestOf(this.#ready);
-    if (head === undefined) return undefined;
-    const { key } = head;
-    this.#ready.delete(key);
-    const entry = this.#entryOf(key);
-    const nowMs = this.#clock.monotonicMs();
-    const reasons = [...entry.reasons];
-    this.#observer.waited(nowMs - entry.readySinceMs);
-    entry.reasons = new Set();
-    entry.level = 0;
-    entry.runningSinceMs = nowMs;
-    this.#running += 1;
-    return { key, reasons };
+  #startNext(): void {
+    while (this.#working !== undefined && this.#running < this.#working.workers) {
+      const head = lowestOf(this.#ready);
+      if (head === undefined) return;
+      this.#ready.delete(head.key);
+      void this.#process(head.key, this.#working.handle);
+    }
   }
 
-  #handOut(): void {
-    for (const give of this.#takers) {
-      const item = this.#take();
-      if (item === undefined) return;
-      give(item);
+  async #process(key: Key, handle: WorkHandler<Key>): Promise<void> {
+    const entry = this.#entryOf(key);
+    const startMs = this.#clock.monotonicMs();
+    const reasons = [...entry.reasons];
+    this.#observer.waited(startMs - entry.readySinceMs);
+    Object.assign(entry, { reasons: new Set(), level: 0, runningSinceMs: startMs });
+    this.#running += 1;
+    // Never within the caller of `add`.
+    const next = await Promise.resolve()
+      .then(async () => await handle(key, reasons))
+      .catch((): NextRun => ({ mustRetry: true }));
+    this.#promoteDue();
+    this.#plan(key, next);
+    const nowMs = this.#clock.monotonicMs();
+    this.#observer.worked(nowMs - startMs);
+    entry.runningSinceMs = undefined;
+    this.#running -= 1;
+    if (entry.again) {
+      entry.again = false;
+      this.#enqueue(key, entry, nowMs);
+    } else if (!this.#delayed.has(key)) this.#entries.delete(key);
+    this.#startNext();
+    this.#endIfIdle();
+  }
+
+  #plan(key: Key, { wakeAtMs, priority = "Resync", hasFailed, mustRetry }: NextRun): void {
+    if (mustRetry === true) this.retry(key, "retry");
+    else this.#failures.delete(key);
+    if (wakeAtMs === undefined) return;
+    const delayMs = wakeAtMs - this.#clock.nowMs();
+    if (hasFailed === true) this.#retryAfter(key, delayMs, "retry");
+    else this.addAfter(key, delayMs, { priority, reason: priority === "Retry" ? "retry" : "timer" });
+  }
+
+  #retryAfter(key: Key, delayMs: number, reason: string): void {
+    this.#observer.retried();
+    this.addAfter(key, delayMs, { priority: "Retry", reason });
+  }
+
+  #shutDown(): void {
+    this.#isShutDown = true;
+    this.#delayed.clear();
+    this.#ready.clear();
+    for (const [key, entry] of this.#entries) {
+      entry.again = false;
+      if (entry.runningSinceMs === undefined) this.#entries.delete(key);
     }
+    this.#timer?.cancel();
+    this.#timer = undefined;
+    this.#endIfIdle();
   }
 
   /** One timer, for the wake that is due first. */
@@ -293,7 +292,7 @@ export class KeyedQueue<Key> {
     const cancel = this.#clock.schedule(atMs - this.#clock.monotonicMs(), () => {
       this.#timer = undefined;
       this.#promoteDue();
-      this.#handOut();
+      this.#startNext();
       const next = lowestOf(this.#delayed);
       if (next !== undefined) this.#armTimer(next.rank);
     });
@@ -301,6 +300,6 @@ export class KeyedQueue<Key> {
   }
 
   #endIfIdle(): void {
-    if (this.#running === 0) this.#shutDown?.resolve();
+    if (this.#isShutDown && this.#running === 0) this.#ended.resolve();
   }
 }

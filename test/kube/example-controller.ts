@@ -1,7 +1,6 @@
 // An example of a controller: copies the labels `example.org/…` of each Namespace to its ConfigMaps, and keeps them so.
 import type { Clock } from "../../src/async/clock.ts";
-import { KeyedQueue } from "../../src/async/keyed-queue.ts";
-import { runWorkers, type WorkHandler } from "../../src/async/workers.ts";
+import { KeyedQueue, type WorkHandler } from "../../src/async/keyed-queue.ts";
 import type { ApiServer } from "../../src/kube/api-server.ts";
 import type { KubeObject } from "../../src/kube/kube-object.ts";
 import { ListWatch } from "../../src/kube/list-watch.ts";
@@ -56,8 +55,7 @@ export async function copyLabels({ api, clock, random }: ExampleOptions, signal:
   const watching = watches.map(async (one) => await one.run(signal));
   // Before both stores are complete, a missing object might only not have been read yet.
   await Promise.all(watches.map(async (one) => await one.whenSynced(signal)));
-  await runWorkers({ queue, clock, workers: 4, handle, signal });
-  await Promise.all([queue.shutDown(), ...watching]);
+  await Promise.all([queue.run({ workers: 4, handle }, signal), ...watching]);
 }
 
 function labelsOf({ metadata: { labels = {} } }: KubeObject): Readonly<Record<string, string>> {
