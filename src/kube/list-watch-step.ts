@@ -37,9 +37,8 @@ export interface ListWatchState {
   readonly doing: Doing;
   /** The latest position ever seen, kept over relists, to detect a server that was restored from a backup. */
   readonly lastSeenVersion: string;
-  readonly nextListBy: "WatchList" | "Pages";
-  /** The server does not support watch-lists. */
-  readonly watchListRefused: boolean;
+  /** How the next list is read. Changes with each failure, so that a defect in one way is not a dead end. */
+  readonly listBy: "WatchList" | "Pages";
   /** Consecutive failures; reset after a healthy period. */
   readonly failures: number;
   /** When the current period without failures began. */
@@ -107,8 +106,7 @@ export function beginListWatch(context: StepContext): ListWatchStep {
     activity: "Listing",
     doing: { type: "WatchList" },
     lastSeenVersion: "",
-    nextListBy: "WatchList",
-    watchListRefused: false,
+    listBy: "WatchList",
     failures: 0,
     healthySinceMs: context.nowMs,
     silentRounds: 0,
@@ -149,12 +147,10 @@ function waited(state: ListWatchState, context: StepContext): ListWatchStep {
 }
 
 function startList(state: ListWatchState, context: StepContext): ListWatchStep {
-  const byPages = state.watchListRefused || state.nextListBy === "Pages";
   const activity = state.activity === "WaitingForKind" ? "WaitingForKind" : "Listing";
-  const doing: Doing = { type: byPages ? "Pages" : "WatchList" };
-  const command: ListWatchCommand = byPages
-    ? { type: "ReadPages" }
-    : { type: "OpenWatchList", timeoutSeconds: watchSeconds(context) };
+  const doing: Doing = { type: state.listBy };
+  const command: ListWatchCommand =
+    state.listBy === "Pages" ? { type: "ReadPages" } : { type: "OpenWatchList", timeoutSeconds: watchSeconds(context) };
   return { state: { ...state, activity, doing }, effects: [{ type: "StartCollecting" }], command };
 }
 
@@ -199,7 +195,6 @@ function completeList(state: ListWatchState, position: string, stream: Stream | 
     activity: "Watching",
     doing: { type: "Watch", position, stream },
     lastSeenVersion: position,
-    nextListBy: "WatchList",
   };
   return { state: next, effects: [{ type: "Swap", announceAll }] };
 }
@@ -256,7 +251,7 @@ function streamEnded(state: ListWatchState, context: StepContext): ListWatchStep
 function fail(state: ListWatchState, fault: ApiFault, context: StepContext): ListWatchStep {
   const report: ListWatchEffect = { type: "Report", fault };
   if (state.doing.type === "WatchList" && isRefusal(fault)) {
-    const pages = startList({ ...state, watchListRefused: true }, context);
+    const pages = startList({ ...state, listBy: "Pages" }, context);
     return { ...pages, effects: [report, ...pages.effects] };
   }
   const { nowMs, random } = context;
@@ -273,13 +268,15 @@ function fail(state: ListWatchState, fault: ApiFault, context: StepContext): Lis
     ...state,
     activity: kindIsMissing ? "WaitingForKind" : "BackingOff",
     doing: { type: "Wait", position },
-    nextListBy: nextListBy(state, fault),
+    listBy: (!isPositionLost(fault) && otherWay[state.doing.type]) || state.listBy,
     failures,
     healthySinceMs: nowMs + delayMs,
     silentRounds: position === undefined ? 0 : state.silentRounds,
   };
   return { state: next, effects: [report], command: { type: "Wait", delayMs } };
 }
+
+const otherWay: Partial<Record<Doing["type"], ListWatchState["listBy"]>> = { WatchList: "Pages", Pages: "WatchList" };
 
 /** A newly installed kind is often not ready for a moment, which does not justify the full delay. */
 function kindHasCome({ activity }: ListWatchState, kindIsMissing: boolean): boolean {
@@ -300,10 +297,4 @@ function positionAfter({ doing, silentRounds }: ListWatchState, fault: ApiFault)
 /** The position is too old for the server, or, after a restore, newer than anything it has. */
 function isPositionLost({ code, causes }: ApiFault): boolean {
   return code === "Gone" || causes.includes("ResourceVersionTooLarge");
-}
-
-/** Alternates between the two ways of listing, so that a defect in one is not a dead end. */
-function nextListBy(state: ListWatchState, fault: ApiFault): ListWatchState["nextListBy"] {
-  if (state.doing.type === "WatchList" && !isPositionLost(fault)) return "Pages";
-  return "WatchList";
 }
