@@ -46,7 +46,7 @@ function declaredLabels(): ReadonlyMap<string, readonly string[]> {
 export async function exampleText(): Promise<string> {
   const metrics = createMetrics({ version: "0.1.0", withProcess: true });
   metrics.addInstance("edge/shop");
-  metrics.feedSeen("edge/threats", { entries: 0, confirmedAtMs: undefined, isStale: false });
+  metrics.feeds.seen({ namespace: "edge", name: "threats" }, { entries: 0, confirmedAtMs: undefined, isStale: false });
   metrics.autoBlockSeen("edge/attackers", { listed: 0, leftOut: 0, rows: 0 });
   metrics.leading("wafsync-operator", true);
   metrics.controller("instances", () => ({ depth: 0, longestRunningMs: 0, unfinishedMs: 0 }));

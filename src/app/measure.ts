@@ -4,12 +4,11 @@ import type { Clock } from "../async/clock.ts";
 import { listNames } from "../model/declared.ts";
 import { nameKey, type ObjectName } from "../model/resource.ts";
 import type { ReconcileOutcome } from "../run/report.ts";
-import type { FeedObserver } from "../feeds/feed-book.ts";
 import type { BlockPublisher } from "../logs/forward-ports.ts";
 import type { ReconcileObserver } from "../run/ports.ts";
 import { isCutOff } from "../run/facts.ts";
 import { instanceStatus } from "../run/status/instance-status.ts";
-import { type AutoBlockMetrics, type FeedMetrics, fetchResults } from "../telemetry/metrics-sources.ts";
+import type { AutoBlockMetrics } from "../telemetry/metrics-sources.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 
 export function measuringObserver(metrics: Metrics): ReconcileObserver {
@@ -46,17 +45,6 @@ export function measureOutcome(metrics: Metrics, clock: Clock, instance: ObjectN
     if (facts.plan === undefined) continue;
     metrics.contested(name, list, facts.plan.contested.filter((item) => item.list === list).length);
   }
-}
-
-export function measuringFeedObserver(metrics: FeedMetrics): FeedObserver {
-  return {
-    fetched(feed, reason) {
-      const result = fetchResults.find((one) => one === reason);
-      if (result !== undefined) metrics.feedFetched(nameKey(feed), result);
-    },
-    seen: (feed, figures) => metrics.feedSeen(nameKey(feed), figures),
-    forgotten: (feed) => metrics.forgetFeed(nameKey(feed)),
-  };
 }
 
 type Published = Parameters<BlockPublisher["publish"]>[1];

@@ -4,6 +4,7 @@ import { isDeepStrictEqual } from "node:util";
 import { type Condition, findCondition, withConditions } from "../kinds/conditions.ts";
 import type { ChangeSignal } from "../async/change-signal.ts";
 import type { Clock } from "../async/clock.ts";
+import { withDeadline } from "../async/deadline.ts";
 import { TimeSlices } from "../async/time-slices.ts";
 import { type ObjectName, type ResourceMeta, resourceKey, type ResourceRef } from "../model/resource.ts";
 import type { ReconcilePorts, StatusPort } from "../run/ports.ts";
@@ -53,10 +54,7 @@ export class UnattachedLoop {
     while (!signal.aborted) {
       const { version } = changed;
       await this.round(signal);
-      const over = new AbortController();
-      const either = AbortSignal.any([signal, over.signal]);
-      await Promise.race([changed.wait(version, either), clock.sleep(intervalMs, either)]);
-      over.abort();
+      await withDeadline({ clock, timeoutMs: intervalMs, signal }, async (over) => await changed.wait(version, over));
       await clock.sleep(debounceMs, signal);
     }
   }

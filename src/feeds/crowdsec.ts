@@ -11,7 +11,7 @@ import { hourMs } from "../model/time-text.ts";
 import type { HttpResponse } from "../net/http-connection.ts";
 import type { FeedReading, FetchFault, FetchOutcome, InTurn } from "./content.ts";
 import { EntryCollector } from "./entry-collector.ts";
-import { checkFeedUrl, type FeedRequestOptions, getFeed, readBody, statusFault } from "./feed-request.ts";
+import { checkFeedUrl, type FeedRequestOptions, getFeed, readUnpacked, statusFault } from "./feed-request.ts";
 
 /** 100,000 decisions need 17 MB. */
 const bytesMax = 64 * 2 ** 20;
@@ -136,7 +136,7 @@ async function readAnswer(answer: HttpResponse, origin: string, { clock }: FeedR
     return failed({ code: "Refused", message: `${origin} rejected the API key (${status}).` });
   }
   if (status !== 200) return failed(statusFault(origin, answer, clock.nowMs()));
-  const text = (await readBody(answer, bytesMax)).toString("utf8");
+  const text = (await readUnpacked(answer, bytesMax)).toString("utf8");
   const parsed = text === "" ? null : parseJson(text);
   if (parsed !== undefined) return { ok: true, body: parsed };
   const message = `The response of ${origin} is not JSON: check spec.crowdsec.url.`;
@@ -228,16 +228,8 @@ function readDecisions(active: ActiveDecisions, redact: (text: string) => string
   return { ...reading, content: { ...reading.content, expiresAtMs } };
 }
 
-const unitsMs: ReadonlyMap<string, number> = new Map([
-  ["ns", 1e-6],
-  ["us", 1e-3],
-  ["µs", 1e-3],
-  ["μs", 1e-3],
-  ["ms", 1],
-  ["s", 1000],
-  ["m", 60_000],
-  ["h", 3_600_000],
-]);
+/** Shorter units make no difference. */
+const unitsMs: Readonly<Record<string, number>> = { h: hourMs, m: 60_000, s: 1_000, ms: 1 };
 
 const goDuration = /^[+-]?(?:0|(?:(?:\d+(?:\.\d*)?|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+)$/u;
 const goDurationParts = /(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h)/gu;
@@ -247,6 +239,6 @@ export function parseGoDuration(text: string): number | undefined {
   if (!goDuration.test(text)) return undefined;
   let sumMs = 0;
   for (const [, amount = "", unit = ""] of text.matchAll(goDurationParts))
-    sumMs += Number(amount) * (unitsMs.get(unit) ?? 0);
+    sumMs += Number(amount) * (unitsMs[unit] ?? 0);
   return text.startsWith("-") ? -sumMs : sumMs;
 }

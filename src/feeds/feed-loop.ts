@@ -1,6 +1,7 @@
 // Updates the feeds, either once or until the process stops. Notifies their users when the entries of rules may have changed.
 import { ChangeSignal } from "../async/change-signal.ts";
 import type { Clock } from "../async/clock.ts";
+import { withDeadline } from "../async/deadline.ts";
 import type { DeclaredFeeds } from "../model/declared-feed.ts";
 import type { FeedBook } from "./feed-book.ts";
 
@@ -18,7 +19,7 @@ export interface FeedLoopOptions {
   readonly feeds: () => DeclaredFeeds;
   readonly clock: Clock;
   /** Whether other processes fetch some of the feeds. */
-  readonly followsOthers?: boolean;
+  readonly followsOthers?: boolean | undefined;
 }
 
 /** Called with the changed feeds, as `namespace/name`. */
@@ -65,12 +66,13 @@ export class FeedLoop {
         if (!isWaiting) this.#changed.notify();
       });
       // Servers that do not respond delay nothing else.
-      await this.#within(async () => await fetching, fetchWaitMs, signal);
+      await withDeadline({ clock, timeoutMs: fetchWaitMs, signal }, async () => await fetching);
       isWaiting = false;
       if (!signal.aborted) await book.report();
       this.#tell(onChange);
       const dueInMs = (book.nextMs() ?? Number.POSITIVE_INFINITY) - clock.nowMs();
-      await this.#wait(changedAt, Math.min(Math.max(dueInMs, pauseMsMin), waitMsMax), signal);
+      const timeoutMs = Math.min(Math.max(dueInMs, pauseMsMin), waitMsMax);
+      await withDeadline({ clock, timeoutMs, signal }, async (over) => await this.#changed.wait(changedAt, over));
     }
     await fetching;
   }
@@ -83,17 +85,5 @@ export class FeedLoop {
   #tell(onChange: OnFeedsChanged): void {
     const changed = this.#options.book.takeChanged();
     if (changed.size > 0) onChange(changed);
-  }
-
-  async #wait(changedAt: number, timeoutMs: number, signal: AbortSignal): Promise<void> {
-    await this.#within(async (over) => await this.#changed.wait(changedAt, over), timeoutMs, signal);
-  }
-
-  /** Waits for the action at most this long. */
-  async #within(act: (over: AbortSignal) => Promise<unknown>, timeoutMs: number, signal: AbortSignal): Promise<void> {
-    const over = new AbortController();
-    const either = AbortSignal.any([signal, over.signal]);
-    await Promise.race([act(either), this.#options.clock.sleep(timeoutMs, either)]);
-    over.abort();
   }
 }

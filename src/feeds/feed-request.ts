@@ -9,9 +9,10 @@ import { addressRefused } from "../net/checked-lookup.ts";
 import {
   type AddressCheck,
   bodyTooLargeCode,
+  codeOf,
   type HttpResponse,
   openConnection,
-  withinBytes,
+  readBody,
 } from "../net/http-connection.ts";
 import { parseRetryAfter } from "../net/retry-after.ts";
 import type { FetchFault, InTurn } from "./content.ts";
@@ -154,11 +155,6 @@ function unreachable(code: string, { origin, isPublicOnly }: FaultContext): Fetc
   return { code: "Unreachable", message: `Cannot connect to ${origin} (${code}): ${hint}.` };
 }
 
-function codeOf(error: unknown): string {
-  const code: unknown = typeof error === "object" && error !== null && "code" in error ? error.code : undefined;
-  return typeof code === "string" && /^[A-Z0-9_]{1,60}$/u.test(code) ? code : "network error";
-}
-
 const bodyTruncated = "BODY_TRUNCATED";
 const unpack = promisify(gunzip);
 
@@ -166,10 +162,8 @@ const unpack = promisify(gunzip);
  * The complete body, unpacked if it is gzip, whether or not the server declares it. Rejects with the code `BODY_TRUNCATED`, or with an
  * `HttpFault`.
  */
-export async function readBody({ body }: HttpResponse, bytesMax: number): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of withinBytes(body, bytesMax)) chunks.push(chunk);
-  const whole = Buffer.concat(chunks);
+export async function readUnpacked({ body }: HttpResponse, bytesMax: number): Promise<Buffer> {
+  const whole = await readBody(body, bytesMax);
   if (whole[0] !== 0x1f || whole[1] !== 0x8b) return whole;
   try {
     return await unpack(whole, { maxOutputLength: bytesMax });

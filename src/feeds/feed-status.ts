@@ -1,7 +1,7 @@
 // Derives the status and the events of a feed from its state.
 import { networkOf } from "../address/entry.ts";
-import { type Condition, formatTime, removeCondition, setCondition } from "../kinds/conditions.ts";
-import type { ReasonOf } from "../kinds/reasons.ts";
+import { type Condition, formatTime, type NewConditions, withConditions } from "../kinds/conditions.ts";
+import type { ConditionStatus, ReasonOf } from "../kinds/reasons.ts";
 import type { WafFeedStatus } from "../kinds/waf-feed.ts";
 import type { DeclaredFeed, FeedGuards } from "../model/declared-feed.ts";
 import { counted } from "../model/sentence.ts";
@@ -69,34 +69,32 @@ function timeOf(timeMs: number | undefined): string | undefined {
 }
 
 function conditionsOf(before: readonly Condition[], facts: FeedFacts): readonly Condition[] {
-  const { feed, nowMs } = facts;
-  const { generation: observedGeneration } = feed.meta;
+  const { feed, state, nowMs } = facts;
   const { next, reason, message } = verdictOf(facts);
   const [fetched, ready, work] = conditionsFor[next];
-  const shown: readonly (readonly [NewCondition["type"], Status | undefined])[] = [
-    ["Fetched", fetched],
-    ["Ready", ready],
-    ["Stalled", work === "Stalled" ? "True" : undefined],
-    ["Reconciling", work === "Reconciling" ? "True" : undefined],
-  ];
-  const accepted = { type: "Accepted", status: "True", reason: "Accepted", message: "The feed is valid." } as const;
-  let conditions = setCondition(before, { ...accepted, observedGeneration }, nowMs);
-  for (const [type, status] of shown) {
-    const condition = { type, status, reason, message, observedGeneration };
-    conditions =
-      status === undefined
-        ? removeCondition(conditions, type)
-        : setCondition(conditions, condition as NewCondition, nowMs);
-  }
-  return withStale(conditions, facts);
+  const verdict = (status: ConditionStatus) => ({ status, reason, message });
+  const confirmed = formatTime(state.good?.confirmedAtMs ?? 0);
+  const stale = `The source last confirmed the content at ${confirmed}. Rules continue to use it.`;
+  const conditions = {
+    Accepted: { status: "True", reason: "Accepted", message: "The feed is valid." },
+    Fetched: verdict(fetched),
+    Ready: verdict(ready),
+    Stalled: work === "Stalled" ? verdict("True") : undefined,
+    Reconciling: work === "Reconciling" ? verdict("True") : undefined,
+    Stale:
+      staleSinceMs(state, feed, nowMs) === undefined
+        ? undefined
+        : { status: "True", reason: "NotConfirmed", message: stale },
+  } as NewConditions;
+  return withConditions(before, conditions, feed.meta.generation, nowMs);
 }
-
-type NewCondition = Parameters<typeof setCondition>[1];
-type Status = NewCondition["status"];
 
 /** The status of `Fetched` and of `Ready`, and the condition that is present only while something is to be done. */
 const conditionsFor: Readonly<
-  Record<FeedVerdict["next"], readonly [fetched: Status, ready: Status, work?: "Stalled" | "Reconciling"]>
+  Record<
+    FeedVerdict["next"],
+    readonly [fetched: ConditionStatus, ready: ConditionStatus, work?: "Stalled" | "Reconciling"]
+  >
 > = {
   Settled: ["True", "True"],
   Nothing: ["Unknown", "True"],
@@ -110,18 +108,6 @@ function verdictOf({ feed, state, storeProblem, isUsed, nowMs }: FeedFacts): Fee
   if (!isUsed) return unusedVerdict;
   if (storeProblem === undefined) return judgeFeed(state, feed, nowMs);
   return { reason: "Unavailable", next: "Retrying", message: `Nothing is fetched: ${storeProblem}` };
-}
-
-function withStale(conditions: readonly Condition[], { feed, state, nowMs }: FeedFacts): readonly Condition[] {
-  if (staleSinceMs(state, feed, nowMs) === undefined) return removeCondition(conditions, "Stale");
-  const confirmed = formatTime(state.good?.confirmedAtMs ?? 0);
-  const message = `The source last confirmed the content at ${confirmed}. Rules continue to use it.`;
-  const { generation: observedGeneration } = feed.meta;
-  return setCondition(
-    conditions,
-    { type: "Stale", status: "True", reason: "NotConfirmed", message, observedGeneration },
-    nowMs,
-  );
 }
 
 /** Emits each event once: it compares states, so later fetches do not repeat events. */

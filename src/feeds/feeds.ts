@@ -22,8 +22,5 @@ export interface FeedsOptions
 export function openFeeds({ records, feedPolicy: policy, feeds, followsOthers, ...options }: FeedsOptions): Feeds {
   const { fetch, forget } = new FeedFetcher({ ...options, policy });
   const book = new FeedBook({ ...options, store: new FeedRecords(records), fetch, forget });
-  return {
-    book,
-    loop: new FeedLoop({ book, feeds, clock: options.clock, ...(followsOthers === true && { followsOthers }) }),
-  };
+  return { book, loop: new FeedLoop({ book, feeds, clock: options.clock, followsOthers }) };
 }

@@ -5,7 +5,7 @@ import type { FeedFormat } from "../model/declared-feed.ts";
 import type { HttpResponse } from "../net/http-connection.ts";
 import type { FetchFault, FetchOutcome, InTurn, TextFacts } from "./content.ts";
 import { EntryCollector } from "./entry-collector.ts";
-import { checkFeedUrl, type FeedRequestOptions, getFeed, readBody, shownUrl, statusFault } from "./feed-request.ts";
+import { checkFeedUrl, type FeedRequestOptions, getFeed, readUnpacked, shownUrl, statusFault } from "./feed-request.ts";
 import { readFeed } from "./read-feed.ts";
 
 export const redirectsMax = 3;
@@ -87,7 +87,7 @@ async function readAnswer(answer: HttpResponse, url: URL, request: FetchRequest,
   if (!["identity", "gzip", "x-gzip", ""].includes(encoding)) {
     return failed("NotInFormat", `${url.origin} responded with an encoding that the request did not accept.`);
   }
-  const body = await readBody(answer, bytesMax);
+  const body = await readUnpacked(answer, bytesMax);
   const facts: TextFacts = {
     etag: validatorOf(headers.etag, options.redact),
     lastModified: validatorOf(headers["last-modified"], options.redact),

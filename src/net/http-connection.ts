@@ -157,22 +157,17 @@ async function* readChunks(
 /** Reads a whole body. Stops reading and throws the code `BODY_TOO_LARGE` if it is longer than `bytesMax`. */
 export async function readBody(body: AsyncIterable<Buffer>, bytesMax: number): Promise<Buffer> {
   const chunks: Buffer[] = [];
-  for await (const chunk of withinBytes(body, bytesMax)) chunks.push(chunk);
-  return chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks);
-}
-
-/** The chunks of a body; throws the code `BODY_TOO_LARGE` if they have more than `bytesMax` bytes. */
-export async function* withinBytes(body: AsyncIterable<Buffer>, bytesMax: number): AsyncGenerator<Buffer> {
   let bytes = 0;
   for await (const chunk of body) {
     bytes += chunk.byteLength;
     if (bytes > bytesMax) throw new HttpFault(bodyTooLargeCode, true, undefined);
-    yield chunk;
+    chunks.push(chunk);
   }
+  return chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks);
 }
 
 /** Only the code: messages of network errors may quote received data. */
-function codeOf(error: unknown, otherwise = unknownCode): string {
+export function codeOf(error: unknown, otherwise = unknownCode): string {
   const code: unknown = typeof error === "object" && error !== null && "code" in error ? error.code : undefined;
   return typeof code === "string" && /^[A-Z0-9_]{1,60}$/.test(code) ? code : otherwise;
 }

@@ -58,38 +58,38 @@ function definerOf(registry: Registry, ...labelNames: string[]) {
 }
 
 export function makeRuntimeMetrics(registry: Registry): RuntimeMetrics {
-  const registers = [registry];
-  const leader = new Gauge({
-    name: "leader_election_master_status",
-    help: "1 if this process holds the Lease and reconciles, 0 if not.",
-    labelNames: ["name"],
-    registers,
-  });
-  const dropped = new Counter({
-    name: "wafsync_events_dropped_total",
-    help: "Events that were not written, by reason.",
-    labelNames: ["reason"],
-    registers,
-  });
+  const leader = new Gauge(
+    definerOf(registry, "name")(
+      "leader_election_master_status",
+      "1 if this process holds the Lease and reconciles, 0 if not.",
+    ),
+  );
+  const dropped = new Counter(
+    definerOf(registry, "reason")("wafsync_events_dropped_total", "Events that were not written, by reason."),
+  );
   for (const reason of eventDropReasons) dropped.inc({ reason }, 0);
-  const uncovered = new Gauge({
-    name: "wafsync_unattached_objects",
-    help: "Objects that no reconcile run covers, by kind and by the reason of their condition Ready.",
-    labelNames: ["kind", "reason"],
-    registers,
-  });
+  const uncovered = new Gauge(
+    definerOf(
+      registry,
+      "kind",
+      "reason",
+    )(
+      "wafsync_unattached_objects",
+      "Objects that no reconcile run covers, by kind and by the reason of their condition Ready.",
+    ),
+  );
   const unattached = (counts: ReadonlyMap<UnattachedKey, number>): void => {
     for (const kind of resourceKinds) {
       for (const reason of unattachedReasons) uncovered.set({ kind, reason }, counts.get(`${kind} ${reason}`) ?? 0);
     }
   };
   unattached(new Map());
-  const unready = new Gauge({
-    name: "wafsync_objects_not_ready",
-    help: "Objects whose condition Ready is False although an instance uses them, and feeds, by kind.",
-    labelNames: ["kind"],
-    registers,
-  });
+  const unready = new Gauge(
+    definerOf(registry, "kind")(
+      "wafsync_objects_not_ready",
+      "Objects whose condition Ready is False although an instance uses them, and feeds, by kind.",
+    ),
+  );
   for (const kind of notReadyKinds) unready.set({ kind }, 0);
   const reconciles = makeReconciles(registry);
   const queues = makeQueues(registry);

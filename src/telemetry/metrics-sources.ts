@@ -1,13 +1,13 @@
 // Metrics of feeds and of automatic blocks. The results of fetches are the reasons of the condition `Fetched`, which are a limited set.
 // No label contains data from a feed, or an address.
 import type { Registry } from "prom-client";
+import { nameKey, type ObjectName } from "../model/resource.ts";
 import { InstanceSeries } from "./metrics-instances.ts";
 
-/** The reasons of the condition `Fetched` that a fetch can have. */
-export const fetchResults = ["Fetched", "Unavailable", "ContentOnHold"] as const;
-export type FetchResult = (typeof fetchResults)[number];
+/** The reasons of the condition `Fetched` that a fetch can have. Others are not counted. */
+export const fetchResults = ["Fetched", "Unavailable", "ContentOnHold"];
 
-export interface FeedFigures {
+interface FeedFigures {
   /** The entries that rules currently get. */
   readonly entries: number;
   /** The time at which the source last confirmed the content; undefined if never. */
@@ -15,13 +15,11 @@ export interface FeedFigures {
   readonly isStale: boolean;
 }
 
-/** Feeds are identified by `namespace/name`. */
+/** The series of a feed exist from the first call until it is forgotten. */
 export interface FeedMetrics {
-  feedFetched(feed: string, result: FetchResult): void;
-  /** Creates the series of a feed if they do not exist. */
-  feedSeen(feed: string, figures: FeedFigures): void;
-  /** Removes all series of a feed that was deleted. */
-  forgetFeed(feed: string): void;
+  fetched(feed: ObjectName, result: string): void;
+  seen(feed: ObjectName, figures: FeedFigures): void;
+  forgotten(feed: ObjectName): void;
 }
 
 export function makeFeedMetrics(registry: Registry): FeedMetrics {
@@ -40,18 +38,21 @@ export function makeFeedMetrics(registry: Registry): FeedMetrics {
     "Number of fetches by result, which is the reason of the condition Fetched.",
     fetchResults.map((result) => ({ result })),
   );
+  const add = (feed: ObjectName): string => {
+    feeds.add(nameKey(feed));
+    return nameKey(feed);
+  };
   return {
-    feedFetched(feed, result) {
-      feeds.add(feed);
-      fetches.inc(feed, { result });
+    fetched(feed, result) {
+      if (fetchResults.includes(result)) fetches.inc(add(feed), { result });
     },
-    feedSeen(feed, figures) {
-      feeds.add(feed);
-      entries.set(feed, {}, figures.entries);
-      lastGood.set(feed, {}, (figures.confirmedAtMs ?? 0) / 1000);
-      stale.set(feed, {}, figures.isStale ? 1 : 0);
+    seen(feed, figures) {
+      const name = add(feed);
+      entries.set(name, {}, figures.entries);
+      lastGood.set(name, {}, (figures.confirmedAtMs ?? 0) / 1000);
+      stale.set(name, {}, figures.isStale ? 1 : 0);
     },
-    forgetFeed: (feed) => feeds.forget(feed),
+    forgotten: (feed) => feeds.forget(nameKey(feed)),
   };
 }
 

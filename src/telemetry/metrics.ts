@@ -5,7 +5,8 @@ import { makeRuntimeMetrics, type RuntimeMetrics } from "./metrics-runtime.ts";
 import { type AutoBlockMetrics, type FeedMetrics, makeAutoBlockMetrics, makeFeedMetrics } from "./metrics-sources.ts";
 import { makeWafMetrics, type WafMetrics } from "./metrics-waf.ts";
 
-export interface Metrics extends WafMetrics, FeedMetrics, AutoBlockMetrics, RuntimeMetrics {
+export interface Metrics extends WafMetrics, AutoBlockMetrics, RuntimeMetrics {
+  readonly feeds: FeedMetrics;
   /** The HTTP Content-Type of `text`. */
   readonly contentType: string;
   /** All series in the text format of Prometheus. */
@@ -31,7 +32,7 @@ export function createMetrics({ version, withProcess }: MetricsOptions): Metrics
   if (withProcess) collectDefaultMetrics({ register: registry });
   return {
     ...makeWafMetrics(registry),
-    ...makeFeedMetrics(registry),
+    feeds: makeFeedMetrics(registry),
     ...makeAutoBlockMetrics(registry),
     ...makeRuntimeMetrics(registry),
     contentType: registry.contentType,

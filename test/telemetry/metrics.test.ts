@@ -186,11 +186,11 @@ describe("instances", () => {
 test("feeds show their entries and the results of fetches, and a deleted feed leaves no series", async () => {
   const metrics = make();
   const before = await metrics.text();
-  metrics.feedSeen("edge/threats", { entries: 0, confirmedAtMs: undefined, isStale: false });
+  metrics.feeds.seen({ namespace: "edge", name: "threats" }, { entries: 0, confirmedAtMs: undefined, isStale: false });
   const results = linesOf(await metrics.text(), "wafsync_feed_fetches_total");
   expect(results.map((line) => line.split(" ")[1])).toStrictEqual(fetchResults.map(() => "0"));
-  metrics.feedFetched("edge/threats", "ContentOnHold");
-  metrics.feedSeen("edge/threats", { entries: 40, confirmedAtMs: 1_500, isStale: true });
+  metrics.feeds.fetched({ namespace: "edge", name: "threats" }, "ContentOnHold");
+  metrics.feeds.seen({ namespace: "edge", name: "threats" }, { entries: 40, confirmedAtMs: 1_500, isStale: true });
   const text = await metrics.text();
   for (const line of [
     'wafsync_feed_entries{waf_feed="edge/threats"} 40',
@@ -200,7 +200,7 @@ test("feeds show their entries and the results of fetches, and a deleted feed le
   ]) {
     expect(text.split("\n")).toContain(line);
   }
-  metrics.forgetFeed("edge/threats");
+  metrics.feeds.forgotten({ namespace: "edge", name: "threats" });
   expect(await metrics.text()).toBe(before);
 });
 

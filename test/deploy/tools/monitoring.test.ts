@@ -111,10 +111,13 @@ function busyMetrics(): { readonly metrics: Metrics; readonly work: () => void }
       metrics.planMade(instance, [{ kind: "AddEntry" }]);
       metrics.entryWritten(instance, "blocklist", "Added");
       metrics.synced(instance, realClock.nowMs() - 5000);
-      metrics.feedSeen("edge/ipsum", { entries: 7, confirmedAtMs: realClock.nowMs() - 5000, isStale: false });
+      metrics.feeds.seen(
+        { namespace: "edge", name: "ipsum" },
+        { entries: 7, confirmedAtMs: realClock.nowMs() - 5000, isStale: false },
+      );
       metrics.autoBlockSeen("edge/attackers", { listed: 3, leftOut: 1, rows: 120 });
-      metrics.feedFetched("edge/ipsum", "Fetched");
-      metrics.feedFetched("edge/ipsum", "Unavailable");
+      metrics.feeds.fetched({ namespace: "edge", name: "ipsum" }, "Fetched");
+      metrics.feeds.fetched({ namespace: "edge", name: "ipsum" }, "Unavailable");
       controller.ended("success", 7);
       controller.added();
       controller.waited(3);
