@@ -7,12 +7,9 @@ import { createApiServer } from "../kube/api-server.ts";
 import { kubeConfigCredentials } from "../kube/credentials.ts";
 import type { LeaseStanding } from "../kube/lease.ts";
 import { createMetrics, type Metrics } from "../telemetry/metrics.ts";
-import { baseUrlObjection } from "./base-url-policy.ts";
 import { type HealthServer, startHealthServer } from "./health-server.ts";
-import { electedLeadership, type Leadership, soleLeadership, writePermission } from "./leadership.ts";
-import type { OperatorOptions, OperatorSight } from "./operator-options.ts";
-import { OperatorWork } from "./operator-work.ts";
-import type { CallWaf } from "./waf-clients.ts";
+import { electedLeadership, type Leadership, soleLeadership } from "./leadership.ts";
+import { type OperatorOptions, OperatorWork } from "./operator-work.ts";
 
 export type OperatorOutcome =
   | { readonly state: "Stopped" }
@@ -39,7 +36,7 @@ export async function runOperator(options: OperatorOptions): Promise<OperatorOut
   if ("problem" in health) return { state: "NotStarted", ...health };
   const { healthPort, metricsPort } = health;
   log.info("started", { version, namespaces: options.namespace ?? "all", ...options.ports, healthPort, metricsPort });
-  const closePage = await options.servePage?.(operatorSight(work));
+  const closePage = await options.servePage?.(work.sight());
   const watching = work.watch(stopping.stop);
   const outcome = await lead(options, leadership, work);
   // Calling begin() again would abort the call in flight.
@@ -107,32 +104,4 @@ async function listen(
       hint: "Choose other ports with --health-port and --metrics-port.",
     };
   }
-}
-
-function operatorSight(work: OperatorWork): OperatorSight {
-  const { api, source, options } = work;
-  const { namespace, redactor } = options;
-  return {
-    api,
-    namespace,
-    redactor,
-    objects: (kind) => source.objects(kind),
-    notReadyBecause: () => source.watches.notReadyBecause(),
-    callWaf: callsOf(work),
-  };
-}
-
-function callsOf({ options, leadership, work: { wafClients }, selected }: OperatorWork): CallWaf {
-  return async (instance, key, work) => {
-    const objection = baseUrlObjection(options.baseUrls, instance.baseUrl);
-    if (objection !== undefined) return { ok: false, problem: objection };
-    // The API accepts one call at a time, and only the lane of one process knows of its calls.
-    if (!selected.has(instance.meta)) {
-      return { ok: false, problem: "Another operator works on this instance, and only that operator calls the WAF." };
-    }
-    if (!writePermission(leadership, options.stopping).permitted) {
-      return { ok: false, problem: "This replica is not the leader, and only the leader calls the WAF." };
-    }
-    return { ok: true, value: await work(wafClients.open(instance, key)) };
-  };
 }

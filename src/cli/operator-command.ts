@@ -3,7 +3,7 @@ import { hostname } from "node:os";
 import packageJson from "../../package.json" with { type: "json" };
 import { readAllowedBaseUrls } from "../app/base-url-policy.ts";
 import { readEnvironment } from "../app/config.ts";
-import type { OperatorSight, ServePage } from "../app/operator-options.ts";
+import type { OperatorSight, ServePage } from "../app/operator-work.ts";
 import { runOperator } from "../app/operator.ts";
 import { createStopping } from "../app/stopping.ts";
 import { realClock } from "../async/clock.ts";

@@ -3,7 +3,7 @@
 // deleted when its status reports that its entries are removed.
 import packageJson from "../../../package.json" with { type: "json" };
 import { readEnvironment } from "../../app/config.ts";
-import type { OperatorSight } from "../../app/operator-options.ts";
+import type { OperatorSight } from "../../app/operator-work.ts";
 import type { CalledWaf, CallWaf } from "../../app/waf-clients.ts";
 import { realClock } from "../../async/clock.ts";
 import { findCondition } from "../../kinds/conditions.ts";
