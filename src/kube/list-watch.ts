@@ -47,7 +47,7 @@ export interface ListWatchOptions<T extends KubeObject> {
   readonly random: () => number;
   readonly type: ResourceType;
   /** All namespaces if undefined. */
-  readonly namespace?: string;
+  readonly namespace?: string | undefined;
   /** Requests only the metadata of the objects. */
   readonly metadataOnly?: boolean;
   /** Only this list-watch may write to it. */

@@ -149,7 +149,7 @@ export interface ObjectPage<T> {
 }
 
 export interface ListOptions {
-  readonly namespace?: string;
+  readonly namespace?: string | undefined;
   readonly labelSelector?: string;
   readonly fieldSelector?: string;
   /** Only the metadata of the objects. */

@@ -53,7 +53,7 @@ export interface ClusterRecordStoreOptions {
   /** Called before every write. */
   readonly mayWrite: () => boolean;
   /** All namespaces if undefined. */
-  readonly namespace?: string;
+  readonly namespace?: string | undefined;
   /** Whether all objects may have disappeared with their CRDs instead of being deleted. */
   readonly wasUninstalled?: () => boolean;
   readonly textLengthMax?: number;
@@ -170,7 +170,7 @@ export class ClusterRecordStore implements RecordStore {
 
   /** Whether records can be read at all. Never rejects. */
   async isUsable(): Promise<boolean> {
-    const options = { limit: 1, timeoutMs: requestTimeoutMs, ...this.#scope() };
+    const options = { limit: 1, timeoutMs: requestTimeoutMs, namespace: this.#options.namespace };
     return (await listPage(this.#options.api, recordResource, options)).ok;
   }
 
@@ -179,10 +179,15 @@ export class ClusterRecordStore implements RecordStore {
    * removed manually. Call it periodically, with synced caches. Returns the names of the instances. Never rejects.
    */
   async sweep(): Promise<readonly ObjectName[]> {
-    const { api, ownerOf } = this.#options;
+    const { api, ownerOf, namespace: only } = this.#options;
     const type = "Inventory";
-    const options = { labelSelector: recordSelector({ type }), metadataOnly: true, timeoutMs: listTimeoutMs };
-    const listed = await listObjects<KubeObject>(api, recordResource, { ...options, ...this.#scope() });
+    const options = {
+      labelSelector: recordSelector({ type }),
+      metadataOnly: true,
+      namespace: only,
+      timeoutMs: listTimeoutMs,
+    };
+    const listed = await listObjects<KubeObject>(api, recordResource, options);
     const swept = new Map<string, ObjectName>();
     for (const object of listed.ok ? listed.value.items : []) {
       const { namespace = "", deletionTimestamp } = object.metadata;
@@ -192,11 +197,6 @@ export class ClusterRecordStore implements RecordStore {
       swept.set(nameKey(instance), instance);
     }
     return [...swept.values()];
-  }
-
-  #scope(): { readonly namespace?: string } {
-    const { namespace } = this.#options;
-    return namespace === undefined ? {} : { namespace };
   }
 
   /** All objects of the record: those with the labels, and those that the first object lists. */

@@ -82,8 +82,10 @@ async function list(
   fallback: string,
 ): Promise<Listed> {
   const read = async (within: string | undefined): Promise<Listed> => {
-    const scope = within === undefined ? {} : { namespace: within };
-    const listed = await listObjects<ClusterObject>(api, typeOfKind(kind), { ...scope, timeoutMs: listTimeoutMs });
+    const listed = await listObjects<ClusterObject>(api, typeOfKind(kind), {
+      namespace: within,
+      timeoutMs: listTimeoutMs,
+    });
     return listed.ok
       ? { objects: listed.value.items, fault: undefined, namespace: within }
       : { objects: [], fault: listed.fault, namespace: within };

@@ -39,6 +39,8 @@ export class UnattachedObjects {
   readonly #labelsOf: LabelsOf;
   readonly #watchedNamespace: string | undefined;
   #broken: BrokenReferences | undefined;
+  /** By instance and whether it is named in its own namespace. Many objects can name the same one, and finding a similar name is slow. */
+  readonly #missing = new Map<string, string>();
 
   constructor(stores: ClusterStores["byKind"], labelsOf: LabelsOf, watchedNamespace: string | undefined) {
     this.#stores = stores;
@@ -48,6 +50,7 @@ export class UnattachedObjects {
 
   changed(): void {
     this.#broken = undefined;
+    this.#missing.clear();
   }
 
   /** Undefined for each object that a run reports on, so that a walk through many objects can be interrupted. */
@@ -124,8 +127,14 @@ export class UnattachedObjects {
   #problemOf(instance: ObjectName, { namespace }: ResourceMeta): string | undefined {
     const name = nameKey(instance);
     const object = this.#stores.WafInstance.get(name);
-    // Other namespaces must not learn the names of instances.
-    if (object === undefined) return this.#describeMissing(instance, namespace === instance.namespace);
+    if (object === undefined) {
+      // Other namespaces must not learn the names of instances.
+      const isHome = namespace === instance.namespace;
+      const key = `${name} ${isHome}`;
+      const problem = this.#missing.get(key) ?? this.#describeMissing(instance, isHome);
+      this.#missing.set(key, problem);
+      return problem;
+    }
     if (parseInstance(object) === undefined) return `WafInstance ${name} is invalid: check its status.`;
     if (object.metadata.deletionTimestamp === undefined) return undefined;
     return `WafInstance ${name} is being deleted. Wait until it is gone, then create it again if you still need it.`;

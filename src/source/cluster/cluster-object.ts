@@ -111,7 +111,7 @@ export function sourcesOf({ metadata, spec }: ClusterObject): SourceObject[] {
 }
 
 /**
- * Whether a change may require a reconcile. Changes of labels, unknown annotations or only the status do not; a deleted status does.
+ * Whether a change may require a reconcile. Changes of labels, unknown annotations or only the status do not.
  */
 export function isMeaningfulChange(old: ClusterObject, next: ClusterObject): boolean {
   const { metadata: before, spec } = old;
@@ -123,8 +123,7 @@ export function isMeaningfulChange(old: ClusterObject, next: ClusterObject): boo
     before.deletionTimestamp !== after.deletionTimestamp ||
     !sameJson(ownAnnotations(before), ownAnnotations(after)) ||
     // Only the removal of wafsync's own finalizer matters.
-    (hasFinalizer(before) && !hasFinalizer(after)) ||
-    isStatusWiped(old.status, next.status)
+    (hasFinalizer(before) && !hasFinalizer(after))
   );
 }
 
@@ -142,19 +141,6 @@ function ownAnnotations({ annotations = {} }: KubeObjectMeta): [string, string |
 
 function hasFinalizer({ finalizers = [] }: KubeObjectMeta): boolean {
   return finalizers.includes(instanceFinalizer);
-}
-
-function isStatusWiped(before: unknown, after: unknown): boolean {
-  return observedGenerationOf(after) < observedGenerationOf(before) || (hasConditions(before) && !hasConditions(after));
-}
-
-function observedGenerationOf(status: unknown): number {
-  const generation = isRecord(status) ? status["observedGeneration"] : undefined;
-  return typeof generation === "number" ? generation : -1;
-}
-
-function hasConditions(status: unknown): boolean {
-  return isRecord(status) && Array.isArray(status["conditions"]) && status["conditions"].length > 0;
 }
 
 export type ParsedObject<T> =

@@ -1,9 +1,7 @@
 // What wafsync stores in the cluster: inventories, the finalizer of instances, status and events. Every write checks for
 // permission first, so that a process that has lost its Lease no longer writes. Events are fire-and-forget.
 import { apiGroup, instanceFinalizer } from "../../kinds/kinds.ts";
-import type { Clock } from "../../async/clock.ts";
-import type { ApiServer } from "../../kube/api-server.ts";
-import { type EventDropReason, type EventNote, EventRecorder } from "../../kube/event-recorder.ts";
+import { type EventDropReason, EventRecorder } from "../../kube/event-recorder.ts";
 import { addFinalizer, type FinalizerResult, removeFinalizer } from "../../kube/finalizer.ts";
 import { nameKey, type ObjectName, type ResourceMeta } from "../../model/resource.ts";
 import { ClusterRecordStore } from "../../records/cluster-record-store.ts";
@@ -11,7 +9,7 @@ import { createInventoryRecords, inventoryKey, type InventoryRecords } from "../
 import { recordOwnerOf } from "../../records/record-object.ts";
 import { typeOfKind } from "./cluster-object.ts";
 import type { ClusterSource } from "./cluster-source.ts";
-import type { ClusterWatches } from "./cluster-watches.ts";
+import type { ClusterAccess, ClusterWatches } from "./cluster-watches.ts";
 import { ClusterStatus } from "./cluster-status.ts";
 
 const sweepIntervalMs = 60_000;
@@ -20,13 +18,7 @@ const usableDelayMs = 500;
 const usableAttemptsMax = 60;
 const notAllowed = "This process must not write: it is stopping or does not hold the Lease.";
 
-export interface ClusterRecordsOptions {
-  readonly api: ApiServer;
-  readonly clock: Clock;
-  /** A number from 0 to below 1. */
-  readonly random: () => number;
-  /** The only namespace to watch; all namespaces if undefined. */
-  readonly namespace: string | undefined;
+export interface ClusterRecordsOptions extends ClusterAccess {
   readonly source: Pick<ClusterSource, "objectOf"> & { readonly watches: Pick<ClusterWatches, "isSynced" | "gaps"> };
   /** The reporting instance of events. */
   readonly podName: string;
@@ -73,7 +65,7 @@ export class ClusterRecords {
       ownerOf: ({ namespace: home, name }) => recordOwnerOf(objectOf({ kind: "WafInstance", namespace: home, name })),
       mayWrite,
       wasUninstalled: () => source.watches.gaps().length > 0,
-      ...(namespace === undefined ? {} : { namespace }),
+      namespace,
     });
     this.#events = new EventRecorder({
       api,
@@ -85,11 +77,6 @@ export class ClusterRecords {
     });
     this.inventory = createInventoryRecords(this.#store, clock);
     this.status = new ClusterStatus({ api, objectOf, events: this.#events, mayWrite });
-  }
-
-  /** Emits an event about an object that is none of wafsync's kinds. */
-  emit(note: EventNote): void {
-    this.#events.record(note);
   }
 
   /** Waits a while until records can be read, or until the signal aborts. Never rejects. */

@@ -1,8 +1,6 @@
 // The desired state from a cluster. Watches update the stores; a changed object only increases the version of the affected
 // instances. `gather` assembles the objects of an instance from the stores, `confirm` from fresh reads. Secrets and ConfigMaps are
 // read on demand and cached.
-import type { Clock } from "../../async/clock.ts";
-import type { ApiServer } from "../../kube/api-server.ts";
 import type { KubeObject } from "../../kube/kube-object.ts";
 import type { ListWatchProblem } from "../../kube/list-watch.ts";
 import type { ObjectChange } from "../../kube/store.ts";
@@ -30,7 +28,7 @@ import {
   slimObject,
   typeOfKind,
 } from "./cluster-object.ts";
-import { ClusterWatches, unreadableInstance } from "./cluster-watches.ts";
+import { type ClusterAccess, ClusterWatches, unreadableInstance } from "./cluster-watches.ts";
 import { DataTexts } from "./data-texts.ts";
 import {
   findTerminatingCrd,
@@ -43,13 +41,7 @@ import { FeedObjects, InstanceChanges } from "./instance-changes.ts";
 import { objectSet } from "./references.ts";
 import { Rollouts } from "./rollouts.ts";
 
-export interface ClusterSourceOptions {
-  readonly api: ApiServer;
-  readonly clock: Clock;
-  /** A number from 0 to below 1. */
-  readonly random: () => number;
-  /** The only namespace to watch, for which Roles suffice; all namespaces if undefined. */
-  readonly namespace: string | undefined;
+export interface ClusterSourceOptions extends ClusterAccess {
   /** Called when something that concerns the instance has changed, even if it does not exist. Must return immediately. */
   readonly onChange: (instance: ObjectName, reason: string) => void;
   /** Called when an object has changed that no run covers. Must return immediately. */
@@ -78,12 +70,9 @@ export class ClusterSource {
 
   constructor(options: ClusterSourceOptions) {
     this.#options = options;
-    const { api, clock, random, namespace, onProblem } = options;
+    const { api, clock, namespace, onProblem } = options;
     this.watches = new ClusterWatches({
-      api,
-      clock,
-      random,
-      namespace,
+      ...options,
       onObject: (kind, change) => {
         options.onStored?.(change);
         if (change.type === "Changed" && !isMeaningfulChange(change.old, change.object)) return;

@@ -43,12 +43,16 @@ export interface WatchHealth extends ListWatchHealth {
   readonly plural: string;
 }
 
-export interface ClusterWatchesOptions {
+export interface ClusterAccess {
   readonly api: ApiServer;
   readonly clock: Clock;
+  /** A number from 0 to below 1. */
   readonly random: () => number;
-  /** All namespaces if undefined. */
+  /** The only namespace to watch, for which Roles suffice; all namespaces if undefined. */
   readonly namespace: string | undefined;
+}
+
+export interface ClusterWatchesOptions extends ClusterAccess {
   readonly onObject: (kind: ResourceKind, change: ObjectChange<ClusterObject>) => void;
   readonly onConfigMap: (change: ObjectChange<KubeObject>) => void;
   readonly onNamespace: (change: ObjectChange<KubeObject>) => void;
@@ -104,15 +108,12 @@ export class ClusterWatches {
 
   /** Why the stores may be missing objects of these kinds, one sentence each. */
   gaps(): string[] {
-    return this.#watches.flatMap((watch) => (watch.kind === undefined ? [] : this.#gapsOf(watch, watch.kind)));
+    return this.#watches.flatMap((watch) => (watch.kind === undefined ? [] : (this.#gapOf(watch) ?? [])));
   }
 
-  /** Which kinds have not been listed or do not exist, in a sentence; undefined if the stores are complete. */
+  /** What has not been listed or does not exist, one sentence each; undefined if the stores are complete. */
   notReadyBecause(): string | undefined {
-    const waiting = this.#watches.filter(({ listWatch }) => listWatch.health().activity === "WaitingForKind");
-    if (waiting.length > 0) return `The API server does not know ${namesOf(waiting)}.`;
-    const unlisted = this.#watches.filter(({ listWatch }) => !listWatch.health().isSynced);
-    return unlisted.length > 0 ? `Not listed yet: ${namesOf(unlisted)}.` : undefined;
+    return this.#watches.flatMap((watch) => unlisted(watch) ?? []).join(" ") || undefined;
   }
 
   /** The CRD of the kind is terminating: missing objects do not count as deleted for a while. */
@@ -120,18 +121,12 @@ export class ClusterWatches {
     for (const watch of this.#watches) if (watch.kind === kind) watch.missingMs = this.#options.clock.monotonicMs();
   }
 
-  #gapsOf({ listWatch, missingMs }: Watch, kind: ResourceKind): string[] {
-    const { activity, isSynced, lastFault } = listWatch.health();
-    if (activity === "WaitingForKind") {
-      return [`The API server does not know the kind ${kind}: install the CRDs of ${category}.`];
-    }
-    if (!isSynced)
-      return [
-        `The ${kind} objects have not been listed yet${lastFault === undefined ? "" : `: ${lastFault.message}`}.`,
-      ];
-    if (missingMs === undefined || this.#options.clock.monotonicMs() - missingMs >= returnGraceMs) return [];
+  #gapOf(watch: Watch): string | undefined {
+    const { plural, missingMs } = watch;
+    const isBack = missingMs === undefined || this.#options.clock.monotonicMs() - missingMs >= returnGraceMs;
     const minutes = returnGraceMs / 60_000;
-    return [`The CRD of ${kind} was missing or terminating: its objects may be restored within ${minutes} minutes.`];
+    const restoring = `The CRD of ${plural} was missing or terminating: its objects may be restored within ${minutes} minutes.`;
+    return unlisted(watch) ?? (isBack ? undefined : restoring);
   }
 
   #watchKind(kind: ResourceKind): ObjectStore<ClusterObject> {
@@ -156,7 +151,7 @@ export class ClusterWatches {
       clock,
       random,
       store,
-      ...(namespace === undefined || !namespaced ? {} : { namespace }),
+      namespace: namespaced ? namespace : undefined,
       onProblem: (problem) => {
         if (problem.code === "NotFound" && watch.listWatch.health().isSynced) watch.missingMs = clock.monotonicMs();
         onProblem(plural, problem);
@@ -168,8 +163,11 @@ export class ClusterWatches {
   }
 }
 
-function namesOf(watches: readonly Watch[]): string {
-  return watches.map(({ plural }) => plural).join(", ");
+function unlisted({ plural, listWatch }: Watch): string | undefined {
+  const { activity, isSynced, lastFault } = listWatch.health();
+  if (activity === "WaitingForKind") return `The API server does not know ${plural}: install the CRDs of ${category}.`;
+  const why = lastFault === undefined ? "" : `: ${lastFault.message}`;
+  return isSynced ? undefined : `The ${plural} have not been listed yet${why}.`;
 }
 
 /** Objects of one kind, by the instance that they refer to, their namespace, and the sources that they use. */

@@ -88,7 +88,7 @@ async function listKind(
   const { plural } = type;
   const list = async (namespace: string | undefined) =>
     await listObjects<ClusterObject>(api, type, {
-      ...(namespace === undefined ? {} : { namespace }),
+      namespace,
       fieldSelector: `spec.instanceRef.name${which}`,
       timeoutMs: listTimeoutMs,
       bodyBytesMax: pageBytesMax,

@@ -47,8 +47,7 @@ const readsAtOnceMax = 8;
 
 /** The instances of one namespace, or of all namespaces, ordered by name. */
 export async function listInstances(api: ApiServer, namespace: string | undefined): Promise<ApiResult<ObjectName[]>> {
-  const scope = namespace === undefined ? {} : { namespace };
-  const listed = await listObjects(api, typeOfKind("WafInstance"), { ...scope, timeoutMs: listTimeoutMs });
+  const listed = await listObjects(api, typeOfKind("WafInstance"), { namespace, timeoutMs: listTimeoutMs });
   if (!listed.ok) return listed;
   const names = listed.value.items.map(({ metadata: { namespace: home = "", name } }) => ({ namespace: home, name }));
   return { ...listed, value: names.toSorted((a, b) => (nameKey(a) < nameKey(b) ? -1 : 1)) };

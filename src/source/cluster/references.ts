@@ -5,11 +5,10 @@ import type { DeclaredByKind } from "../../kinds/to-declared.ts";
 import type { Clock } from "../../async/clock.ts";
 import { withDeadline } from "../../async/deadline.ts";
 import { TimeSlices } from "../../async/time-slices.ts";
-import type { TextSource } from "../../model/address-source.ts";
 import { decideAttachment } from "../../model/attachment.ts";
-import type { DeclaredInstance, DeclaredRule, Grant } from "../../model/declared.ts";
+import type { DeclaredRule, Grant } from "../../model/declared.ts";
 import { type GuestKind, guestKinds, resourceKey } from "../../model/resource.ts";
-import { type AttachedObjects, byGuestKind, type LabelsOf, type ObjectSet, type References } from "../gather.ts";
+import { type AttachedObjects, byGuestKind, type ObjectSet, type References } from "../gather.ts";
 import type { ApiKeys } from "./api-keys.ts";
 import { refusalOf } from "./attachment.ts";
 import { metaOfObject, parseObject, sourceKey } from "./cluster-object.ts";
@@ -19,10 +18,11 @@ import type { InstanceChanges } from "./instance-changes.ts";
 
 /** What the objects declare. Thousands of them are parsed in slices. */
 export async function objectSet(
-  { instance, referring, labelsOf }: InstanceObjects,
+  objects: InstanceObjects,
   reader: ReferenceReader,
   isFresh: boolean,
 ): Promise<Omit<ObjectSet, "gaps">> {
+  const { instance, referring, labelsOf } = objects;
   const slices = new TimeSlices(reader.clock);
   const attached = byGuestKind((): DeclaredByKind[GuestKind][] => []);
   const invalidObjects = new Map<string, string>();
@@ -44,25 +44,8 @@ export async function objectSet(
     attached: attached as AttachedObjects,
     ...(invalidObjects.size > 0 && { invalidObjects }),
     labelsOf,
-    references: async (rules) => await readReferences(reader, instance, granted(rules, instance, labelsOf), isFresh),
+    references: async (rules) => await readReferences(reader, objects, rules, isFresh),
   };
-}
-
-interface GrantedRule {
-  readonly rule: DeclaredRule;
-  /** Undefined for the owner. */
-  readonly grant: Grant | undefined;
-  /** Its sources; none if its entries can't apply. */
-  readonly sources: readonly TextSource[];
-}
-
-function granted(rules: readonly DeclaredRule[], instance: DeclaredInstance, labelsOf: LabelsOf): GrantedRule[] {
-  return rules.map((rule) => {
-    const { namespace } = rule.meta;
-    const attachment = decideAttachment(instance, "WafIpRule", namespace, labelsOf(namespace));
-    if (attachment.state !== "Allowed") return { rule, grant: undefined, sources: [] };
-    return { rule, grant: attachment.grant, sources: rule.addressesFrom };
-  });
 }
 
 /** How long a run waits for sources of guests: an urgent address of the owner waits as long. A fresh read waits for all. */
@@ -85,17 +68,35 @@ export interface ReferenceReader {
  */
 async function readReferences(
   reader: ReferenceReader,
-  instance: DeclaredInstance,
-  rules: readonly GrantedRule[],
+  { instance, labelsOf }: Pick<InstanceObjects, "instance" | "labelsOf">,
+  declared: readonly DeclaredRule[],
   isFresh: boolean,
 ): Promise<References> {
   const { keys, changes, texts } = reader;
+  const rules = declared.map((rule) => {
+    const { namespace } = rule.meta;
+    const attachment = decideAttachment(instance, "WafIpRule", namespace, labelsOf(namespace));
+    if (attachment.state === "Allowed") return { rule, grant: attachment.grant, sources: rule.addressesFrom };
+    // Its entries can't apply, so nothing is read for it.
+    return { rule, grant: undefined, sources: [] };
+  });
+  const load = async ({ grant, sources }: (typeof rules)[number]): Promise<void> => {
+    const options = { lengthMax: charactersMax(grant), ageMsMax: instance.resyncIntervalMs, isFresh };
+    const objects = new Map(sources.map((source) => [sourceKey(source), source]));
+    await Promise.all([...objects.values()].map(async (object) => await texts.load(object, options)));
+  };
   const rivals = changes.unreadRivals(instance);
+  const ofOwner = rules.filter(({ grant }) => grant === undefined).map(load);
+  const ofGuests = Promise.all(rules.filter(({ grant }) => grant !== undefined).map(load));
   const [key] = await Promise.all([
     keys.read(instance, instance.resyncIntervalMs),
-    loadSources(reader, instance, rules, isFresh),
-    Promise.all(rivals.map(async (peer) => await keys.read(peer, Number.POSITIVE_INFINITY))),
+    ...ofOwner,
+    ...rivals.map(async (peer) => await keys.read(peer, Number.POSITIVE_INFINITY)),
   ]);
+  if (isFresh) await ofGuests;
+  const { inTime } = await withDeadline({ ...reader, timeoutMs: guestWaitMsMax }, async () => await ofGuests);
+  // Then their last content is used, and the end of the reads is a change.
+  if (!inTime) void ofGuests.then(() => changes.touch(instance.meta, "sources of guests were read"));
   const problems = rules.flatMap(({ sources }) => sources.flatMap((source) => texts.problem(source) ?? []));
   return {
     key,
@@ -103,26 +104,6 @@ async function readReferences(
     problems: [...new Set(problems)],
     sameKey: key.state === "Present" ? changes.sharing(instance.meta, key.key).map(({ meta }) => meta) : [],
   };
-}
-
-/** Ends when the sources of guests take too long: then their last content is used, and the end of the reads is a change. */
-async function loadSources(
-  { clock, texts, changes }: ReferenceReader,
-  instance: DeclaredInstance,
-  rules: readonly GrantedRule[],
-  isFresh: boolean,
-): Promise<void> {
-  const load = async ({ grant, sources }: GrantedRule): Promise<void> => {
-    const options = { lengthMax: charactersMax(grant), ageMsMax: instance.resyncIntervalMs, isFresh };
-    const objects = new Map(sources.map((source) => [sourceKey(source), source]));
-    await Promise.all([...objects.values()].map(async (object) => await texts.load(object, options)));
-  };
-  const ofOwner = rules.filter(({ grant }) => grant === undefined).map(load);
-  const ofGuests = Promise.all(rules.filter(({ grant }) => grant !== undefined).map(load));
-  await Promise.all(ofOwner);
-  if (isFresh) return void (await ofGuests);
-  const { inTime } = await withDeadline({ clock, timeoutMs: guestWaitMsMax }, async () => await ofGuests);
-  if (!inTime) void ofGuests.then(() => changes.touch(instance.meta, "sources of guests were read"));
 }
 
 function charactersMax(grant: Grant | undefined): number {

@@ -4,19 +4,18 @@
 import { once } from "node:events";
 import { apiGroup } from "../../kinds/kinds.ts";
 import type { KubeObject } from "../../kube/kube-object.ts";
-import { ListWatch, type ListWatchOptions, type ListWatchProblem } from "../../kube/list-watch.ts";
+import { ListWatch, type ListWatchProblem } from "../../kube/list-watch.ts";
 import { createObjectStore } from "../../kube/store.ts";
 import type { DeclaredInstance, WorkloadRef } from "../../model/declared.ts";
 import type { ObservedWorkload } from "../../model/gathered.ts";
 import { nameKey, type ObjectName, resourceKey } from "../../model/resource.ts";
+import type { ClusterAccess } from "./cluster-watches.ts";
 
 /** Annotation of a workload: the instances of other namespaces that may follow its rollouts, as `namespace/name`, comma-separated. */
 const consentAnnotation = `${apiGroup}/clears-cache-of`;
 const consentsMax = 32;
 
-export interface RolloutsOptions extends Pick<ListWatchOptions<StoredWorkload>, "api" | "clock" | "random"> {
-  /** The only namespace to watch; all namespaces if undefined. */
-  readonly namespace: string | undefined;
+export interface RolloutsOptions extends ClusterAccess {
   /** Every valid instance. */
   readonly instances: () => readonly DeclaredInstance[];
   /** Called when a workload that the instance lists has changed. Must return immediately. */
@@ -77,7 +76,7 @@ export class Rollouts {
       clock,
       random,
       type,
-      ...(namespace === undefined ? {} : { namespace }),
+      namespace,
       store: createObjectStore<StoredWorkload>(),
       transform: (object) => storedWorkload(kind, object),
       onChange: (change) => {

@@ -13,18 +13,16 @@ import { join, sep } from "node:path";
 import { mapConcurrently } from "../../async/map-concurrently.ts";
 import { hexDigest } from "../../model/hex-digest.ts";
 import { visibleText } from "../../model/visible-text.ts";
-import { type DirectoryItem, readDocument } from "./read-document.ts";
+import { type ReadDocument, readDocument } from "./read-document.ts";
 import { DirectorySnapshot } from "./snapshot.ts";
 import { sourceFault, type SourceFault } from "./source-fault.ts";
 import { readYamlDocuments } from "./yaml-documents.ts";
 
 const readsAtOnceMax = 16;
 
-interface ReadFile {
+interface ReadFile extends ReadDocument {
   /** Identifies the text; undefined if it was not readable. */
   readonly digest: string | undefined;
-  readonly items: readonly DirectoryItem[];
-  readonly faults: readonly SourceFault[];
 }
 
 const unread: ReadFile = { digest: undefined, items: [], faults: [] };
@@ -60,11 +58,8 @@ export async function readDirectory({ directory, skip, before }: DirectoryReadin
   const faults = [...found.faults, ...all.flatMap((one) => one.faults)];
   const stamp = createHash("sha256").update(found.folders.join("\0"));
   for (const [file, { digest }] of files) stamp.update(`\0${file} ${digest ?? ""}`);
-  const snapshot = new DirectorySnapshot(
-    all.flatMap(({ items }) => items),
-    faults,
-  );
-  return { snapshot, files, stamp: stamp.digest("hex") };
+  const items = all.flatMap((one) => one.items);
+  return { snapshot: new DirectorySnapshot(items, faults), files, stamp: stamp.digest("hex") };
 }
 
 /** Whether another scan will probably succeed where this one failed. */
@@ -97,19 +92,13 @@ export interface FoundFile {
   readonly path: string;
 }
 
-export interface FoundFiles {
-  /** Ordered by name, so that every scan has the same order. */
-  readonly files: readonly FoundFile[];
-  readonly faults: readonly SourceFault[];
-  /** One line per folder: it also changes when other files are added or removed. */
-  readonly folders: readonly string[];
-}
-
-interface Walk extends FoundFiles {
+interface Walk {
   /** The real path of the directory. */
   readonly root: string;
+  /** Ordered by name, so that every scan has the same order. */
   readonly files: FoundFile[];
   readonly faults: SourceFault[];
+  /** One line per folder: it also changes when other files are added or removed. */
   readonly folders: string[];
   /** The real paths of the folders that were visited, or are left out. */
   readonly visited: Set<string>;
@@ -120,7 +109,7 @@ interface Walk extends FoundFiles {
  * All files below the folder.
  * @param skip Absolute paths of folders that are left out, such as the state directory.
  */
-export async function listSourceFiles(directory: string, skip: readonly string[]): Promise<FoundFiles> {
+export async function listSourceFiles(directory: string, skip: readonly string[]): Promise<Walk> {
   const [root = directory, ...skipped] = await Promise.all(
     [directory, ...skip].map(async (path) => await realpath(path).catch(() => path)),
   );
@@ -147,7 +136,7 @@ async function visitFolder(folder: FoundFile, walk: Walk): Promise<void> {
     walk.folders.push(`${folder.file} ${ino} ${mtimeMs} ${ctimeMs}`);
     entries = await readdir(real, { withFileTypes: true });
   } catch (error) {
-    walk.faults.push(folderFault(folder, error));
+    walk.faults.push(accessFault(folder.file === "" ? "." : folder.file, error));
     return;
   }
   // Real folders come before links to them, so that a file keeps the name that it has without the link.
@@ -199,14 +188,6 @@ async function visitLink(link: FoundFile, { root, files, faults, waiting }: Walk
   }
 }
 
-function folderFault(folder: FoundFile, error: unknown): SourceFault {
-  const code = (error as NodeJS.ErrnoException).code;
-  if (folder.file !== "") return accessFault(folder.file, error);
-  if (code === "ENOENT") return sourceFault(".", "the directory does not exist", { isTransient: true });
-  if (code === "ENOTDIR") return sourceFault(".", "this is a file, not a directory");
-  return accessFault(".", error);
-}
-
 /** As large as etcd accepts an object. A parsed file takes several hundred bytes for each of its values, which can be two bytes long. */
 const fileBytesMax = 1.5 * 1024 * 1024;
 
@@ -244,10 +225,12 @@ export async function readSourceFile({ file, path }: FoundFile): Promise<ReadTex
 /** Why a file or folder cannot be accessed. */
 function accessFault(file: string, error: unknown): SourceFault {
   const code = (error as NodeJS.ErrnoException).code ?? "unknown error";
+  const isRoot = file === ".";
   if (code === "ENOENT" || code === "ESTALE") {
-    const message = "the file disappeared while it was being read; wafsync will look for it again";
-    return sourceFault(file, message, { isTransient: true });
+    const disappeared = "the file disappeared while it was being read; wafsync will look for it again";
+    return sourceFault(file, isRoot ? "the directory does not exist" : disappeared, { isTransient: true });
   }
+  if (code === "ENOTDIR" && isRoot) return sourceFault(file, "this is a file, not a directory");
   if (code === "EACCES" || code === "EPERM") return sourceFault(file, "cannot be read: permission denied");
   return sourceFault(file, `cannot be read (${code})`, { isTransient: true });
 }

@@ -245,12 +245,6 @@ function inQuotes(fault: ResourceFault): ResourceFault {
 /** The namespace of documents without one, as in kubectl. */
 export const defaultNamespace = "default";
 
-interface Placed {
-  readonly name: ObjectName;
-  readonly file: string;
-  readonly line: number;
-}
-
 /** Line numbers for messages, which the declaration itself does not contain. */
 export interface ReferenceLines {
   /** The line of `spec.instanceRef`. */
@@ -268,22 +262,17 @@ export interface StoredText {
   readonly isBlock: boolean;
 }
 
-type TextItem = {
-  [Kind in "Secret" | "ConfigMap"]: Placed & {
-    readonly kind: Kind;
-    readonly texts: ReadonlyMap<string, StoredText>;
-  };
-}["Secret" | "ConfigMap"];
+type ItemKind = ResourceKind | CoreKind;
 
-type DeclaredItem = {
-  [Kind in ResourceKind]: Placed & {
-    readonly kind: Kind;
-    readonly declared: DeclaredByKind[Kind];
-    readonly lines: ReferenceLines;
-  };
-}[ResourceKind];
+export type ItemOf<Kind extends ItemKind> = {
+  readonly kind: Kind;
+  readonly name: ObjectName;
+  readonly file: string;
+  readonly line: number;
+} & (Kind extends ResourceKind
+  ? { readonly declared: DeclaredByKind[Kind]; readonly lines: ReferenceLines }
+  : Kind extends "Namespace"
+    ? { readonly labels: Readonly<Record<string, string>> }
+    : { readonly texts: ReadonlyMap<string, StoredText> });
 
-export type DirectoryItem =
-  | DeclaredItem
-  | TextItem
-  | (Placed & { readonly kind: "Namespace"; readonly labels: Readonly<Record<string, string>> });
+export type DirectoryItem = { [Kind in ItemKind]: ItemOf<Kind> }[ItemKind];

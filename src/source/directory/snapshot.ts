@@ -3,10 +3,8 @@ import { createHash } from "node:crypto";
 import type { DeclaredByKind } from "../../kinds/to-declared.ts";
 import { describeIndex, describeLine, describeSource } from "../../model/address-source.ts";
 import { nameKey, type ObjectName, type ResourceKind, resourceKinds, type ResourceMeta } from "../../model/resource.ts";
-import type { DirectoryItem } from "./read-document.ts";
+import type { DirectoryItem, ItemOf } from "./read-document.ts";
 import { placeText, type RemovalScope, sourceFault, type SourceFault } from "./source-fault.ts";
-
-export type ItemOf<Kind extends DirectoryItem["kind"]> = Extract<DirectoryItem, { readonly kind: Kind }>;
 
 export class DirectorySnapshot {
   /** Those of the instances, and so on. */
@@ -40,7 +38,7 @@ export class DirectorySnapshot {
   }
 
   all<Kind extends DirectoryItem["kind"]>(kind: Kind): readonly ItemOf<Kind>[] {
-    return [...this.items.values()].filter((item): item is ItemOf<Kind> => item.kind === kind);
+    return [...this.items.values()].filter((item) => item.kind === kind) as unknown as readonly ItemOf<Kind>[];
   }
 }
 

@@ -318,7 +318,7 @@ await describeWithOwnControlPlane("desired state from a cluster", (cluster) => {
       source.watches.notReadyBecause() === undefined ? undefined : true,
     );
     expect(source.watches.notReadyBecause()).toContain("wafiprules");
-    expect((await gather()).brokenSources.join()).toContain("does not know the kind WafIpRule");
+    expect((await gather()).brokenSources.join()).toContain("does not know wafiprules");
     await installDefinitions(cluster);
     await waitFor("a ready source", 60_000, async () =>
       source.watches.notReadyBecause() === undefined ? true : undefined,
