@@ -1,5 +1,6 @@
 // Parses an HTTP request, and performs it to get the true response. A GET has its parameters in the query, a POST or DELETE only
 // in a form body. Names must match exactly, and no parameter may be repeated.
+import type { IncomingMessage } from "node:http";
 import { type Answer, failed, findRoute, knownParameters, type Route } from "./endpoints.ts";
 import type { SimulatedWaf } from "./simulated-waf.ts";
 import type { SimulatorWorld } from "./simulator-world.ts";
@@ -17,29 +18,21 @@ export interface ApiRequest {
   readonly unknownCount: number;
 }
 
-export interface RawRequest {
-  readonly method: string;
-  /** Path and query as received, without the base path. */
-  readonly target: string;
-  readonly contentType: string;
-  readonly body: string;
-}
-
 const recordedLengthMax = 200;
 const formType = "application/x-www-form-urlencoded";
 
-export function understandRequest(raw: RawRequest, world: SimulatorWorld): ApiRequest {
-  const question = raw.target.indexOf("?");
-  const pathname = question === -1 ? raw.target : raw.target.slice(0, question);
-  const route = findRoute(raw.method, pathname);
-  const source = raw.method === "GET" ? raw.target.slice(pathname.length + 1) : formText(raw);
+export function understandRequest(message: IncomingMessage, body: string, world: SimulatorWorld): ApiRequest {
+  const { method = "", url = "" } = message;
+  const [pathname = ""] = url.split("?");
+  const route = findRoute(method, pathname);
+  const source = method === "GET" ? url.slice(pathname.length + 1) : hasForm(message) ? body : "";
   const fields = [...new URLSearchParams(source)];
   const parameters = new Map(fields.toReversed());
   const apiKey = (route.kind === "Endpoint" ? route.keyInPath : undefined) ?? parameters.get("api_key") ?? "";
   parameters.delete("api_key");
   const names = fields.map(([name]) => name);
   return {
-    method: raw.method,
+    method,
     route,
     path: route.kind === "UnknownPath" ? "(unknown path)" : route.path,
     apiKey,
@@ -91,9 +84,8 @@ function parameterProblem({ parameters, repeated }: ApiRequest, required: readon
   return twice === undefined ? undefined : `Parameter ${twice} is given more than once`;
 }
 
-function formText({ contentType, body }: RawRequest): string {
-  const [mediaType = ""] = contentType.split(";");
-  return mediaType.trim().toLowerCase() === formType ? body : "";
+function hasForm({ headers }: IncomingMessage): boolean {
+  return headers["content-type"]?.split(";")[0]?.trim().toLowerCase() === formType;
 }
 
 function isExpected(route: Route, name: string): boolean {

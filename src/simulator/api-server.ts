@@ -44,15 +44,7 @@ async function answerRequest(
   const { world, signal } = options;
   const body = await readBody(message, formBytesMax);
   if (!body.ok) return refuseBody(response);
-  const request = understandRequest(
-    {
-      method: message.method ?? "",
-      target: message.url ?? "",
-      contentType: message.headers["content-type"] ?? "",
-      body: body.text,
-    },
-    world,
-  );
+  const request = understandRequest(message, body.text, world);
   const { record, effect, flight } = await registerRequest(world, request, response);
   const wire = makeAnswerWire(response, (status) => {
     record.status = status;

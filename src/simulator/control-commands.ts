@@ -4,10 +4,9 @@
 // Every field is validated, and an unknown field is an error, because a misspelled fault would never happen.
 import * as z from "zod";
 import { faultKinds, faultRule } from "./fault-rule.ts";
-import { type LogEntry, logScenarios } from "./log-entries.ts";
+import type { LogEntry } from "./log-entries.ts";
 import { spellingModes } from "./network.ts";
 import type { ListChange } from "./simulated-list.ts";
-import { logRowsPerDayMax, plans } from "./simulated-logs.ts";
 import { listNames, type SimulatedWaf } from "./simulated-waf.ts";
 import { overlapModes, type SimulatorWorld } from "./simulator-world.ts";
 
@@ -92,8 +91,9 @@ export const controlCommands: Readonly<Record<string, ControlCommand>> = {
     },
     (world, { domain, newDomain, newKey, primaryOrigin }) => {
       const waf = findWaf(world, domain);
-      const change = primaryOrigin === undefined ? "Done" : waf.originHosts.makePrimary(primaryOrigin);
-      if (change !== "Done") throw new ControlProblem(`primaryOrigin: ${change}`);
+      if (primaryOrigin !== undefined && !waf.originHosts.makePrimary(primaryOrigin)) {
+        throw new ControlProblem("primaryOrigin: not a host");
+      }
       if (newKey !== undefined) world.replaceKey(waf, newKey);
       waf.domain = newDomain ?? waf.domain;
     },
@@ -110,17 +110,6 @@ export const controlCommands: Readonly<Record<string, ControlCommand>> = {
       const visibleAtMs = world.clock.nowMs() + visibleInMs;
       if (!rows.every((row) => waf.addLogEntry(row, visibleAtMs))) throw new ControlProblem("too many entries");
     },
-  ),
-  "POST /log-settings": command(
-    '{"domain", "rowsPerDay", "lateMsMax", "scenario", "plan"}: changes the logs',
-    {
-      ...forWaf,
-      rowsPerDay: natural.max(logRowsPerDayMax).exactOptional(),
-      lateMsMax: natural.exactOptional(),
-      scenario: z.enum(logScenarios).exactOptional(),
-      plan: z.enum(plans).exactOptional(),
-    },
-    (world, { domain, ...settings }) => findWaf(world, domain).logs.change(settings),
   ),
   "POST /reset": command("resets everything to the initial state", {}, (world) => world.reset()),
 };

@@ -3,7 +3,7 @@
 import { randomInt } from "node:crypto";
 import { dayMs } from "./log-entries.ts";
 import type { ListChange } from "./simulated-list.ts";
-import { type ListName, listNames, type OriginChange, originTypes, type SimulatedWaf } from "./simulated-waf.ts";
+import { type ListName, listNames, originTypes, type SimulatedWaf } from "./simulated-waf.ts";
 import type { SimulatorSettings } from "./simulator-world.ts";
 
 export interface Answer {
@@ -144,8 +144,8 @@ function scrollLogs(call: Call): Answer {
 }
 
 /** 200 with the domain, and a message where the contract has one, or a refusal if nothing has changed. */
-function changed({ waf }: Call, change: ListChange | OriginChange, message?: string): Answer {
-  if (change !== "Done") return refused(waf);
+function changed({ waf }: Call, change: ListChange | boolean, message?: string): Answer {
+  if (change !== "Done" && change !== true) return refused(waf);
   waf.counts.changes += 1;
   return { status: 200, body: { success: true, domain: waf.domain, ...(message === undefined ? {} : { message }) } };
 }

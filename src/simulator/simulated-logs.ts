@@ -52,8 +52,8 @@ interface AddedEntry {
 }
 
 export class SimulatedLogs {
-  #plan: Plan;
-  #settings: LogSettings;
+  readonly #plan: Plan;
+  readonly #settings: LogSettings;
   readonly #scrolls = new Map<string, Scroll>();
   /** The rows of the last two pages of a query. */
   #lastRows: readonly (readonly LogEntry[])[] = [];
@@ -86,12 +86,6 @@ export class SimulatedLogs {
   /** The rows of the page before the last one; undefined if that was the first page of a query. */
   get rowsBefore(): readonly LogEntry[] | undefined {
     return this.#lastRows[1];
-  }
-
-  /** Changes the logs from now on. Running queries are not affected. */
-  change({ plan, ...settings }: Partial<LogSettings> & { readonly plan?: Plan | undefined }): void {
-    this.#plan = plan ?? this.#plan;
-    this.#settings = { ...this.#settings, ...settings };
   }
 
   /** Adds an entry that can be read from `visibleAtMs` on. @returns false if there are too many entries */

@@ -211,7 +211,6 @@ class InFlight {
 
 export const originTypes = ["alternate", "backup"] as const;
 export type OriginType = (typeof originTypes)[number];
-export type OriginChange = "Done" | "BadFormat" | "AlreadyThere" | "NotThere" | "IsPrimary" | "Full";
 
 const originsMax = 1000;
 const hostNamePattern =
@@ -235,31 +234,31 @@ class SimulatedOrigins {
     return Array.from(this.#others, ([host, type]) => ({ host, type }));
   }
 
-  add(host: string, type: OriginType): OriginChange {
+  /** @returns whether it was added */
+  add(host: string, type: OriginType): boolean {
     const name = host.toLowerCase();
-    if (!isHost(name)) return "BadFormat";
-    if (name === this.#primary) return "IsPrimary";
-    if (this.#others.has(name)) return "AlreadyThere";
-    if (this.#others.size >= originsMax) return "Full";
+    const isKnown = name === this.#primary || this.#others.has(name);
+    if (isKnown || !isHost(name) || this.#others.size >= originsMax) return false;
     this.#others.set(name, type);
-    return "Done";
+    return true;
   }
 
-  remove(host: string): OriginChange {
-    const name = host.toLowerCase();
-    if (name === this.#primary) return "IsPrimary";
-    return this.#others.delete(name) ? "Done" : "NotThere";
+  /** @returns whether it was removed: the primary can't be */
+  remove(host: string): boolean {
+    return this.#others.delete(host.toLowerCase());
   }
 
-  /** Makes the host the primary, as the WAF itself or a person would. The former primary becomes an alternate. */
-  makePrimary(host: string): OriginChange {
+  /**
+   * Makes the host the primary, as the WAF itself or a person would. The former primary becomes an alternate. @returns false if it is not
+   * a host
+   */
+  makePrimary(host: string): boolean {
     const name = host.toLowerCase();
-    if (!isHost(name)) return "BadFormat";
-    if (name === this.#primary) return "Done";
-    this.#others.delete(name);
+    if (!isHost(name)) return false;
     this.#others.set(this.#primary, "alternate");
+    this.#others.delete(name);
     this.#primary = name;
-    return "Done";
+    return true;
   }
 }
 

@@ -3,7 +3,8 @@
 import { setTimeout as sleepFor } from "node:timers/promises";
 import { FaultQueue, type FaultRule } from "./fault-rule.ts";
 import { type RequestRecord, type SimulatedKey, SimulatedWaf } from "./simulated-waf.ts";
-import type { LogSettings } from "./simulated-logs.ts";
+import type { LogScenario } from "./log-entries.ts";
+import { logRowsPerDayMax } from "./simulated-logs.ts";
 import type { SpellingMode } from "./network.ts";
 
 /** The simulator imports nothing from the rest of the program, so it has its own clock, which test clocks also implement. */
@@ -37,13 +38,32 @@ const requestRecordsMax = 20_000;
 const keysMax = 1000;
 /** Shorter keys are not redacted: they are only for trials, and could match a part of any address. */
 const redactedLengthMin = 8;
+const tenMinutesMs = 600_000;
+
+export interface WorldOptions {
+  readonly keys: readonly SimulatedKey[];
+  /** The delay of each request before it takes effect; 0 by default. */
+  readonly latencyMs?: number | undefined;
+  /** `Refuse` by default. */
+  readonly overlap?: OverlapMode | undefined;
+  /** `AsGiven` by default. */
+  readonly spelling?: SpellingMode | undefined;
+  /** Log rows per day; none by default, at most one million. */
+  readonly logRowsPerDay?: number | undefined;
+  /** The scenario of the logs; `Uniform` by default. */
+  readonly logScenario?: LogScenario | undefined;
+  /** How late a row can become visible; ten minutes by default. */
+  readonly logLateMsMax?: number | undefined;
+  /** The seed of the generated logs; 1 by default. */
+  readonly seed?: number | undefined;
+  readonly clock?: SimulatorClock | undefined;
+}
 
 export class SimulatorWorld {
   readonly clock: SimulatorClock;
   readonly settings: SimulatorSettings;
   readonly faults = new FaultQueue();
-  readonly #firstSettings: SimulatorSettings;
-  readonly #makeWafs: () => Map<string, SimulatedWaf>;
+  readonly #options: WorldOptions;
   #wafs: Map<string, SimulatedWaf>;
   #records: RequestRecord[] = [];
   #sequence = 0;
@@ -54,17 +74,12 @@ export class SimulatorWorld {
   /** Defects of the simulator itself, or of a test's hook. Should be empty. */
   internalErrors: string[] = [];
 
-  constructor(
-    keys: readonly SimulatedKey[],
-    settings: SimulatorSettings,
-    logSettings: LogSettings,
-    clock: SimulatorClock = wallClock,
-  ) {
-    this.clock = clock;
-    this.settings = { ...settings };
-    this.#firstSettings = { ...settings };
-    this.#makeWafs = () => new Map(makeWafs(keys, this, logSettings));
-    this.#wafs = this.#makeWafs();
+  /** @throws RangeError if an option is out of range */
+  constructor(options: WorldOptions) {
+    this.#options = options;
+    this.clock = options.clock ?? wallClock;
+    this.settings = settingsOf(options);
+    this.#wafs = new Map(makeWafs(options, this));
   }
 
   wafs(): SimulatedWaf[] {
@@ -124,8 +139,8 @@ export class SimulatorWorld {
 
   /** Restores the initial lists, keys, domains, settings and counters, without faults and requests. */
   reset(): void {
-    this.#wafs = this.#makeWafs();
-    Object.assign(this.settings, this.#firstSettings);
+    Object.assign(this.settings, settingsOf(this.#options));
+    this.#wafs = new Map(makeWafs(this.#options, this));
     this.faults.clear();
     this.#records = [];
     this.#sequence = 0;
@@ -135,17 +150,21 @@ export class SimulatorWorld {
   }
 }
 
-function makeWafs(
-  keys: readonly SimulatedKey[],
-  world: SimulatorWorld,
-  logSettings: LogSettings,
-): (readonly [string, SimulatedWaf])[] {
+function settingsOf({ latencyMs = 0, overlap = "Refuse", spelling = "AsGiven" }: WorldOptions): SimulatorSettings {
+  return { latencyMs, overlap, spelling };
+}
+
+function makeWafs(options: WorldOptions, world: SimulatorWorld): (readonly [string, SimulatedWaf])[] {
+  const { keys, seed = 1, logRowsPerDay: rowsPerDay = 0, logLateMsMax: lateMsMax = tenMinutesMs } = options;
+  if (!Number.isSafeInteger(rowsPerDay) || rowsPerDay < 0 || rowsPerDay > logRowsPerDayMax) {
+    throw new RangeError(`the log rows per day must be from 0 to ${logRowsPerDayMax}`);
+  }
   if (keys.length === 0 || keys.length > keysMax) throw new RangeError(`the simulator needs 1 to ${keysMax} API keys`);
-  const wafs = keys.map((options, index) => {
-    if (options.key === "") throw new RangeError("an API key of the simulator is empty");
-    const domain = options.domain ?? `waf-${index + 1}.example.test`;
-    const logs = { ...logSettings, seed: logSettings.seed + index };
-    return [options.key, new SimulatedWaf(options, domain, world, logs)] as const;
+  const wafs = keys.map((given, index) => {
+    if (given.key === "") throw new RangeError("an API key of the simulator is empty");
+    const domain = given.domain ?? `waf-${index + 1}.example.test`;
+    const logs = { seed: seed + index, rowsPerDay, lateMsMax, scenario: options.logScenario ?? "Uniform" };
+    return [given.key, new SimulatedWaf(given, domain, world, logs)] as const;
   });
   if (new Set(wafs.map(([key]) => key)).size < wafs.length) throw new RangeError("an API key is given twice");
   if (new Set(wafs.map(([, waf]) => waf.domain)).size < wafs.length) throw new RangeError("a domain is given twice");

@@ -6,34 +6,12 @@ import type { Server } from "node:http";
 import { createApiServer } from "./api-server.ts";
 import type { RequestHook } from "./api-server.ts";
 import { createControlServer } from "./control-server.ts";
-import type { LogScenario } from "./log-entries.ts";
-import type { SpellingMode } from "./network.ts";
-import { logRowsPerDayMax } from "./simulated-logs.ts";
-import type { SimulatedKey } from "./simulated-waf.ts";
-import { type OverlapMode, type SimulatorClock, SimulatorWorld } from "./simulator-world.ts";
+import { SimulatorWorld, type WorldOptions } from "./simulator-world.ts";
 
-export interface SimulatorOptions {
-  readonly keys: readonly SimulatedKey[];
+export interface SimulatorOptions extends WorldOptions {
   /** 0, the default, takes a free port. */
   readonly port?: number | undefined;
   readonly controlPort?: number | undefined;
-  /** `127.0.0.1` by default. */
-  readonly host?: string | undefined;
-  /** The delay of each request before it takes effect; 0 by default. */
-  readonly latencyMs?: number | undefined;
-  /** `Refuse` by default. */
-  readonly overlap?: OverlapMode | undefined;
-  /** `AsGiven` by default. */
-  readonly spelling?: SpellingMode | undefined;
-  /** Log rows per day; none by default, at most one million. */
-  readonly logRowsPerDay?: number | undefined;
-  /** The scenario of the logs; `Uniform` by default. */
-  readonly logScenario?: LogScenario | undefined;
-  /** How late a row can become visible; ten minutes by default. */
-  readonly logLateMsMax?: number | undefined;
-  /** The seed of the generated logs; 1 by default. */
-  readonly seed?: number | undefined;
-  readonly clock?: SimulatorClock | undefined;
   readonly onRequest?: RequestHook | undefined;
 }
 
@@ -46,26 +24,25 @@ export interface Simulator extends SimulatorWorld {
   close(): Promise<void>;
 }
 
-const tenMinutesMs = 600_000;
+const host = "127.0.0.1";
 
 /**
  * Resolves when both ports accept connections. Rejects if a port is in use, with the code of `listen`, or if an option is out of
  * range.
  */
 export async function startSimulator(options: SimulatorOptions): Promise<Simulator> {
-  const world = makeWorld(options);
+  const world = new SimulatorWorld(options);
   const closing = new AbortController();
-  const host = options.host ?? "127.0.0.1";
   const api = createApiServer({ world, onRequest: options.onRequest, signal: closing.signal });
   const control = createControlServer(world);
-  const apiPort = await listen(api, options.port ?? 0, host);
-  const controlPort = await listen(control, options.controlPort ?? 0, host).catch(async (error: unknown) => {
+  const apiPort = await listen(api, options.port);
+  const controlPort = await listen(control, options.controlPort).catch(async (error: unknown) => {
     await stopServer(api);
     throw error;
   });
   return Object.assign(world, {
-    baseUrl: urlOf(host, apiPort),
-    controlUrl: urlOf(host, controlPort),
+    baseUrl: `http://${host}:${apiPort}`,
+    controlUrl: `http://${host}:${controlPort}`,
     close: async () => {
       closing.abort();
       await Promise.all([stopServer(api), stopServer(control)]);
@@ -84,29 +61,7 @@ export function describeSimulator(simulator: Simulator): string[] {
   ];
 }
 
-function makeWorld(options: SimulatorOptions): SimulatorWorld {
-  const rowsPerDay = options.logRowsPerDay ?? 0;
-  if (!Number.isSafeInteger(rowsPerDay) || rowsPerDay < 0 || rowsPerDay > logRowsPerDayMax) {
-    throw new RangeError(`the log rows per day must be from 0 to ${logRowsPerDayMax}`);
-  }
-  return new SimulatorWorld(
-    options.keys,
-    {
-      latencyMs: options.latencyMs ?? 0,
-      overlap: options.overlap ?? "Refuse",
-      spelling: options.spelling ?? "AsGiven",
-    },
-    {
-      seed: options.seed ?? 1,
-      rowsPerDay,
-      lateMsMax: options.logLateMsMax ?? tenMinutesMs,
-      scenario: options.logScenario ?? "Uniform",
-    },
-    options.clock,
-  );
-}
-
-async function listen(server: Server, port: number, host: string): Promise<number> {
+async function listen(server: Server, port = 0): Promise<number> {
   server.listen(port, host);
   await once(server, "listening");
   const address = server.address();
@@ -119,8 +74,4 @@ async function stopServer(server: Server): Promise<void> {
   server.close();
   server.closeAllConnections();
   await closed;
-}
-
-function urlOf(host: string, port: number): string {
-  return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
 }

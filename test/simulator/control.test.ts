@@ -2,7 +2,6 @@ import { request } from "node:http";
 import { once } from "node:events";
 import type { IncomingMessage } from "node:http";
 import { describe, expect, test } from "@jest/globals";
-import type { LogPage } from "../../src/simulator/simulated-logs.ts";
 import { describeSimulator, startSimulator } from "../../src/simulator/start-simulator.ts";
 import { apiKey, domain, startSimulated } from "./call-simulator.ts";
 
@@ -111,25 +110,6 @@ test("settings, primary origin, domain and key change while it runs", async () =
   expect(simulator.waf(apiKey).counters.requests).toBe(2);
 });
 
-test("the logs are changed: rows per day, lateness and scenario", async () => {
-  const clock = { nowMs: () => Date.parse("2026-06-15T12:00:00Z"), sleep: async () => {} };
-  const { read, control } = await startSimulated({ clock, logRowsPerDay: 20, logLateMsMax: 0 });
-  const day = { start_date: "2026-06-10", end_date: "2026-06-10", per_page: "8" };
-  const query = async (): Promise<LogPage> => (await read("/api/logs/query", day)).json as LogPage;
-  const change = async (settings: object): Promise<number> => (await control("POST", "/log-settings", settings)).status;
-  expect((await query()).hits.total.value).toBe(20);
-  expect(await change({ rowsPerDay: 7 })).toBe(200);
-  expect((await query()).hits.hits).toHaveLength(7);
-  await change({ lateMsMax: 20 * 86_400_000 });
-  expect((await query()).hits.total.value).toBeLessThan(7);
-  await control("POST", "/reset");
-  const uniform = await query();
-  expect(uniform.hits.total.value).toBe(20);
-  await change({ scenario: "Attack" });
-  expect((await query()).hits).not.toStrictEqual(uniform.hits);
-  expect(await change({ plan: "Basic" })).toBe(200);
-});
-
 describe("invalid requests to the control port", () => {
   test.each([
     ["POST", "/faults", { effect: { kind: "Timeuot" } }, /effect\.kind: .*"Timeout"/u],
@@ -140,7 +120,6 @@ describe("invalid requests to the control port", () => {
     ["POST", "/settings", { spelling: "Odd" }, /spelling: .*"AsGiven"/u],
     ["POST", "/waf", { domain, newKey: "second-key" }, /new key/u],
     ["POST", "/logs", { domain, entries: [{}] }, /timestamp/u],
-    ["POST", "/log-settings", { domain, scenario: "Peace" }, /scenario: /u],
     ["GET", "/requests?limit=0", undefined, /limit/u],
     ["POST", "/settings", [], /object/u],
   ] as const)("%s %s %j is a 400 that says what is wrong", async (method, target, body, message) => {

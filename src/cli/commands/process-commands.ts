@@ -69,18 +69,6 @@ const simulatorOptions = {
   ),
   key: texts("--key <key[=domain]>", "an API key and the domain that it belongs to; repeatable"),
   latency: number("--latency <ms>", "delay of each call", [0, 60_000], 0),
-  spelling: choice(
-    "--spelling <mode>",
-    "spelling of addresses in lists",
-    ["AsGiven", "AddPrefix", "DropPrefix", "Expanded", "UpperCase", "Masked", "Mixed"],
-    "AsGiven",
-  ),
-  overlap: choice(
-    "--overlap <mode>",
-    "what to do with overlapping requests of one key",
-    ["Refuse", "Record"],
-    "Refuse",
-  ),
   scenario: choice(
     "--scenario <name>",
     "log scenario; Attack has waves of attacks from a few networks",
@@ -92,7 +80,6 @@ const simulatorOptions = {
     "blocked requests per day (default: 200, with --scenario Attack 5000)",
     [0, 1_000_000],
   ),
-  seed: number("--seed <n>", "seed for the generated logs", [0, 4_294_967_295], 1),
 };
 
 const versionOptions = { output: format("table", "json") };
