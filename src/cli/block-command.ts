@@ -10,20 +10,10 @@ import { visibleTexts } from "../model/visible-text.ts";
 import { type CommandRule, commandRule, entriesOf, isCommandRule, isException } from "./command-rule.ts";
 import type { BlockOptions } from "./commands/incident-commands.ts";
 import { CommandError } from "./describe-error.ts";
-import { placed } from "./print-why.ts";
-import {
-  exitCodeOf,
-  folderAdvice,
-  parseSpan,
-  refuseIneffective,
-  type RuleSession,
-  stayingOn,
-  withRuleSession,
-} from "./rule-session.ts";
+import { ownerText, parseSpan, refuseIneffective, stayingOn, withRuleSession } from "./rule-session.ts";
 import type { ChangeOutcome } from "./targets/rule-changes.ts";
-import { targetWords } from "./targets/target-options.ts";
-import type { InstanceSight } from "./targets/target.ts";
-import { type CoveringView, examineSight, viewWhy, type WhyView } from "./why-view.ts";
+import type { InstanceSight, Target } from "./targets/target.ts";
+import { type CoveringView, examineSight, type OwnerView, viewWhy } from "./why-view.ts";
 
 const reasonLengthMax = 1024;
 /** The command also deletes rules of earlier commands that expired longer ago than this. */
@@ -41,55 +31,70 @@ export async function runBlock(texts: readonly string[], options: BlockOptions):
   if (description.length > reasonLengthMax) {
     throw new CommandError(`--reason has more than ${reasonLengthMax} characters`);
   }
-  return await withRuleSession(texts, options, async (session) => {
-    const { target, instance, addresses, wait, notes } = session;
+  return await withRuleSession(texts, options, async ({ target, instance, addresses, words, change }) => {
     const sight = await target.look(instance, { live: false });
     const nowMs = realClock.nowMs();
     const expiresAtMs = spanMs === undefined ? undefined : nowMs + spanMs;
     const namespace = target.namespaceOfRules(instance);
     const fields = { namespace, instance, action: "Block" as const, expiresAtMs, description };
     const put = addresses.map((entry) => commandRule(fields, entry));
-    const { rules } = sight.gathered;
+    const { rules, instance: on } = sight.gathered;
     const exceptions = rules.filter(
       ({ rule }) => isException(rule) && rule.addresses.every((text) => addresses.some((entry) => entry === text)),
     );
-    refuseIneffective(
-      put,
-      { ...sight.gathered, rules: rules.filter((item) => !exceptions.includes(item)) },
-      (address, why) => `${address} would not be blocked: ${why}`,
+    const others = rules.filter((item) => !exceptions.includes(item));
+    refuseIneffective(put, { ...sight.gathered, rules: others }, "would not be blocked");
+    const places = await Promise.all(put.map(async (rule) => await target.placeOfRule(rule)));
+    const outcome = await change(
+      [...put.map((rule) => ({ rule })), ...exceptions.map(({ rule: before }) => ({ before }))],
+      [],
     );
     const removed = exceptions.map(({ rule }) => rule.meta);
-    const views = removed.length === 0 ? [] : await viewAll(put, sight);
-    const places = await Promise.all(put.map(async (rule) => await target.placeOfRule(rule)));
-    const changes = [
-      ...put.map((rule) => ({ kind: "Add", rule }) as const),
-      ...exceptions.map(({ rule }) => ({ kind: "Remove", before: rule }) as const),
-    ];
-    const staying = views.flatMap((view) => stayingOn("allowlist", view, removed));
-    const outcome = await target.change({ instance, rules: changes, staying }, wait);
-    // Otherwise the message of the outcome says what is wrong, and another read of a failing API would only take time.
-    const live = outcome.state === "Settled";
-    // The block took effect: what cannot be read again must not turn it into an error.
-    const after = await viewAll(put, await target.look(instance, { live }).catch(() => sight));
-    const blocked = put.map((rule, at) => blockedBy(rule, places[at] ?? "", after[at]?.coverings ?? [], removed));
-    print(session, options, blocked, outcome, sight);
-    for (const name of removed) notes.line(`The exception WafIpRule ${nameKey(name)} is removed.`);
-    for (const rule of outcome.state === "Stopped" ? [] : endedRules(sight, put, nowMs)) {
-      // Tidying is welcome, but no reason to fail.
-      await target.deleteRule(rule).then(
-        () => notes.line(`note: deleted WafIpRule ${nameKey(rule)}, which had expired`),
-        () => undefined,
-      );
+    // Otherwise the message of the outcome says what is wrong, and another read of a failing API would only take time. The block took
+    // effect: what cannot be read again must not turn it into an error.
+    const after = await target.look(instance, { live: outcome.state === "Settled" }).catch(() => sight);
+    const examined = await examineSight(after);
+    const blocked: Blocked[] = [];
+    for (const [at, entry] of addresses.entries()) {
+      const { coverings } = await viewWhy(entry, examined);
+      const rule = put[at] ?? commandRule(fields, entry);
+      blocked.push(blockedBy(rule, places[at] ?? "", coverings, removed));
     }
-    const code = exitCodeOf(outcome);
-    return code === 0 && blocked.some((one) => one.allowing.length > 0) ? 1 : code;
+    const tidied = outcome.state === "Stopped" ? [] : await tidy(target, endedRules(sight, put, nowMs));
+    const until = blocked.flatMap(({ end }) => end ?? [])[0];
+    const undo = `wafsync unblock ${addresses.join(" ")} ${words}`;
+    const isUndone = blocked.every((one) => one.others.length === 0);
+    const what = isUndone ? "undo it" : `remove only the ${counted(blocked.length, "rule", "rules")} of this command`;
+    return {
+      outcome,
+      json: { ...(blocked.every(({ end }) => end !== undefined) ? { until } : {}), undo, rules: blocked.map(jsonOf) },
+      lines: [
+        ...blocked.map((one) => `${one.address} ${stateInWords(one, outcome, nameKey(instance))}`),
+        `To ${what}: ${undo}`,
+      ],
+      notes: [
+        ...blocked.flatMap((one) => noteLines(one, outcome)),
+        ...removed.map((name) => `The exception WafIpRule ${nameKey(name)} is removed.`),
+        ...tidied.map((name) => `note: deleted WafIpRule ${nameKey(name)}, which had expired`),
+      ],
+      what: "block",
+      until,
+      on,
+      isOpen: blocked.some((one) => one.allowing.length > 0),
+    };
   });
 }
 
-async function viewAll(rules: readonly CommandRule[], sight: InstanceSight): Promise<readonly WhyView[]> {
-  const examined = await examineSight(sight);
-  const entries = rules.flatMap(({ addresses }) => addresses);
-  return await Promise.all(entries.map(async (entry) => await viewWhy(entry, examined)));
+/** Tidying is welcome, but no reason to fail. @returns the rules that are deleted */
+async function tidy(target: Target, rules: readonly ObjectName[]): Promise<readonly ObjectName[]> {
+  const deleted: ObjectName[] = [];
+  for (const rule of rules) {
+    await target.deleteRule(rule).then(
+      () => deleted.push(rule),
+      () => undefined,
+    );
+  }
+  return deleted;
 }
 
 type Blocked = ReturnType<typeof blockedBy>;
@@ -144,32 +149,8 @@ function endedRules(
   return ended.slice(0, tidiedMax).map(({ rule }) => rule.meta);
 }
 
-function print(
-  { instance: { namespace, name }, out, notes }: RuleSession,
-  options: BlockOptions,
-  blocked: readonly Blocked[],
-  outcome: ChangeOutcome,
-  sight: InstanceSight,
-): void {
-  const instance = `${namespace}/${name}`;
-  const words = `${blocked.map(({ address }) => address).join(" ")} ${targetWords(options)}--instance ${instance}`;
-  const undo = `wafsync unblock ${words}`;
-  const until = blocked.flatMap(({ end }) => end ?? [])[0];
-  if (options.output === "json") {
-    const { state, message } = outcome;
-    const end = blocked.every((one) => one.end !== undefined) ? { until } : {};
-    const rules = blocked.map(({ rule, address, place, others: alsoBlockedBy, allowing: allowedBy }) => {
-      return { namespace: rule.namespace, name: rule.name, address, place, alsoBlockedBy, allowedBy };
-    });
-    return out.line(JSON.stringify({ instance, state, message, ...end, undo, rules }, undefined, 2));
-  }
-  for (const one of blocked) out.line(`${one.address} ${stateInWords(one, outcome, instance)}`);
-  if (outcome.message !== "") notes.line(outcome.message);
-  const advice = folderAdvice(options, outcome, sight.gathered.instance, { what: "block", until });
-  for (const line of [...blocked.flatMap((one) => noteLines(one, outcome)), ...advice]) notes.line(line);
-  const isUndone = blocked.every(({ others }) => others.length === 0);
-  const what = isUndone ? "undo it" : `remove only the ${counted(blocked.length, "rule", "rules")} of this command`;
-  out.line(`To ${what}: ${undo}`);
+function jsonOf({ rule: { namespace, name }, address, place, others: alsoBlockedBy, allowing: allowedBy }: Blocked) {
+  return { namespace, name, address, place, alsoBlockedBy, allowedBy };
 }
 
 function stateInWords({ end, place, isListed, allowing }: Blocked, { state }: ChangeOutcome, instance: string): string {
@@ -183,33 +164,30 @@ function stateInWords({ end, place, isListed, allowing }: Blocked, { state }: Ch
 function noteLines(blocked: Blocked, { state }: ChangeOutcome): string[] {
   const { address, note, others, allowing, rule } = visibleTexts(blocked);
   const why = state === "Settled" || state === "NotWaited" || note === undefined ? [] : [`note: ${note}`];
-  const warnings = allowing.flatMap((covering) => {
-    const { entry } = covering;
-    const whose = causes(covering, `allows ${entry}`, `added ${entry} to the allowlist`);
+  const warnings = allowing.flatMap(({ entry, owners, management }) => {
+    const whose = causes(owners, management, () => `allows ${entry}`, `added ${entry} to the allowlist`);
     return (whose.length === 0 ? [`${entry} is on the allowlist`] : whose).map(
-      (words) => `warning: ${words}; the WAF decides which list takes precedence for ${address}`,
+      (cause) => `warning: ${cause}; the WAF decides which list takes precedence for ${address}`,
     );
   });
+  const undo = "`wafsync unblock` do";
   const never =
-    rule.expiresAtMs === undefined
-      ? "`wafsync unblock` does not remove it"
-      : "the end of the rule and `wafsync unblock` do not remove it";
-  const stays = others.flatMap((covering) => {
-    const { entry } = covering;
-    const end = (until = ""): string => (until === "" ? "without an end" : `until ${until}`);
-    const whose = causes(covering, (owner) => `also blocks ${entry}, ${end(owner.until)}`, `added ${entry}`);
-    return whose.map((words) => `note: ${words}; ${never}`);
+    rule.expiresAtMs === undefined ? `${undo}es not remove it` : `the end of the rule and ${undo} not remove it`;
+  const stays = others.flatMap(({ entry, owners, management }) => {
+    const ends = ({ until }: OwnerView) => (until === undefined ? "without an end" : `until ${until}`);
+    const blocks = (owner: OwnerView) => `also blocks ${entry}, ${ends(owner)}`;
+    return causes(owners, management, blocks, `added ${entry}`).map((cause) => `note: ${cause}; ${never}`);
   });
   return [...why, ...warnings, ...stays];
 }
 
-type Owner = CoveringView["owners"][number];
-
-/** Who put the entry on its list, and what they did. */
-function causes({ owners, management }: CoveringView, rule: string | ((owner: Owner) => string), other: string) {
-  const whose = owners.map((owner) => {
-    const what = typeof rule === "string" ? rule : rule(owner);
-    return `${owner.kind} ${owner.rule}${placed(owner.places)} ${what}`;
-  });
-  return management === "Unmanaged" ? [...whose, `another writer ${other}`] : whose;
+/** Who put an entry on its list, and what they did. */
+function causes(
+  owners: readonly OwnerView[],
+  management: CoveringView["management"],
+  ofRule: (owner: OwnerView) => string,
+  ofOther: string,
+): string[] {
+  const rules = owners.map((owner) => `${ownerText(owner)} ${ofRule(owner)}`);
+  return management === "Unmanaged" ? [...rules, `another writer ${ofOther}`] : rules;
 }

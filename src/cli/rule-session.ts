@@ -1,5 +1,5 @@
-// Shared by `block` and `unblock`: the addresses, the limits of waiting, the description of outcomes, and what still is on a list without
-// the rules of the command.
+// What `block` and `unblock` share: the addresses and instances, the change of rules and the wait for it, what is on a list without the
+// rules of the command, and the report with its exit code.
 import type { Entry } from "../address/entry.ts";
 import { realClock } from "../async/clock.ts";
 import { compileDesired } from "../decide/desired.ts";
@@ -12,29 +12,50 @@ import { parseAddress } from "./arguments.ts";
 import { type CommandRule, declaredRule } from "./command-rule.ts";
 import type { RuleCommandOptions } from "./commands/incident-commands.ts";
 import { CommandError } from "./describe-error.ts";
-import type { Session } from "./session.ts";
+import { placed } from "./print-why.ts";
 import { withTarget } from "./targets/open-target.ts";
-import type { ChangeOutcome, WaitOptions } from "./targets/rule-changes.ts";
+import type { ChangeOutcome, RuleChanges } from "./targets/rule-changes.ts";
 import { chosenInstances, onlyInstance, type TargetOptions, targetWords } from "./targets/target-options.ts";
 import type { Target } from "./targets/target.ts";
-import type { CoveringView, WhyView } from "./why-view.ts";
+import type { CoveringView, OwnerView, WhyView } from "./why-view.ts";
 
 /** More addresses need a separate rule. */
 export const addressesMax = 100;
 const spanMsMax = 3650 * dayMs;
 
-export interface RuleSession extends Pick<Session, "out" | "notes"> {
+/** The work of a command on one instance. */
+export interface RuleWork {
   readonly target: Target;
   readonly instance: ObjectName;
   readonly addresses: readonly Entry[];
-  /** Undefined if the command must not wait. */
-  readonly wait: WaitOptions | undefined;
+  /** The options that select the instance again. */
+  readonly words: string;
+  /** Writes the rules, and waits for the WAF unless the command must not. */
+  readonly change: (rules: RuleChanges["rules"], staying: RuleChanges["staying"]) => Promise<ChangeOutcome>;
 }
 
+/** What the command did on one instance. */
+export interface RuleReport {
+  readonly outcome: ChangeOutcome;
+  readonly json: object;
+  readonly lines: readonly string[];
+  readonly notes: readonly string[];
+  /** What a rule of the command makes, and when it ends, for advice about a folder that no process watches. */
+  readonly what: "block" | "exception";
+  readonly until: string | undefined;
+  readonly on: Pick<DeclaredInstance, "suspend" | "policies">;
+  /** Although the WAF shows the change, an address is not in the state that the command is about. */
+  readonly isOpen: boolean;
+}
+
+/**
+ * @returns the highest exit code of all instances: 0 if the WAF shows the change or the command did not wait, 1 if the WAF does not show
+ * it yet or an address stays as it was, 130 if a signal ended the wait
+ */
 export async function withRuleSession(
   texts: readonly string[],
   options: RuleCommandOptions,
-  work: (session: RuleSession) => Promise<number>,
+  work: (session: RuleWork) => Promise<RuleReport>,
 ): Promise<number> {
   const addresses = [...new Set(texts.map(parseAddress))];
   if (addresses.length > addressesMax) {
@@ -50,10 +71,26 @@ export async function withRuleSession(
       if (!printed.has(message)) notes.line(message);
       printed.add(message);
     };
-    const wait = options.wait ? { timeoutMs: options.timeout * 1000, stop, onMessage } : undefined;
     let code = 0;
     for (const instance of await instancesOf(target, options)) {
-      code = Math.max(code, await work({ target, instance, addresses, out, notes, wait }));
+      const words = `${targetWords(options)}--instance ${nameKey(instance)}`;
+      const change: RuleWork["change"] = async (rules, staying) => {
+        const giveUp = new AbortController();
+        const cancel = realClock.schedule(options.timeout * 1000, () => giveUp.abort());
+        const wait = { stop, ended: AbortSignal.any([stop, giveUp.signal]), onMessage };
+        return await target.change({ instance, rules, staying }, options.wait ? wait : undefined).finally(cancel);
+      };
+      const report = await work({ target, instance, addresses, words, change });
+      const { state, message } = report.outcome;
+      if (options.output === "json") {
+        const json = { instance: nameKey(instance), state, message, ...report.json };
+        out.line(JSON.stringify(json, undefined, 2));
+      } else {
+        for (const line of report.lines) out.line(line);
+        if (message !== "") notes.line(message);
+        for (const line of [...report.notes, ...folderAdvice(options, report)]) notes.line(line);
+      }
+      code = Math.max(code, exitCodeOf(report));
       if (stop.aborted) break;
     }
     return code;
@@ -70,52 +107,15 @@ async function instancesOf(
   return await Promise.all(names.map(async (name) => await onlyInstance(target, name)));
 }
 
-/** @throws CommandError unless the text is a duration such as `2h` */
-export function parseSpan(option: string, text: string | undefined): number | undefined {
-  if (text === undefined) return undefined;
-  const spanMs = parseDuration(text);
-  if (spanMs !== undefined && spanMs >= 1000 && spanMs <= spanMsMax) return spanMs;
-  throw new CommandError(
-    `${option} ${text} is not a duration`,
-    "Write a duration of at least 1s, for example 30m, 2h, 1d12h or 7d.",
-  );
-}
-
-/**
- * Checks rules before they are written: in an incident, a rejection by a guard must be reported immediately, not only in a status.
- * @throws CommandError if one of them would not take effect
- */
-export function refuseIneffective(
-  rules: readonly CommandRule[],
-  gathered: Gathered,
-  objection: (address: string, why: string) => string,
-): void {
-  const nowMs = realClock.nowMs();
-  const names = new Set(rules.map(nameKey));
-  const others = gathered.rules.filter(({ rule: { meta } }) => !names.has(nameKey(meta)));
-  const added = rules.map((rule) => ({ rule: declaredRule(rule, nowMs), texts: [] }));
-  const desired = compileDesired({ ...gathered, rules: [...others, ...added] }, nowMs);
-  for (const rule of rules) {
-    const compiled = desired.rules.find(({ id }) => id === nameKey(rule));
-    const why = compiled?.isAttached === false ? compiled.message : compiled?.rejected[0]?.message;
-    if (why !== undefined) throw new CommandError(objection(rule.addresses.join(", "), why), "Nothing was written.");
-  }
-}
-
-/**
- * 0 if the WAF shows the change or the command did not wait, 1 if the WAF does not show it yet, 130 if a signal ended the wait.
- */
-export function exitCodeOf({ state }: ChangeOutcome): number {
+function exitCodeOf({ outcome: { state }, isOpen }: RuleReport): number {
   if (state === "Stopped") return 130;
-  return state === "Settled" || state === "NotWaited" ? 0 : 1;
+  return (state === "Settled" || state === "NotWaited") && !isOpen ? 0 : 1;
 }
 
 /** Why the WAF does not follow the change, and what to run in a folder that no process watches. */
-export function folderAdvice(
+function folderAdvice(
   options: TargetOptions,
-  { state, isFollowed }: ChangeOutcome,
-  { suspend, policies }: Pick<DeclaredInstance, "suspend" | "policies">,
-  { what, until }: { readonly what: "block" | "exception"; readonly until: string | undefined },
+  { outcome: { state, isFollowed }, what, until, on: { suspend, policies } }: RuleReport,
 ): string[] {
   if (suspend && state !== "Settled") return ["note: the instance is suspended, so wafsync writes nothing to its WAF."];
   if (policies.blocklist === "Observe" && state !== "Settled") {
@@ -135,6 +135,35 @@ export function folderAdvice(
   ];
 }
 
+/** @throws CommandError unless the text is a duration such as `2h` */
+export function parseSpan(option: string, text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  const spanMs = parseDuration(text);
+  if (spanMs !== undefined && spanMs >= 1000 && spanMs <= spanMsMax) return spanMs;
+  throw new CommandError(
+    `${option} ${text} is not a duration`,
+    "Write a duration of at least 1s, for example 30m, 2h, 1d12h or 7d.",
+  );
+}
+
+/**
+ * Checks rules before they are written: in an incident, a rejection by a guard must be reported immediately, not only in a status.
+ * @throws CommandError if one of them would not take effect
+ */
+export function refuseIneffective(rules: readonly CommandRule[], gathered: Gathered, objection: string): void {
+  const nowMs = realClock.nowMs();
+  const names = new Set(rules.map(nameKey));
+  const others = gathered.rules.filter(({ rule: { meta } }) => !names.has(nameKey(meta)));
+  const added = rules.map((rule) => ({ rule: declaredRule(rule, nowMs), texts: [] }));
+  const desired = compileDesired({ ...gathered, rules: [...others, ...added] }, nowMs);
+  for (const rule of rules) {
+    const compiled = desired.rules.find(({ id }) => id === nameKey(rule));
+    const why = compiled?.isAttached === false ? compiled.message : compiled?.rejected[0]?.message;
+    if (why === undefined) continue;
+    throw new CommandError(`${rule.addresses.join(", ")} ${objection}: ${why}`, "Nothing was written.");
+  }
+}
+
 /** What is still on the list without these rules, and for whom. */
 export function stayingOn(
   list: ListName,
@@ -148,4 +177,9 @@ export function stayingOn(
     const isOthers = covering.management === "Unmanaged" && covering.state === "OnList";
     return owners.length > 0 || covering.owners.length === 0 || isOthers ? [{ ...covering, owners }] : [];
   });
+}
+
+/** `WafIpRule shop/team at team.yaml:8`. */
+export function ownerText({ kind, rule, places }: OwnerView): string {
+  return `${kind} ${rule}${placed(places)}`;
 }

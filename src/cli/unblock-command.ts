@@ -12,17 +12,16 @@ import { type CommandRule, commandRule, entriesOf, isCommandRule, isException } 
 import type { UnblockOptions } from "./commands/incident-commands.ts";
 import { CommandError } from "./describe-error.ts";
 import { approveCommand, holdLines } from "./hold-lines.ts";
-import { placed } from "./print-why.ts";
 import {
-  exitCodeOf,
-  folderAdvice,
+  ownerText,
   parseSpan,
   refuseIneffective,
-  type RuleSession,
+  type RuleReport,
+  type RuleWork,
   stayingOn,
   withRuleSession,
 } from "./rule-session.ts";
-import { changesOf, type ChangeOutcome, type RuleChange } from "./targets/rule-changes.ts";
+import type { ChangeOutcome, RuleChange } from "./targets/rule-changes.ts";
 import { targetWords } from "./targets/target-options.ts";
 import { type CoveringView, type ExaminedSight, examineSight, viewWhy } from "./why-view.ts";
 
@@ -33,7 +32,7 @@ const insideShownMax = 20;
 const piecesMax = 64;
 
 /** What takes entries off a list again. */
-export type Release = Exclude<RuleChange, { kind: "Add" }>;
+export type Release = RuleChange & { readonly before: DeclaredRule };
 
 /** What the command undoes: a block, or with `--end-exception` an exception. */
 const goals = {
@@ -66,30 +65,37 @@ export async function runUnblock(texts: readonly string[], options: UnblockOptio
     throw new CommandError("--allow-for makes an exception, and --end-exception ends it", "Use one of them.");
   }
   return await withRuleSession(texts, options, async (session) => {
-    const { target, instance, addresses, wait } = session;
-    const sight = await target.look(instance, { live: true });
+    const { target, instance, addresses } = session;
+    const known = await examineSight(await target.look(instance, { live: true }));
+    const { gathered } = known.examined;
     const goal = goals[options.endException ? "exception" : "block"];
-    const examined = await examineSight(sight);
-    const rules = sight.gathered.rules.map(({ rule }) => rule);
+    const rules = gathered.rules.map(({ rule }) => rule);
     const releases = planRelease(addresses, rules, goal.action);
     const decided: Unblocked[] = [];
-    for (const address of addresses) decided.push(await decide(address, goal, releases, examined));
+    for (const address of addresses) decided.push(await decide(address, goal, releases, known));
     const fields = { namespace: target.namespaceOfRules(instance), instance, action: "Allow" as const };
-    const allows = spanMs === undefined ? [] : newExceptions(decided, examined, fields, spanMs);
-    const changes = [...releases, ...allows.map((rule) => ({ kind: "Add", rule }) as const)];
-    const staying = decided.flatMap(({ left }) => left);
+    const allows = spanMs === undefined ? [] : newExceptions(decided, known, fields, spanMs);
+    const changes: RuleChange[] = [...releases, ...allows.map((rule) => ({ rule }))];
     const outcome: ChangeOutcome =
       changes.length > 0
-        ? await target.change({ instance, rules: changes, staying }, wait)
+        ? await session.change(
+            changes,
+            decided.flatMap(({ left }) => left),
+          )
         : { state: "Settled", message: "", isFollowed: true };
     const result = decided.map((one) => ({
       ...one,
       allow: allows.find(({ addresses: [of] }) => of === one.address) ?? one.allow,
     }));
-    print(session, options, goal, releases, result, outcome, examined.examined);
-    for (const line of await holdHint(session, options, outcome)) session.notes.line(line);
-    const code = exitCodeOf(outcome);
-    return code === 0 && result.some(({ left, allow }) => left.length > 0 && allow === undefined) ? 1 : code;
+    return {
+      ...reportOf(session, goal, releases, result, outcome),
+      outcome,
+      notes: await holdHint(session, options, outcome),
+      what: "exception",
+      until: result.flatMap(({ allow }) => (allow?.expiresAtMs === undefined ? [] : formatTime(allow.expiresAtMs)))[0],
+      on: gathered.instance,
+      isOpen: result.some(({ left, allow }) => left.length > 0 && allow === undefined),
+    };
   });
 }
 
@@ -107,11 +113,11 @@ export function planRelease(
     if (pieces.includes(undefined)) return [];
     const left = pieces.flatMap((some) => some ?? []);
     if (left.length === before.length && left.every((entry, index) => entry === before[index])) return [];
-    if (left.length === 0) return [{ kind: "Remove", before: rule }];
+    if (left.length === 0) return [{ before: rule }];
     const { meta, instance, expiresAtMs, description = "" } = rule;
     const { namespace, name } = meta;
     const narrowed = { namespace, name, instance, action, addresses: left, expiresAtMs, description };
-    return [{ kind: "Narrow", before: rule, rule: narrowed }];
+    return [{ before: rule, rule: narrowed }];
   });
 }
 
@@ -166,10 +172,10 @@ function newExceptions(
   spanMs: number,
 ): readonly CommandRule[] {
   const blocked = decided.filter(({ left }) => left.length > 0);
-  const refused = (address: string, why: string): string => `${address} cannot be allowed: ${why}`;
+  const refused = "cannot be allowed";
   for (const { address, left } of blocked) {
     const conflict = sameEntry(address, left);
-    if (conflict !== undefined) throw new CommandError(refused(address, conflict), "Nothing was written.");
+    if (conflict !== undefined) throw new CommandError(`${address} ${refused}: ${conflict}`, "Nothing was written.");
   }
   const description = "Until the rule that blocks it is changed";
   const expiresAtMs = realClock.nowMs() + spanMs;
@@ -188,7 +194,7 @@ function sameEntry(address: Entry, left: readonly CoveringView[]): string | unde
 
 /** A guard counts this removal like any other, so the change may wait for an approval: the user must learn that, and how to give it. */
 async function holdHint(
-  { target, instance }: RuleSession,
+  { target, instance }: RuleWork,
   options: UnblockOptions,
   { state }: ChangeOutcome,
 ): Promise<string[]> {
@@ -199,46 +205,33 @@ async function holdHint(
   return ["Removals on hold:", ...holdLines(groups), `To approve them: ${approve}`];
 }
 
-function print(
-  { instance: { namespace, name }, out, notes }: RuleSession,
-  options: UnblockOptions,
+function reportOf(
+  { instance, words }: RuleWork,
   goal: Goal,
   releases: readonly Release[],
   decided: readonly Unblocked[],
   outcome: ChangeOutcome,
-  { gathered }: ExaminedSight["examined"],
-): void {
-  const instance = `${namespace}/${name}`;
+): Pick<RuleReport, "json" | "lines"> {
   const releasesOf = (address: Entry): Release[] =>
     releases.filter(({ before }) => entriesOf(before).some((entry) => isIn(address, entry) || isIn(entry, address)));
-  if (options.output === "json") {
-    const addresses = decided.map(({ address, allow, left, leftMore }) => ({
-      address,
-      removedRules: changesOf(releasesOf(address), "Remove").map(({ before }) => nameKey(before.meta)),
-      narrowedRules: changesOf(releasesOf(address), "Narrow").map(({ rule }) => nameKey(rule)),
-      ...(allow === undefined ? {} : { allowedUntil: formatTime(allow.expiresAtMs ?? 0), allowedBy: nameKey(allow) }),
-      [goal.verb === "blocked" ? "stillBlockedBy" : "stillAllowedBy"]: left,
-      ...(leftMore === 0 ? {} : { moreInside: leftMore }),
-    }));
-    const { state, message } = outcome;
-    return out.line(JSON.stringify({ instance, state, message, addresses }, undefined, 2));
-  }
-  const done = doneWords(outcome);
-  for (const change of releases) {
-    const to = change.kind === "Remove" ? "removed" : `narrowed to ${change.rule.addresses.join(", ")}`;
-    out.line(`WafIpRule ${nameKey(change.before.meta)} is ${to}${done}.`);
-  }
-  const words = `${targetWords(options)}--instance ${instance}`;
+  const addresses = decided.map(({ address, allow, left, leftMore }) => ({
+    address,
+    removedRules: releasesOf(address).flatMap(({ rule, before }) => (rule === undefined ? nameKey(before.meta) : [])),
+    narrowedRules: releasesOf(address).flatMap(({ rule }) => (rule === undefined ? [] : nameKey(rule))),
+    ...(allow === undefined ? {} : { allowedUntil: formatTime(allow.expiresAtMs ?? 0), allowedBy: nameKey(allow) }),
+    [goal.verb === "blocked" ? "stillBlockedBy" : "stillAllowedBy"]: left,
+    ...(leftMore === 0 ? {} : { moreInside: leftMore }),
+  }));
+  const lines = releases.map(({ rule, before }) => {
+    const to = rule === undefined ? "removed" : `narrowed to ${rule.addresses.join(", ")}`;
+    return `WafIpRule ${nameKey(before.meta)} is ${to}${doneWords(outcome)}.`;
+  });
   for (const one of decided) {
     const again = `wafsync unblock ${one.address} ${words}`;
     const isChanged = releasesOf(one.address).length > 0;
-    for (const line of linesOf(one, goal, outcome, { isChanged, instance, again })) out.line(line);
+    lines.push(...linesOf(one, goal, outcome, { isChanged, instance: nameKey(instance), again }));
   }
-  if (outcome.message !== "") notes.line(outcome.message);
-  const until = decided.flatMap(({ allow }) =>
-    allow?.expiresAtMs === undefined ? [] : formatTime(allow.expiresAtMs),
-  )[0];
-  for (const line of folderAdvice(options, outcome, gathered.instance, { what: "exception", until })) notes.line(line);
+  return { json: { addresses }, lines };
 }
 
 function doneWords({ state }: ChangeOutcome): string {
@@ -277,9 +270,9 @@ function linesOf(
 /** Who put the entry on its list, and how to take it off. */
 function leftLines(covering: CoveringView): string[] {
   const { entry, owners, formerOwners, management } = visibleTexts(covering);
-  const lines = owners.map(({ kind, rule, places }) => {
-    const how = kind === "WafAutoBlock" ? "allow the address, or add it to spec.exempt" : "remove it there";
-    return `  ${entry} by ${kind} ${rule}${placed(places)}: ${how}.`;
+  const lines = owners.map((owner) => {
+    const how = owner.kind === "WafAutoBlock" ? "allow the address, or add it to spec.exempt" : "remove it there";
+    return `  ${entry} by ${ownerText(owner)}: ${how}.`;
   });
   if (management === "Unmanaged") {
     lines.push(

@@ -11,13 +11,20 @@ import type { ApiFault } from "../../kube/api-result.ts";
 import { type ApiServer, createApiServer } from "../../kube/api-server.ts";
 import { kubeConfigCredentials } from "../../kube/credentials.ts";
 import type { KubeObject } from "../../kube/kube-object.ts";
-import { getObject, mergePatchObject, createObject, deleteObject } from "../../kube/verbs.ts";
+import { createObject, deleteObject, getObject, listObjects, mergePatchObject } from "../../kube/verbs.ts";
 import { type ApiKey, validateApiKey } from "../../model/api-key.ts";
-import { approvalAnnotation, type ObjectName, nameKey, resourceKinds } from "../../model/resource.ts";
+import {
+  approvalAnnotation,
+  guestKinds,
+  type ObjectName,
+  nameKey,
+  type ResourceKind,
+  resourceKinds,
+} from "../../model/resource.ts";
 import type { Gathered } from "../../model/gathered.ts";
 import type { Redactor } from "../../model/redactor.ts";
 import { ClusterRecordStore } from "../../records/cluster-record-store.ts";
-import { typeOfKind } from "../../source/cluster/cluster-object.ts";
+import { type ClusterObject, instanceNameOf, typeOfKind } from "../../source/cluster/cluster-object.ts";
 import { listInstances, readFeed, readInstanceOnce } from "../../source/cluster/read-cluster.ts";
 import { type CommandRule, createdByAnnotation, ruleDocument } from "../command-rule.ts";
 import { CommandError } from "../describe-error.ts";
@@ -25,7 +32,7 @@ import { readKubeConfig } from "../read-kube-config.ts";
 import type { Session } from "../session.ts";
 import { type WafWork, commandCalls } from "./open-waf.ts";
 import type { TargetOptions } from "./target-options.ts";
-import { type DeclaredSight, type Seen, type UnreadSight, Target, unrecorded } from "./target.ts";
+import { type DeclaredSight, type Seen, type SeenObject, type UnreadSight, Target, unrecorded } from "./target.ts";
 import {
   type OnHold,
   type Progress,
@@ -37,7 +44,6 @@ import {
   progressOf,
   untilSettled,
 } from "./rule-changes.ts";
-import { seeCluster, seenObject, whereOf } from "./see-cluster.ts";
 
 const timeoutMs = 10_000;
 const approveQuery = { fieldManager: "wafsync-approve" };
@@ -287,4 +293,102 @@ function refusedRule(verb: string, name: ObjectName, { code, message }: ApiFault
     );
   }
   return new CommandError(`WafIpRule ${nameKey(name)} cannot be written: ${message}`);
+}
+
+// All objects that the user may list: cluster-wide, or otherwise in one namespace.
+
+const listTimeoutMs = 30_000;
+
+interface Scope {
+  /** The only namespace to read; undefined for all namespaces that the user may list. */
+  readonly namespace: string | undefined;
+  /** The namespace to read if the user may not list all namespaces. */
+  readonly fallback: string;
+}
+
+interface Listed {
+  readonly objects: readonly ClusterObject[];
+  readonly fault: ApiFault | undefined;
+  /** The namespace that was read; undefined for all. */
+  readonly namespace: string | undefined;
+}
+
+/**
+ * Never rejects: kinds that cannot be listed are reported as gaps. If the instances cannot be listed, the result has no objects.
+ */
+async function seeCluster(api: ApiServer, { namespace, fallback }: Scope, atMs: number): Promise<Seen> {
+  const instances = await list(api, "WafInstance", namespace, fallback);
+  const where = whereOf(instances.namespace);
+  if (instances.fault !== undefined) {
+    return { atMs, where, objects: [], refused: refusalOf(instances.fault, instances.namespace ?? fallback), gaps: [] };
+  }
+  const home = instances.namespace;
+  const narrowed = namespace === undefined && home !== undefined ? ["wafinstances"] : [];
+  const gaps: string[] = [];
+  const objects = instances.objects.map((object) => seenObject("WafInstance", object));
+  const add = async (kind: ResourceKind, within: string | undefined): Promise<void> => {
+    const read = await list(api, kind, within, home ?? fallback);
+    const { plural } = typeOfKind(kind);
+    if (read.fault?.code === "Forbidden") gaps.push(`You are not allowed to list ${plural}: they are not shown.`);
+    else if (read.fault !== undefined) gaps.push(`The ${plural} cannot be listed: ${read.fault.message}`);
+    else if (read.namespace !== within) narrowed.push(plural);
+    const seen = read.objects.map((object) => seenObject(kind, object));
+    // Objects of other namespaces may refer to the instances of this one.
+    objects.push(...seen.filter((one) => [one.namespace, one.instance?.namespace].includes(home ?? one.namespace)));
+  };
+  for (const kind of guestKinds) await add(kind, undefined);
+  await add("WafFeed", home);
+  if (narrowed.length > 0) {
+    const plurals = narrowed.join(", ");
+    gaps.unshift(
+      `You are not allowed to list ${plurals} in all namespaces: only those in ${home ?? fallback} are shown.`,
+    );
+  }
+  return { atMs, where, objects, refused: undefined, gaps };
+}
+
+function whereOf(namespace: string | undefined): string {
+  return namespace === undefined ? "in all namespaces" : `in namespace ${namespace}`;
+}
+
+function seenObject(kind: ResourceKind, object: ClusterObject): SeenObject {
+  const { namespace = "", name } = object.metadata;
+  const { description, baseUrl, suspend } = (object.spec ?? {}) as Readonly<Record<string, unknown>>;
+  return {
+    kind,
+    namespace,
+    name,
+    status: object.status as SeenObject["status"],
+    instance: instanceNameOf(object),
+    description: typeof description === "string" ? description : undefined,
+    baseUrl: typeof baseUrl === "string" ? baseUrl : undefined,
+    suspend: suspend === true,
+  };
+}
+
+async function list(
+  api: ApiServer,
+  kind: ResourceKind,
+  namespace: string | undefined,
+  fallback: string,
+): Promise<Listed> {
+  const read = async (within: string | undefined): Promise<Listed> => {
+    const listed = await listObjects<ClusterObject>(api, typeOfKind(kind), {
+      namespace: within,
+      timeoutMs: listTimeoutMs,
+    });
+    return listed.ok
+      ? { objects: listed.value.items, fault: undefined, namespace: within }
+      : { objects: [], fault: listed.fault, namespace: within };
+  };
+  const first = await read(namespace);
+  return namespace === undefined && first.fault?.code === "Forbidden" ? await read(fallback) : first;
+}
+
+function refusalOf({ code, message }: ApiFault, namespace: string): string {
+  if (code === "Forbidden") {
+    return `You are not allowed to list wafinstances in namespace ${namespace}. Ask for this permission, or choose another namespace with -n.`;
+  }
+  if (code === "NotFound") return "The wafsync CRDs are not installed in this cluster.";
+  return `The instances cannot be listed: ${message}`;
 }

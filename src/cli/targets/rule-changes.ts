@@ -12,12 +12,10 @@ export interface OnHold {
   readonly groups: readonly HeldGroup[];
 }
 
-/** What a command does to one rule of a command. */
+/** What a command does to one rule of a command: it adds the rule, narrows it, or removes it. */
 export type RuleChange =
-  | { readonly kind: "Add"; readonly rule: CommandRule }
-  /** The rule declares less than `before`. */
-  | { readonly kind: "Narrow"; readonly rule: CommandRule; readonly before: DeclaredRule }
-  | { readonly kind: "Remove"; readonly before: DeclaredRule };
+  | { readonly rule: CommandRule; readonly before?: DeclaredRule }
+  | { readonly rule?: undefined; readonly before: DeclaredRule };
 
 export interface RuleChanges {
   readonly instance: ObjectName;
@@ -26,25 +24,12 @@ export interface RuleChanges {
   readonly staying: readonly { readonly list: string; readonly entry: string }[];
 }
 
-/** The changes of one kind. */
-export function changesOf<Kind extends RuleChange["kind"]>(
-  changes: readonly RuleChange[],
-  kind: Kind,
-): Extract<RuleChange, { kind: Kind }>[] {
-  return changes.filter((change): change is Extract<RuleChange, { kind: Kind }> => change.kind === kind);
-}
-
-export interface WaitOptions {
-  readonly timeoutMs: number;
+export interface Waiting {
   readonly stop: AbortSignal;
-  /** Prints the reason for a delay, once. */
-  readonly onMessage: (message: string) => void;
-}
-
-/** A wait that has begun. */
-export interface Waiting extends WaitOptions {
   /** Aborted by `stop`, and when the time is over. */
   readonly ended: AbortSignal;
+  /** Prints the reason for a delay, once. */
+  readonly onMessage: (message: string) => void;
 }
 
 /**
@@ -64,12 +49,10 @@ export interface ChangeOutcome extends Settlement {
 
 /** The operations of a run that make the changes, as `AddEntry blocklist 192.0.2.1`. */
 export function writesOf({ rules, staying }: Pick<RuleChanges, "rules" | "staying">): Set<string> {
-  const wanted = rules.flatMap((change) =>
-    change.kind === "Remove" ? [] : change.rule.addresses.map((entry) => `${listOf(change.rule)} ${entry}`),
-  );
+  const wanted = rules.flatMap(({ rule }) => (rule ? rule.addresses.map((entry) => `${listOf(rule)} ${entry}`) : []));
   const kept = new Set([...wanted, ...staying.map(({ list, entry }) => `${list} ${entry}`)]);
-  const gone = rules.flatMap((change) =>
-    change.kind === "Add" ? [] : entriesOf(change.before).map((entry) => `${listOf(change.before)} ${entry}`),
+  const gone = rules.flatMap(({ before }) =>
+    before ? entriesOf(before).map((entry) => `${listOf(before)} ${entry}`) : [],
   );
   return new Set([
     ...wanted.map((entry) => `AddEntry ${entry}`),

@@ -28,14 +28,7 @@ import { type CommandRule, expiredRule } from "../command-rule.ts";
 import { CommandError } from "../describe-error.ts";
 import type { ReportedObject } from "../object-view.ts";
 import { type LiveLists, readLists } from "./open-waf.ts";
-import {
-  type ChangeOutcome,
-  type OnHold,
-  type RuleChanges,
-  type Settlement,
-  type Waiting,
-  type WaitOptions,
-} from "./rule-changes.ts";
+import { type ChangeOutcome, type OnHold, type RuleChanges, type Settlement, type Waiting } from "./rule-changes.ts";
 import { busy } from "./target-options.ts";
 import { examineSight } from "../why-view.ts";
 
@@ -179,38 +172,25 @@ export abstract class Target {
     };
   }
 
-  /** Writes and removes rules, and optionally waits for the WAF. @throws CommandError if they can't be written */
-  async change(changes: RuleChanges, wait: WaitOptions | undefined): Promise<ChangeOutcome> {
+  /**
+   * Writes and removes rules, and waits for the WAF. @param wait undefined if the command must not wait. @throws CommandError if they
+   * can't be written
+   */
+  async change(changes: RuleChanges, wait: Waiting | undefined): Promise<ChangeOutcome> {
     const written: CommandRule[] = [];
-    const ended: { readonly name: ObjectName; readonly written: CommandRule | undefined }[] = [];
-    for (const change of changes.rules) {
+    const removed: { readonly name: ObjectName; readonly expired: CommandRule | undefined }[] = [];
+    for (const { rule, before } of changes.rules) {
       // With an end in the past, a run removes the entries of the rule, and reports when that is done.
-      const rule = change.kind === "Remove" ? expiredRule(change.before) : change.rule;
-      const isWritten = change.kind !== "Remove" || wait !== undefined;
-      if (isWritten) await this.putRule(rule, change.kind === "Add");
-      if (isWritten) written.push(rule);
-      if (change.kind === "Remove") ended.push({ name: change.before.meta, written: isWritten ? rule : undefined });
+      const put = rule ?? (wait && expiredRule(before));
+      if (put !== undefined) await this.putRule(put, before === undefined);
+      if (put !== undefined) written.push(put);
+      if (rule === undefined) removed.push({ name: before.meta, expired: put });
     }
-    const settlement = await this.#waitFor(changes, written, wait);
+    const settlement: Settlement =
+      wait === undefined ? { state: "NotWaited", message: "" } : await this.settle(changes, written, wait);
     // Pending removals do not need the rules.
-    for (const { name, written: expired } of ended) await this.deleteRule(name, expired);
+    for (const { name, expired } of removed) await this.deleteRule(name, expired);
     return { ...settlement, isFollowed: await this.isFollowed() };
-  }
-
-  async #waitFor(
-    changes: RuleChanges,
-    written: readonly CommandRule[],
-    wait: WaitOptions | undefined,
-  ): Promise<Settlement> {
-    if (wait === undefined) return { state: "NotWaited", message: "" };
-    const giveUp = new AbortController();
-    const cancel = realClock.schedule(wait.timeoutMs, () => giveUp.abort());
-    try {
-      const ended = AbortSignal.any([wait.stop, giveUp.signal]);
-      return await this.settle(changes, written, { ...wait, ended });
-    } finally {
-      cancel();
-    }
   }
 
   /** Oldest first. @throws CommandError if it may not be read */
