@@ -114,9 +114,10 @@ export class LogDayReading {
 
   /** Equal for pages with the same rows. */
   #digestOf(entries: readonly LogEntry[]): string {
-    const step = Math.ceil(entries.length / rowsCompared);
-    const compared = entries.filter((_, index) => index % step === 0 || index === entries.length - 1);
-    return [entries.length, ...compared.map(this.#identityOf)].join(" ");
+    const count = Math.min(rowsCompared, entries.length);
+    const compared = Array.from({ length: count }, (_, index) => entries[Math.floor((index * entries.length) / count)]);
+    const identities = compared.map((entry) => entry && this.#identityOf(entry));
+    return [entries.length, ...identities].join(" ");
   }
 
   /** A page that is repeated in every reading is part of the logs: many equal requests. */

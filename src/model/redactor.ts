@@ -58,8 +58,8 @@ interface TextRange {
 export class SecretSearch {
   readonly #needles = new Map<string, readonly Needle[]>();
   readonly #byEnd = new Map<string, Set<Needle>>();
-  /** Few secrets are searched with one pattern for their plain spellings, because hardly any text contains one. */
-  #pattern: RegExp | undefined;
+  /** For few secrets, because hardly any text contains one. */
+  #filter: NeedleFilter | undefined;
 
   constructor(secrets: readonly string[] = []) {
     for (const secret of secrets) this.add(secret);
@@ -69,7 +69,7 @@ export class SecretSearch {
     if (secret === "" || this.#needles.has(secret)) return;
     const needles = needlesOf(secret);
     this.#needles.set(secret, needles);
-    this.#pattern = undefined;
+    this.#filter = undefined;
     for (const needle of needles) {
       const end = needle.wanted.slice(-endLength);
       this.#byEnd.set(end, (this.#byEnd.get(end) ?? new Set<Needle>()).add(needle));
@@ -84,7 +84,7 @@ export class SecretSearch {
       if (needles?.size === 0) this.#byEnd.delete(end);
     }
     this.#needles.delete(secret);
-    this.#pattern = undefined;
+    this.#filter = undefined;
   }
 
   /** @param lengthMin shorter secrets are ignored */
@@ -106,10 +106,8 @@ export class SecretSearch {
   /** The ranges with secrets; they may overlap. */
   *#find(text: string, lengthMin: number): Generator<TextRange, void> {
     if (this.#needles.size <= secretsSearchedMax) {
-      const all = [...this.#needles.values()].flat();
-      this.#pattern ??= patternOf(all.flatMap(({ isBase64, wanted }) => (isBase64 ? [] : [wanted])));
-      const hasBase64 = all.some(({ isBase64, wanted }) => isBase64 && text.includes(wanted));
-      if (!hasBase64 && !this.#pattern.test(text)) return;
+      this.#filter ??= new NeedleFilter([...this.#needles.values()].flat());
+      if (!this.#filter.mayOccurIn(text)) return;
     }
     const folded = inLowerCase(text);
     for (const { secret, wanted, isBase64 } of this.#candidates(text, folded)) {
@@ -134,10 +132,56 @@ export class SecretSearch {
   }
 }
 
-/** V8 misses some alternatives, without regard to case, if others contain a Kelvin sign: then, every string may match. */
-function patternOf(wanted: readonly string[]): RegExp {
-  if (wanted.some((text) => /\P{ASCII}/u.test(text))) return /(?:)/;
-  return new RegExp(wanted.map((text) => text.replaceAll(/[^\w\s]/g, String.raw`\$&`)).join("|") || "(?!)", "i");
+/**
+ * Compares as few characters of a text as possible: of each window with the length of the shortest needle, only the last pair, unless
+ * a needle contains it (Wu and Manber, 1994).
+ */
+class NeedleFilter {
+  readonly #length: number;
+  /** How far the window moves after a pair; 0 if a needle may end with it. */
+  readonly #shifts = new Uint8Array(4096);
+  readonly #needles: readonly Needle[];
+
+  constructor(needles: readonly Needle[]) {
+    this.#needles = needles;
+    this.#length = Math.min(200, ...needles.map(({ wanted }) => wanted.length));
+    this.#shifts.fill(Math.max(0, this.#length - 1));
+    for (const { wanted, isBase64 } of needles) {
+      for (let end = 1; end < this.#length; end += 1) {
+        for (const first of codesOf(wanted.charAt(end - 1), isBase64)) {
+          for (const second of codesOf(wanted.charAt(end), isBase64)) {
+            const pair = pairOf(first, second);
+            this.#shifts[pair] = Math.min(this.#shifts[pair] ?? 0, this.#length - 1 - end);
+          }
+        }
+      }
+    }
+  }
+
+  mayOccurIn(text: string): boolean {
+    const last = this.#length - 1;
+    if (last < 1) return true;
+    for (let end = last; end < text.length;) {
+      const shift = this.#shifts[pairOf(text.charCodeAt(end - 1), text.charCodeAt(end))] ?? 0;
+      if (shift === 0 && this.#isStart(text.slice(end - last, end + 1))) return true;
+      end += Math.max(1, shift);
+    }
+    return false;
+  }
+
+  #isStart(window: string): boolean {
+    const folded = inLowerCase(window);
+    return this.#needles.some(({ wanted, isBase64 }) => wanted.startsWith(isBase64 ? window : folded));
+  }
+}
+
+function codesOf(letter: string, isBase64: boolean): readonly number[] {
+  return [letter, ...(isBase64 ? [] : [letter.toUpperCase()])].map((one) => one.charCodeAt(0));
+}
+
+/** Some pairs share a number. */
+function pairOf(first: number, second: number): number {
+  return ((first << 5) ^ second) & 4095;
 }
 
 function needlesOf(secret: string): readonly Needle[] {
