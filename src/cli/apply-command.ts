@@ -7,7 +7,7 @@ import type { ObjectEvent, ReconcileObserver } from "../run/ports.ts";
 import type { ApplyOptions } from "./commands/folder-commands.ts";
 import { noInstance, printFaults, printTroubles } from "./folder-faults.ts";
 import { type InstanceView, viewResult } from "./instance-view.ts";
-import { planLines, resultLines } from "./print-instance.ts";
+import { countsLine, objectTable, planLines, remarkLines } from "./print-instance.ts";
 import type { Session } from "./session.ts";
 import { StatusLine } from "./status-line.ts";
 import { withStandalone } from "./targets/folder-runs.ts";
@@ -121,7 +121,12 @@ function printResults(out: Terminal, { output }: ApplyOptions, views: readonly I
     // The planned operations have been executed by now; the objects show which changes are missing.
     out.line(JSON.stringify({ instances: views.map((view) => ({ ...view, operations: undefined })) }, undefined, 2));
   } else if (views.length > 0) {
-    for (const line of resultLines(views, out.paint)) out.line(line);
+    for (const line of objectTable(views, out.paint)) out.line(line);
+    for (const view of views.filter(({ trouble }) => trouble === undefined)) {
+      out.line(`\n${countsLine(view, out.paint)}`);
+      for (const change of view.changes ?? []) out.line(`  ${change}`);
+      for (const line of remarkLines(view, out.paint)) out.line(line);
+    }
   }
 }
 

@@ -92,7 +92,7 @@ function overview(view: InstanceView, isFaulty: boolean): string {
 
 function sectionsOf(view: InstanceView): Section[] {
   if (view.trouble !== undefined) return [{ title: "Error", lines: [view.trouble] }];
-  const byKind = Map.groupBy(differencesOf(view).flat(), ({ kind }) => kind);
+  const byKind = Map.groupBy(differencesOf(view), ({ kind }) => kind);
   const differences = differenceKinds.map((kind) => {
     const items = byKind.get(kind) ?? [];
     // A shared reason is printed only once.

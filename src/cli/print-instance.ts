@@ -1,6 +1,7 @@
 // Formats instances for people: the result of a run as a table of objects with counts, problems and notes, and a plan as its writes
 // and all other differences from the declared state.
 import { counted, inThousands, listed } from "../model/sentence.ts";
+import { listNames } from "../model/declared.ts";
 import { nameKey } from "../model/resource.ts";
 import { visibleTexts } from "../model/visible-text.ts";
 import type { DifferenceView, InstanceView, OperationView } from "./instance-view.ts";
@@ -33,86 +34,47 @@ export function problemLines({ warnings, objects, trouble }: InstanceView, paint
   return lines;
 }
 
-/** Notes and problems, which follow the table of objects. */
-function remarkLines(view: InstanceView, paint: Paint): string[] {
+/** Notes and problems. */
+export function remarkLines(view: InstanceView, paint: Paint): string[] {
   return [...unmanagedLines(view, paint), ...problemLines(view, paint)];
 }
 
-/** The objects of all instances as a table, then their problems. */
-export function resultLines(views: readonly InstanceView[], paint: Paint): string[] {
-  const lines = objectTable(
-    views.flatMap((view) => view.objects.map((object) => objectRow(object, view, paint))),
-    paint,
-  );
-  for (const view of views) {
-    if (view.trouble !== undefined) continue;
-    const changes = (view.changes ?? []).map((change) => `  ${change}`);
-    lines.push("", countsLine(view, paint), ...changes, ...remarkLines(view, paint));
-  }
-  return lines;
-}
-
-function objectTable(rows: readonly (readonly string[])[], paint: Paint): string[] {
+/** The objects of all instances. */
+export function objectTable(views: readonly InstanceView[], paint: Paint): string[] {
   const header = objectHeader.map((title) => paint("dim", title));
-  return tableLines(header, rows);
-}
-
-/** The lines for what is new about an instance: the objects whose row has changed, and the problems if they have changed. */
-export class ChangedLines {
-  readonly #paint: Paint;
-  /** The rows and problems that were shown last, by instance. */
-  readonly #shown = new Map<string, ReadonlySet<string>>();
-
-  constructor(paint: Paint) {
-    this.#paint = paint;
-  }
-
-  next(view: InstanceView): string[] {
-    const paint = this.#paint;
-    const instance = nameKey(view);
-    const { trouble, added, removed, adopted } = view;
-    const rows = view.objects.map((object) => objectRow(object, view, paint));
-    const troubles = trouble === undefined ? [] : [paint("red", `${instance}: ${trouble}`)];
-    const problems = [...troubles, ...remarkLines(view, paint)];
-    const before = this.#shown.get(instance);
-    this.#shown.set(instance, new Set([...rows.map((row) => row.join(" ")), problems.join("\n")]));
-    const changed = rows.filter((row) => before?.has(row.join(" ")) !== true);
-    const hasChanged = changed.length > 0 || added + removed + adopted > 0;
-    return [
-      ...(changed.length === 0 ? [] : objectTable(changed, paint)),
-      ...(trouble === undefined && hasChanged ? [countsLine(view, paint)] : []),
-      ...(before?.has(problems.join("\n")) === true ? [] : problems),
-    ];
-  }
+  return tableLines(
+    header,
+    views.flatMap((view) => view.objects.map((object) => objectRow(object, view, paint))),
+  );
 }
 
 function objectRow(object: ObjectView, view: InstanceView, paint: Paint): string[] {
   const style = object.ready === "True" ? "green" : object.ready === "False" ? "red" : "yellow";
-  const progress = object.kind === "WafInstance" ? (view.domain ?? "") : readableProgress(object);
-  return [object.kind, object.namespace, object.name, progress, paint(style, object.ready), object.reason];
+  const { kind, namespace, name, ready, reason } = object;
+  // States and triggers stay as they are.
+  const isCount = kind === "WafIpRule";
+  const counts = isCount
+    ? object.progress.replaceAll(/\d+/g, (digits) => inThousands(Number(digits)))
+    : object.progress;
+  return [kind, namespace, name, kind === "WafInstance" ? (view.domain ?? "") : counts, paint(style, ready), reason];
 }
 
-/** `1,200/10,000`; states and triggers stay as they are. */
-function readableProgress({ kind, progress }: ObjectView): string {
-  return kind === "WafIpRule" ? progress.replaceAll(/\d+/g, (digits) => inThousands(Number(digits))) : progress;
-}
-
-type ListCounts = NonNullable<InstanceView["lists"]>["blocklist"];
-
-function countsLine(view: InstanceView, paint: Paint): string {
+/** What a run did, and what the lists show. */
+export function countsLine(view: InstanceView, paint: Paint): string {
   const { lists, added, removed, adopted, cleared = 0 } = view;
   if (lists === undefined) return "";
-  const list = (title: string, { live, managed, foreign, held }: ListCounts): string => {
-    const parts = [`${inThousands(managed)} managed`];
-    if (foreign > 0) parts.push(`${inThousands(foreign)} unmanaged`);
-    if (held > 0) parts.push(`${inThousands(held)} on hold`);
-    return `${title} ${inThousands(live)} (${parts.join(", ")})`;
-  };
-  const clears = cleared === 0 ? [] : [counted(cleared, "cache clear", "cache clears")];
-  const writes = added + removed === 0 ? [] : [`${inThousands(added)} added, ${inThousands(removed)} removed`];
-  const adoptions = adopted === 0 ? [] : [`${inThousands(adopted)} adopted`];
-  const done = [...writes, ...adoptions, ...clears].join(", ") || "nothing to change";
-  return `${paint("bold", nameKey(view))}: ${done}; ${list("blocklist", lists.blocklist)}, ${list("allowlist", lists.allowlist)}`;
+  const done = [
+    added + removed === 0 ? "" : `${inThousands(added)} added, ${inThousands(removed)} removed`,
+    adopted === 0 ? "" : `${inThousands(adopted)} adopted`,
+    cleared === 0 ? "" : counted(cleared, "cache clear", "cache clears"),
+  ];
+  const shown = listNames.map((list) => {
+    const { live, managed, foreign, held } = lists[list];
+    const unmanaged = foreign === 0 ? "" : `, ${inThousands(foreign)} unmanaged`;
+    const onHold = held === 0 ? "" : `, ${inThousands(held)} on hold`;
+    return `${list} ${inThousands(live)} (${inThousands(managed)} managed${unmanaged}${onHold})`;
+  });
+  return `${paint("bold", nameKey(view))}: ${done.filter((part) => part !== "").join(", ") || "nothing to change"}; ${shown.join(", ")}`;
 }
 
 /** Further lines of differences are only counted; `--full` prints all of them. */
@@ -129,7 +91,7 @@ export function planLines(view: InstanceView, paint: Paint, isFaulty: boolean, i
   const { text, isClean } = planVerdict(view, isFaulty);
   return [
     headline(view, paint),
-    ...differencesOf(view).flatMap((part) => differenceLines(part, paint, isFull)),
+    ...partsOf(view).flatMap((part) => differenceLines(part, paint, isFull)),
     ...problemLines(view, paint),
     paint(isClean ? "green" : "bold", `  ${text}`),
   ];
@@ -168,34 +130,33 @@ function kind(mark: string, style: Kind["style"], one: string, many = one): Kind
   return { mark, style, one, many };
 }
 
-const add = kind("+", "green", "to add");
-const remove = kind("-", "red", "to remove");
-const adopt = kind("=", "cyan", "to adopt without a call");
-const clear = kind("~", "cyan", "cache clear", "cache clears");
-const hold = kind("!", "yellow", "removal on hold", "removals on hold");
-const wait = kind("?", "yellow", "waiting");
-const unmanaged = kind("*", "cyan", "already on the WAF and unmanaged");
-/** The most important first. */
-export const differenceKinds = [remove, hold, add, adopt, clear, wait, unmanaged];
-
-const operationKinds: Readonly<Record<OperationView["operation"], Kind>> = {
-  AddEntry: add,
-  AddOrigin: add,
-  RemoveEntry: remove,
-  RemoveOrigin: remove,
-  Adopt: adopt,
-  ClearCache: clear,
+const kinds = {
+  Remove: kind("-", "red", "to remove"),
+  Hold: kind("!", "yellow", "removal on hold", "removals on hold"),
+  Add: kind("+", "green", "to add"),
+  Adopt: kind("=", "cyan", "to adopt without a call"),
+  Clear: kind("~", "cyan", "cache clear", "cache clears"),
+  Wait: kind("?", "yellow", "waiting"),
+  Unmanaged: kind("*", "cyan", "already on the WAF and unmanaged"),
 };
+/** The most important first. */
+export const differenceKinds: readonly Kind[] = Object.values(kinds);
 
 /** Every difference: the operations in the order of execution, and then what the plan does not correct. */
-export function differencesOf(view: InstanceView): readonly (readonly Difference[])[] {
+function partsOf({ operations, held, waiting, unmanaged }: InstanceView): Difference[][] {
   const all = (items: readonly DifferenceView[], kind: Kind) => items.map((item) => ({ ...item, kind }));
+  const kindOf = ({ operation }: OperationView): Kind =>
+    kinds[operation.replace(/(?:Entry|Origin|Cache)$/, "") as "Remove" | "Add" | "Adopt" | "Clear"];
   return [
-    view.operations.map((item) => ({ ...item, kind: operationKinds[item.operation] })),
-    all(view.held, hold),
-    all(view.waiting, wait),
-    all(view.unmanaged, unmanaged),
+    operations.map((item) => ({ ...item, kind: kindOf(item) })),
+    all(held, kinds.Hold),
+    all(waiting, kinds.Wait),
+    all(unmanaged, kinds.Unmanaged),
   ];
+}
+
+export function differencesOf(view: InstanceView): Difference[] {
+  return partsOf(view).flat();
 }
 
 /** One line each, in columns; long series with the same reason and long plans are shortened. */
@@ -235,7 +196,7 @@ export function groupByReason(items: readonly Difference[]): Difference[][] {
 
 /** True if the WAF differs from the declared state. Errors in the files do not count here: they make a plan partial. */
 export function differsFromDeclared(view: InstanceView): boolean {
-  return differencesOf(view).flat().length + view.refused.length > 0;
+  return differencesOf(view).length + view.refused.length > 0;
 }
 
 /** Parts of the declared state are invalid, and therefore not in the plan. */
@@ -244,22 +205,24 @@ export function isPartial({ objects }: InstanceView): boolean {
 }
 
 /** `3 to add, 0 to remove, one call each.` */
-function planSummary({ operations, held, rejectedCount, waiting, unmanaged, driftCount }: InstanceView): string {
-  const count = (start: string): number => operations.filter(({ operation }) => operation.startsWith(start)).length;
-  const [added, removed, adopted, cleared] = [count("Add"), count("Remove"), count("Adopt"), count("Clear")];
-  const drift = driftCount === 0 ? "" : ` (${inThousands(Math.min(driftCount, added))} removed by another writer)`;
-  const others: readonly (readonly [number, string])[] = [
-    [adopted, adopt.many],
-    [held.length, "on hold"],
-    [rejectedCount, "rejected"],
-    [waiting.length, wait.many],
-    [unmanaged.length, "already on the WAF and unmanaged"],
-  ];
+function planSummary(view: InstanceView): string {
+  const differences = differencesOf(view);
+  const count = (kind: Kind): number => differences.filter((one) => one.kind === kind).length;
+  const [added, adopted] = [count(kinds.Add), count(kinds.Adopt)];
+  const drift =
+    view.driftCount === 0 ? "" : ` (${inThousands(Math.min(view.driftCount, added))} removed by another writer)`;
+  const others = [
+    [adopted, kinds.Adopt.many],
+    [view.held.length, "on hold"],
+    [view.rejectedCount, "rejected"],
+    [view.waiting.length, kinds.Wait.many],
+    [view.unmanaged.length, kinds.Unmanaged.many],
+  ] as const;
   const parts = [
     `${inThousands(added)} to add${drift}`,
-    `${inThousands(removed)} to remove`,
+    `${inThousands(count(kinds.Remove))} to remove`,
     ...others.flatMap(([number, what]) => (number === 0 ? [] : [`${inThousands(number)} ${what}`])),
   ];
-  if (operations.length > adopted) parts.push(adopted > 0 ? "one call for each other change" : "one call each");
-  return `${parts.join(", ")}${cleared === 0 ? "" : ", and one that clears the cache"}.`;
+  if (view.operations.length > adopted) parts.push(adopted > 0 ? "one call for each other change" : "one call each");
+  return `${parts.join(", ")}${count(kinds.Clear) === 0 ? "" : ", and one that clears the cache"}.`;
 }

@@ -1,11 +1,11 @@
-// `wafsync run`: keeps every WAF in its declared state until a signal. Prints one line per event.
+// `wafsync run`: keeps every WAF in its declared state until a signal. Prints one line per event, and what each run with a change did.
 import { realClock } from "../async/clock.ts";
 import { nameKey, type ResourceMeta } from "../model/resource.ts";
 import type { ObjectEvent } from "../run/ports.ts";
 import type { RunOptions } from "./commands/folder-commands.ts";
 import { printFaults } from "./folder-faults.ts";
 import { viewInstance } from "./instance-view.ts";
-import { ChangedLines } from "./print-instance.ts";
+import { countsLine, remarkLines } from "./print-instance.ts";
 import type { Session } from "./session.ts";
 import { withStandalone } from "./targets/folder-runs.ts";
 import type { Paint } from "./terminal.ts";
@@ -26,22 +26,22 @@ export async function runFollow(options: RunOptions): Promise<number> {
   return await withStandalone(options, how, async (standalone, { out, notes }) => {
     await printFaults(standalone, notes, faultsPrinted);
     notes.line(`${time(notes.paint)}  Watching ${options.from}. Press Ctrl-C to stop.`);
-    const changes = new ChangedLines(out.paint);
     await standalone.follow(
       () => void printFaults(standalone, notes, faultsPrinted),
       ({ instance, outcome: { facts } }) => {
         if (facts === undefined) return;
         const view = viewInstance(facts, standalone);
-        if (options.output === "table") {
-          const lines = changes.next(view);
-          for (const line of lines.length === 0 ? [] : ["", ...lines, ""]) out.line(line);
-          return;
-        }
-        // A resync without a change prints nothing.
-        const text = JSON.stringify({ ...view, operations: undefined });
-        if (printed.get(nameKey(instance)) === text) return;
-        printed.set(nameKey(instance), text);
-        out.line(text);
+        const { trouble, added, removed, adopted } = view;
+        const before = printed.get(nameKey(instance));
+        const isJson = options.output === "json";
+        const state = isJson
+          ? JSON.stringify({ ...view, operations: undefined })
+          : remarkLines(view, out.paint).join("\n");
+        printed.set(nameKey(instance), state);
+        // A failure is an event. A resync without a change prints nothing.
+        const isWorthCounting = trouble === undefined && (before === undefined || added + removed + adopted > 0);
+        if (!isJson && isWorthCounting) out.line(countsLine(view, out.paint));
+        if (state !== before && state !== "") out.line(state);
       },
     );
     if (standalone.lost() === undefined)

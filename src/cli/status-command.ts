@@ -9,7 +9,7 @@ import type { StatusOptions } from "./commands/incident-commands.ts";
 import { CommandError } from "./describe-error.ts";
 import { holdLines } from "./hold-lines.ts";
 import { objectLines } from "./object-view.ts";
-import { heldOf, objectsNotReady, pendingOf, summarize } from "./summarize.ts";
+import { byNeed, countColumns, objectsNotReady, summarize, waitReason } from "./summarize.ts";
 import { withTarget } from "./targets/open-target.ts";
 import { chosenFrom, parseInstanceName, planningWords } from "./targets/target-options.ts";
 import type { SeenObject, Target } from "./targets/target.ts";
@@ -17,7 +17,6 @@ import { type Paint, type Terminal, tableLines, widthOf } from "./terminal.ts";
 
 const watchMs = 2_000;
 const nameLengthMin = 12;
-const notReadyFirst = { False: 0, Unknown: 1, True: 2 } as const;
 const clearScreen = "\u001b[H\u001b[2J";
 const styles = { True: "green", False: "red", Unknown: "yellow" } as const;
 
@@ -32,22 +31,16 @@ const columns: readonly Column[] = [
   { title: "DOMAIN", cell: ({ domain = "" }) => domain },
   { title: "READY", cell: ({ ready }, paint) => paint(styles[ready], ready) },
   { title: "REASON", cell: ({ reason }) => reason },
-  { title: "BLOCKED", cell: ({ blocklist }) => countCell(blocklist?.live) },
-  { title: "ALLOWED", cell: ({ allowlist }) => countCell(allowlist?.live) },
-  { title: "PENDING", cell: (instance) => countCell(ifRead(instance, pendingOf)) },
-  { title: "ON HOLD", cell: (instance) => countCell(ifRead(instance, heldOf)) },
+  ...countColumns.map(({ title, count }) => ({
+    title: title.toUpperCase(),
+    cell: (instance: InstanceSummary) => {
+      const shown = count(instance);
+      return shown === undefined ? "" : inThousands(shown);
+    },
+  })),
   { title: "LAST SYNC", cell: ({ lastSyncTime = "never" }) => lastSyncTime },
 ];
 const header = columns.map(({ title }) => title);
-
-function ifRead(instance: InstanceSummary, count: (instance: InstanceSummary) => number): number | undefined {
-  return instance.blocklist === undefined ? undefined : count(instance);
-}
-
-/** Empty before the first read. */
-function countCell(count: number | undefined): string {
-  return count === undefined ? "" : inThousands(count);
-}
 
 /** @returns 0 if all objects are Ready, otherwise 1; 130 if a signal stopped the watch. */
 export async function runStatus(options: StatusOptions): Promise<number> {
@@ -101,7 +94,7 @@ function textOf(
   { isInteractive, columns: width, paint }: Terminal,
 ): string {
   if (output === "json") return `${JSON.stringify(summary, undefined, 2)}\n`;
-  const instances = summary.instances.toSorted((a, b) => notReadyFirst[a.ready] - notReadyFirst[b.ready]);
+  const instances = byNeed(summary.instances);
   const rows = instances.map((instance) => columns.map(({ cell }) => cell(instance, paint)));
   const lines = tableLines(header, isInteractive ? fitted(rows, width) : rows);
   for (const instance of instances) lines.push(...detailsOf(instance, paint));
@@ -126,10 +119,9 @@ export function fitted(rows: readonly string[][], width: number): string[][] {
 }
 
 function detailsOf(instance: InstanceSummary, paint: Paint): string[] {
-  const { ready, reason, message, onHold, approve, objects, notReady } = instance;
-  // Removals on hold are listed separately, by the rule that last declared the entries.
-  const text = onHold.length > 0 && reason === "Held" ? [] : [`  ${message}`];
-  const lines = ready === "True" ? [] : ["", paint("bold", instance.instance), ...text];
+  const { ready, onHold, approve, objects, notReady } = instance;
+  const why = waitReason(instance);
+  const lines = ready === "True" ? [] : ["", paint("bold", instance.instance), ...(why === "" ? [] : [`  ${why}`])];
   lines.push(...holdLines(onHold));
   if (approve !== undefined) lines.push(paint("yellow", `  To see and approve them: ${approve}`));
   return [...lines, ...linesOf(objects, notReady)];

@@ -136,10 +136,33 @@ export function objectsNotReady({ instances, totals, feeds }: Summary): number {
   return attached + totals.unattached + feeds.filter(({ ready }) => ready !== "True").length;
 }
 
-export function pendingOf({ blocklist, allowlist }: InstanceSummary): number {
+function pendingOf({ blocklist, allowlist }: InstanceSummary): number {
   return (blocklist?.pending ?? 0) + (allowlist?.pending ?? 0);
 }
 
-export function heldOf({ blocklist, allowlist }: InstanceSummary): number {
+function heldOf({ blocklist, allowlist }: InstanceSummary): number {
   return (blocklist?.held ?? 0) + (allowlist?.held ?? 0);
+}
+
+/** The counts of an instance in tables; undefined before the first read. */
+export const countColumns = [
+  { title: "Blocked", count: ({ blocklist }) => blocklist?.live },
+  { title: "Allowed", count: ({ allowlist }) => allowlist?.live },
+  { title: "Pending", count: (instance) => instance.blocklist && pendingOf(instance) },
+  { title: "On hold", count: (instance) => instance.blocklist && heldOf(instance) },
+] as const satisfies readonly { title: string; count: (instance: InstanceSummary) => number | undefined }[];
+
+const needs = { False: 0, Unknown: 1, True: 2 } as const;
+
+/** What needs attention comes first. */
+export function byNeed<Shown extends Pick<ObjectSummary, "ready"> & { readonly notReady?: number }>(
+  shown: readonly Shown[],
+): Shown[] {
+  const needOf = ({ ready, notReady: count = 0 }: Shown): number => needs[ready] - Math.min(count, 1) / 2;
+  return shown.toSorted((a, b) => needOf(a) - needOf(b));
+}
+
+/** Why it is not Ready; empty if only removals are on hold, which are shown by the rule that last declared the entries. */
+export function waitReason({ ready, reason, message, onHold }: InstanceSummary): string {
+  return ready === "True" || (onHold.length > 0 && reason === "Held") ? "" : message;
 }

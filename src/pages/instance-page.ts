@@ -1,5 +1,7 @@
 // The pages of one WAF: its state, removals on hold, its rules and other objects, and its history.
 import type { InstanceSummary, ObjectSummary, Summary } from "../kinds/summary.ts";
+import { holdLines } from "../cli/hold-lines.ts";
+import { byNeed, waitReason } from "../cli/summarize.ts";
 import { type HistoryRow, rowOf, valuesShownMax } from "../cli/history-command.ts";
 import type { AddressCover } from "../address/ranges.ts";
 import type { HistoryEvent } from "../history/events.ts";
@@ -35,7 +37,6 @@ export function instancePage(
   { objects, history, searched }: InstanceParts,
 ): string {
   const name = instance.instance;
-  const byNeed = objects.toSorted((a, b) => Number(a.ready === "True") - Number(b.ready === "True"));
   const requests = html`<p><a href="${instancePath(name)}/requests">Show the newest blocked requests</a></p>
     <p class="quiet">This reads the WAF's log, which takes a moment.</p>`;
   return framed({
@@ -50,7 +51,7 @@ export function instancePage(
       stateSection(instance, generatedAt),
       ...listTiles(instance),
       ...holdSection(instance),
-      ...objectSection("Rules and other objects", "objects", byNeed.slice(0, objectsShownMax), objects.length),
+      ...objectSection("Rules and other objects", "objects", byNeed(objects).slice(0, objectsShownMax), objects.length),
       historySection(instance, history, searched, generatedAt),
       section("requests", "Blocked requests", requests),
     ],
@@ -58,13 +59,13 @@ export function instancePage(
 }
 
 function stateSection(instance: InstanceSummary, now: string): Markup {
-  const { message, suspended, lastSyncTime, rules, origins } = instance;
+  const { ready, message, suspended, lastSyncTime, rules, origins } = instance;
   const paused = suspended ? html`<p>The instance is suspended: wafsync writes nothing to the WAF.</p>` : "";
   return section(
     "state",
     "State",
     html`<p>${stateMark(instance)}</p>
-      <p>${shortened(message, 2_000)}</p>
+      <p>${shortened(ready === "True" ? message : waitReason(instance), 2_000)}</p>
       ${paused}
       <p class="quiet">
         ${counted(rules, "rule", "rules")}, ${counted(origins, "origin", "origins")}. Last complete read:
@@ -89,18 +90,10 @@ function listTiles({ blocklist, allowlist }: InstanceSummary): Markup[] {
 
 function holdSection({ onHold, heldPlan = "", approve }: InstanceSummary): Markup[] {
   if (onHold.length === 0 && heldPlan === "") return [];
-  const groups = onHold.map(
-    ({ list, count, owners, examples, reason }) =>
-      html`<li>
-        ${counted(count, "removal", "removals")} from the
-        ${list}${owners === "" ? "" : `, last declared by ${shortened(owners, cellLengthMax)}`}:
-        <code>${shortened(examples.join(", "), cellLengthMax)}${count > examples.length ? ", …" : ""}</code><br />
-        <span class="quiet">${shortened(reason, 1_200)}</span>
-      </li>`,
-  );
+  const lines = holdLines(onHold, Infinity).map((line) => shortened(line.slice(2), cellLengthMax));
   const command = html`<p>To see and approve them: ${copyable(approve ?? "")}</p>
     <p class="quiet">Hash: ${copyable(heldPlan)}</p>`;
-  const content = [html`<ul>${groups}</ul>`, ...(approve === undefined ? [] : [command])]; // prettier-ignore
+  const content = [html`<pre>${lines.join("\n")}</pre>`, ...(approve === undefined ? [] : [command])]; // prettier-ignore
   return [section("holds", "Removals on hold", content, "warning")];
 }
 

@@ -1,7 +1,7 @@
 // The overview page: totals, every WAF with its state and what it is waiting for, and the feeds. WAFs and feeds that need
 // attention come first.
 import type { FeedSummary, InstanceSummary, ObjectSummary, Summary } from "../kinds/summary.ts";
-import { heldOf, objectsNotReady, pendingOf } from "../cli/summarize.ts";
+import { byNeed, countColumns, objectsNotReady, waitReason } from "../cli/summarize.ts";
 import { counted, inThousands, shortened } from "../model/sentence.ts";
 import { filterForm, framed, liveTitle } from "./frame.ts";
 import { type Markup, html } from "./html.ts";
@@ -23,7 +23,6 @@ const rowsMax = 100;
 /** A search for a WAF is offered from this number. */
 const findFrom = 10;
 const messageLengthMax = 400;
-const order = { False: 0, Unknown: 1, True: 2 } as const;
 
 /** Part of a name or domain. */
 export function findIn(query: URLSearchParams): string {
@@ -49,7 +48,7 @@ export function overviewPage(summary: Summary, find: string): string {
       ...warnings("Not everything is shown", gaps),
       tiles([
         { name: "WAFs", value: totals.instances },
-        { name: "Not ready", value: totals.notReady },
+        { name: "Not ready", value: totals.notReady - totals.unattached + objectsNotReady(summary) },
         { name: "In progress or paused", value: totals.unknown },
         { name: "Blocked", value: totals.blocked },
         { name: "Allowed", value: totals.allowed },
@@ -70,7 +69,9 @@ function titleOf(summary: Summary): string {
   if (refused !== undefined) return "No access";
   if (instances === 0) return "No WAF is declared";
   const all = counted(instances, "WAF", "WAFs");
+  if (notReady > 0 && instances === 1) return "The WAF is not ready";
   if (notReady > 0) return `${inThousands(notReady)} of ${all} ${notReady === 1 ? "is" : "are"} not ready`;
+  if (unknown > 0 && instances === 1) return "The WAF is in progress or paused";
   if (unknown > 0) return `${inThousands(unknown)} of ${all} ${unknown === 1 ? "is" : "are"} in progress or paused`;
   const objects = objectsNotReady(summary);
   const others = objects === 0 ? "" : `, but ${counted(objects, "object is", "objects are")} not`;
@@ -90,27 +91,23 @@ function instanceColumns(now: string): readonly Column<InstanceSummary>[] {
     { title: "WAF", kind: "name", cell: (instance) => instanceLink(instance, instancePath(instance.instance)) },
     { title: "State", cell: stateMark },
     { title: "Why it waits", kind: "words", cell: whyOf },
-    { title: "Blocked", kind: "number", cell: ({ blocklist }) => blocklist?.live ?? "–" },
-    { title: "Allowed", kind: "number", cell: ({ allowlist }) => allowlist?.live ?? "–" },
-    { title: "Pending", kind: "number", cell: pendingOf },
-    { title: "On hold", kind: "number", cell: heldOf },
+    ...countColumns.map(({ title, count }): Column<InstanceSummary> => {
+      return { title, kind: "number", cell: (instance) => count(instance) ?? "–" };
+    }),
     { title: "Last sync", kind: "time", cell: ({ lastSyncTime }) => ageOf(lastSyncTime, now) },
   ];
 }
 
-function whyOf({
-  ready,
-  message,
-  notReady = 0,
-}: Pick<FeedSummary, "ready" | "message"> & { readonly notReady?: number }): string {
-  if (ready !== "True") return shortened(message, messageLengthMax);
-  return notReady === 0 ? "" : `${counted(notReady, "object is", "objects are")} not ready.`;
+function whyOf(instance: InstanceSummary): Markup {
+  const { ready, notReady, onHold, approve } = instance;
+  const objects = ready === "True" && notReady > 0 ? `${counted(notReady, "object is", "objects are")} not ready.` : "";
+  const how = approve === undefined ? "" : html`To see and approve them: ${copyable(approve)}`;
+  const holds = onHold.length === 0 ? "" : html`Removals are on hold. ${how}`;
+  return html`${shortened(waitReason(instance) || objects, messageLengthMax)} ${holds}`;
 }
 
 function instanceSection({ instances, generatedAt }: Summary, find: string): Markup {
-  const found = instancesWith(find, instances).toSorted(
-    (a, b) => order[a.ready] - order[b.ready] || Number(a.notReady === 0) - Number(b.notReady === 0),
-  );
+  const found = byNeed(instancesWith(find, instances));
   const rows = found.slice(0, rowsMax);
   const finder = filterForm("/", { label: "Name or domain", name: "find", value: find });
   const none = find === "" ? firstSteps : html`<p>No WAF has this text in its name or domain.</p>`;
@@ -157,7 +154,7 @@ function feedColumns(now: string): readonly Column<FeedSummary>[] {
   return [
     { title: "Feed", kind: "name", cell: ({ feed }) => shortened(feed, nameLengthMax) },
     { title: "State", cell: stateMark },
-    { title: "Why it waits", kind: "words", cell: (feed) => html`${whyOf(feed)}${heldContent(feed)}` },
+    { title: "Why it waits", kind: "words", cell: whyFeedWaits },
     { title: "Entries", kind: "number", cell: ({ entries = "–" }) => entries },
     { title: "Invalid", kind: "number", cell: ({ invalid = "–" }) => invalid },
     { title: "Confirmed", kind: "time", cell: ({ lastGoodTime }) => ageOf(lastGoodTime, now) },
@@ -169,14 +166,16 @@ function feedColumns(now: string): readonly Column<FeedSummary>[] {
   ];
 }
 
-function heldContent({ heldContent: held }: FeedSummary): Markup {
-  if (held === undefined) return html``;
-  return html`<p>${counted(held.entries, "entry", "entries")} on hold. To accept them: ${copyable(held.accept)}</p>`;
+function whyFeedWaits({ ready, message, heldContent: held }: FeedSummary): Markup {
+  const why = ready === "True" ? "" : shortened(message, messageLengthMax);
+  if (held === undefined) return html`${why}`;
+  return html`${why}
+    <p>${counted(held.entries, "entry", "entries")} on hold. To accept them: ${copyable(held.accept)}</p>`;
 }
 
 function feedSection({ feeds, generatedAt }: Summary): Markup[] {
   if (feeds.length === 0) return [];
-  const shown = feeds.toSorted((a, b) => order[a.ready] - order[b.ready]).slice(0, rowsMax);
+  const shown = byNeed(feeds).slice(0, rowsMax);
   const table = dataTable("Feeds", feedColumns(generatedAt), shown);
   return [section("feeds", "Feeds", [table, ...moreThan(shown.length, feeds.length)])];
 }

@@ -57,9 +57,11 @@ export function moreThan(shown: number, count: number): Markup[] {
   return count > shown ? [html`<p class="quiet">… and ${inThousands(count - shown)} more</p>`] : [];
 }
 
-/** A command or a hash, with a button that copies it. */
+/** A command or a hash, with a button that copies it. Options are not broken behind their hyphens. */
 export function copyable(text: string): Markup {
-  return html`<code class="copy">${shortened(text, commandLengthMax)}</code> ${copyButton}`;
+  const words = shortened(text, commandLengthMax).split(" ");
+  const parts = words.map((word, place) => html`${place === 0 ? "" : " "}<span>${word}</span>`);
+  return html`<code class="copy">${parts}</code> ${copyButton}`;
 }
 
 /** The script shows it, and copies the element before it. */

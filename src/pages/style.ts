@@ -61,12 +61,13 @@ tbody th { font-size: 15px; font-weight: 400; color: var(--text); }
 .address, .text { min-width: 9em; }
 .name { min-width: 14em; }
 .words { min-width: 13em; }
-th.path, th.words { width: 60%; min-width: 12em; }
+th.path, th.words { width: 50%; min-width: 12em; }
 code, pre, tbody .address, tbody .path { font-family: ui-monospace, monospace; font-size: 13px; }
 pre { margin: 0; padding: 12px 14px; background: var(--page); border: 1px solid var(--line); border-radius: 8px; overflow: auto; max-height: 420px; white-space: pre-wrap; overflow-wrap: anywhere; }
 .copies { display: none; min-height: 0; padding: 0 8px; font-size: 13px; }
 .scripted .copies { display: inline-block; }
 code.copy { user-select: all; overflow-wrap: anywhere; }
+code.copy span { display: inline-block; max-width: 100%; }
 .mark { border-radius: 10px; padding: 1px 10px; font-size: 13px; display: inline-block; }
 .good { color: var(--good); background: var(--good-back); }
 .bad { color: var(--bad); background: var(--bad-back); }
@@ -98,7 +99,7 @@ summary { cursor: pointer; color: var(--accent); width: fit-content; max-width: 
   .cards tbody tr { display: grid; grid-template-columns: 1fr 1fr; gap: 0 14px; padding: 8px 0; border-bottom: 1px solid var(--line); }
   .cards tbody tr:last-child { border-bottom: 0; }
   .cards tbody th, .cards tbody td { display: flex; gap: 8px; border: 0; padding: 1px 0; text-align: left; white-space: normal; min-width: 0; width: auto; }
-  .cards tbody th, .cards td.time, .cards td.words, .cards td.text { grid-column: 1 / -1; }
+  .cards tbody th, .cards td.time, .cards td.words, .cards td.text, .cards td:has(.mark) { grid-column: 1 / -1; }
   .cards td::before { content: attr(data-label); color: var(--quiet); flex: none; font: 13px/1.7 system-ui, sans-serif; }
   .cards td.words::before { content: none; }
   .cards td:has(> span:empty) { display: none; }
