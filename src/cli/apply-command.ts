@@ -34,15 +34,17 @@ export async function runApply(options: ApplyOptions): Promise<number> {
 async function confirmation(options: ApplyOptions): Promise<Answer> {
   let answer: Answer = "Yes";
   const how = { isDryRun: true, command: "wafsync apply" };
-  await withStandalone(options, how, async (standalone, { out }) => {
+  await withStandalone(options, how, async (standalone, { out, stopping }) => {
     const previews = await standalone.preview();
     const views = previews.map(({ facts, pendingClears }) => viewResult(facts, standalone, pendingClears));
     const removing = views.filter(({ operations }) =>
       operations.some(({ operation }) => operation.startsWith("Remove")),
     );
-    if (removing.length === 0) return 0;
-    for (const line of removing.flatMap((view) => planLines(view, out.paint, false))) out.line(line);
-    answer = await ask("Make these changes?");
+    if (stopping().stop.aborted) answer = "Stopped";
+    else if (removing.length > 0) {
+      for (const line of removing.flatMap((view) => planLines(view, out.paint, false))) out.line(line);
+      answer = await ask("Make these changes?");
+    }
     if (answer !== "Yes") out.line("Nothing was changed.");
     return 0;
   });

@@ -39,11 +39,11 @@ export function viewInstance(facts: RunFacts, look: ObjectLook, pendingClears: r
   const { meta } = gathered.instance;
   const progress = rulesProgress(facts);
   const others = viewOthers(facts);
-  const metas: readonly ResourceMeta[] = [
-    meta,
-    ...desired.rules.map(({ rule }) => rule.meta),
-    ...desired.compiledOrigins.map(({ origin }) => origin.meta),
-    ...gathered.cacheClears.map((clear) => clear.meta),
+  const objects: readonly { readonly meta: ResourceMeta; readonly description?: string }[] = [
+    gathered.instance,
+    ...desired.rules.map(({ rule }) => rule),
+    ...desired.compiledOrigins.map(({ origin }) => origin),
+    ...gathered.cacheClears,
   ];
   return {
     namespace: meta.namespace,
@@ -70,10 +70,11 @@ export function viewInstance(facts: RunFacts, look: ObjectLook, pendingClears: r
     rejectedCount: others.refused.length + countRejected(desired),
     /** How many entries another writer removed, which the run adds again. */
     driftCount: facts.drift.filter(({ change }) => change === "Vanished").length,
-    objects: metas.map((object) =>
+    objects: objects.map(({ meta: object, description }) =>
       viewObject(
         {
           ...object,
+          description,
           status: look.readStatus(object),
           placeOf: (source) => (source === undefined ? object.location : look.placeOf(object, source)),
         },

@@ -9,7 +9,7 @@ import type { LogEntry } from "../model/log-entry.ts";
 import { shortened } from "../model/sentence.ts";
 import type { Covering, Examined, Ineffective, Wanting } from "../decide/explain.ts";
 import { examineInSlices, explainAddress } from "../decide/explain.ts";
-import { type Reported, isReportedSynced } from "./targets/rule-changes.ts";
+import { isReportedSynced } from "./targets/rule-changes.ts";
 import type { InstanceSight } from "./targets/target.ts";
 
 const pathLengthMax = 120;
@@ -80,7 +80,7 @@ async function viewCovering(covering: Covering, sight: InstanceSight) {
     /** The spelling in the list, if it differs. */
     spelling: spellings.find((spelling) => spelling !== entry),
     state: isOn === undefined ? "Unknown" : isOn ? "OnList" : "NotOnList",
-    management: isManaged === undefined ? reportedManagement(covering, sight) : isManaged ? "Managed" : "Unmanaged",
+    management: isManaged === undefined ? "Unknown" : isManaged ? "Managed" : "Unmanaged",
     since: sinceMs === undefined ? undefined : formatTime(sinceMs),
     manner,
     owners: await Promise.all(wantedBy.map(async (wanting) => await viewOwner(wanting, sight))),
@@ -90,15 +90,6 @@ async function viewCovering(covering: Covering, sight: InstanceSight) {
     /** Why it is not on the list, or what will happen to it. */
     note: noteOf(covering, sight),
   } as const;
-}
-
-/** For readers who may not read the record: what the status of a rule says about all of its entries. */
-function reportedManagement({ wantedBy }: Covering, { statusOf }: InstanceSight): "Unmanaged" | "Unknown" {
-  const isForeign = wantedBy.some(({ rule }) => {
-    const { desired, foreign = 0 } = (statusOf(rule.meta) as Reported | undefined)?.entries ?? {};
-    return foreign > 0 && foreign === desired;
-  });
-  return isForeign ? "Unmanaged" : "Unknown";
 }
 
 async function viewOwner({ rule, sources, evidence, expiresAtMs }: Wanting, sight: InstanceSight) {

@@ -6,7 +6,7 @@ import type { Clock } from "../async/clock.ts";
 import { LruMap } from "../async/lru-map.ts";
 import { Turns } from "../async/turns.ts";
 import { CommandError } from "../cli/describe-error.ts";
-import { parseInstanceName } from "../cli/targets/target-options.ts";
+import { chosenFrom } from "../cli/targets/target-options.ts";
 import type { Seen, SeenObject, Target } from "../cli/targets/target.ts";
 import { parseAddress } from "../cli/arguments.ts";
 import { objectsOf, summarize } from "../cli/summarize.ts";
@@ -128,7 +128,7 @@ class App implements PreparedPageApp {
       const problem = this.#redact(problemOf(error));
       const status = error instanceof TooBusy ? 503 : 400;
       if (isJson) return json(status, { error: problem });
-      return page(status, errorPage(read?.summary, problem));
+      return page(status, errorPage(read?.summary, problem, request.query.get("address") ?? ""));
     }
   }
 
@@ -224,7 +224,7 @@ class App implements PreparedPageApp {
     const wanted = query.get("instance") ?? "";
     const find = findIn(query);
     const address = parseAddress(text);
-    const instances = wantedInstances(summary, wanted, find);
+    const instances = wantedInstances(summary, wanted || undefined, find);
     const frame = { where, version, searched: { address: text, instance: wanted } };
     if (instances.length > searchedMax) {
       if (!isJson) return page(200, chooseInstancePage(frame, instances, { find, instancesMax: searchedMax }));
@@ -268,15 +268,15 @@ function objectNameOf({ instance }: InstanceSummary): ObjectName {
 }
 
 /** The instances that a search is about. @throws CommandError if there is none */
-function wantedInstances({ instances }: Summary, wanted: string, find: string): readonly InstanceSummary[] {
-  const parsed = wanted === "" ? undefined : parseInstanceName(wanted);
-  const fitting = instancesWith(find, instances).filter((instance) => {
-    const { namespace, name } = objectNameOf(instance);
-    return parsed === undefined || (parsed.name === name && (parsed.namespace ?? namespace) === namespace);
-  });
+function wantedInstances(
+  { instances, where }: Summary,
+  wanted: string | undefined,
+  find: string,
+): readonly InstanceSummary[] {
+  const named = new Set(chosenFrom(instances.map(objectNameOf), wanted, { where }).map(nameKey));
+  const fitting = instancesWith(find, instances).filter(({ instance }) => named.has(instance));
   if (fitting.length > 0) return fitting;
-  const words = `${wanted}${find}`;
-  throw new CommandError(words === "" ? "there is no WafInstance" : `there is no WafInstance ${words}`);
+  throw new CommandError(`there is no WafInstance with ${find} in its name or domain`);
 }
 
 function ofOne(summary: Summary, wanted: string | null): Summary {
@@ -292,7 +292,8 @@ function decoded(text: string): string {
   }
 }
 
-function errorPage(summary: Summary | undefined, problem: string): string {
+/** @param address keeps what the person searched for */
+function errorPage(summary: Summary | undefined, problem: string, address = ""): string {
   const title = "The request failed";
   const { where, version } = summary ?? { where: "", version: packageJson.version };
   const body = html`<section>
@@ -300,7 +301,7 @@ function errorPage(summary: Summary | undefined, problem: string): string {
     <p>${shortened(problem, 2_000)}</p>
     <p><a href="/">All WAFs</a></p>
   </section>`;
-  return framed({ where, version, title, body: [body] });
+  return framed({ where, version, title, searched: { address, instance: "" }, body: [body] });
 }
 
 function page(status: number, body: string | Buffer): PageResponse {

@@ -31,11 +31,13 @@ describeWithProgram("script", "On a terminal", (script) => {
   async function onTerminal(
     parameters: readonly string[],
     dialogue: readonly (readonly [shown: RegExp, typed: string])[],
+    begin: (type: (text: string) => void) => void = () => undefined,
   ): Promise<{ readonly code: number | null; readonly shown: string }> {
     const command = `stty cols 60; exec '${process.execPath}' '${program()}' ${parameters.map((word) => `'${word}'`).join(" ")}`;
     const child = spawn(script, ["--quiet", "--return", "--command", command, "/dev/null"], {
       env: { PATH: process.env["PATH"], HOME: process.env["HOME"], TERM: "xterm", NO_COLOR: "1", SHELL: "/bin/sh" },
     });
+    begin((text) => child.stdin.write(text));
     let shown = "";
     let from = 0;
     const left = [...dialogue];
@@ -103,6 +105,17 @@ describeWithProgram("script", "On a terminal", (script) => {
     await folder.files.write("rule.yaml", ruleDocument("feed", { addresses: addresses(1) }));
     expect(await onTerminal(["apply", ...folder.from, "--yes"], [])).toMatchObject({ code: 0 });
     expect(folder.simulator.waf(testKey).blocklist).toHaveLength(1);
+  });
+
+  test("apply changes nothing if it is stopped before it asks", async () => {
+    let type = (_text: string): void => undefined;
+    await using folder = await wafFolder({ latencyMs: 500, onRequest: () => type(controlC) });
+    await folder.files.write("rule.yaml", ruleDocument("feed", { addresses: addresses(3) }));
+    const ended = await onTerminal(["apply", ...folder.from], [], (typed) => {
+      type = typed;
+    });
+    expect(ended).toStrictEqual({ code: 130, shown: expect.stringContaining("Nothing was changed.") });
+    expect(folder.simulator.waf(testKey).blocklist).toStrictEqual([]);
   });
 
   test("status --watch redraws the screen, prints a command that works, and stops on Ctrl-C", async () => {

@@ -122,6 +122,7 @@ describe("block", () => {
     await folder.run(`unblock ${address}`);
     expect((await folder.run("history")).stdout).toContain(reason);
     await folder.run(`block ${address} --no-wait`, "--reason", reason);
+    expect((await folder.run("plan -o json")).stdout).toContain(reason);
     for (const output of ["table", "json"]) {
       expect((await folder.run(`status -o ${output}`, "--state", join(folder.path, "new"))).stdout).toContain(reason);
     }

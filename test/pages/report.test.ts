@@ -253,20 +253,6 @@ describe("the file", () => {
   });
 });
 
-describe("an impossible request is rejected with a hint", () => {
-  test.each([
-    [["--since", "yesterdays"], environment, '--since "yesterdays" is not a time'],
-    [[], {}, "no API key given"],
-    [[], { WAFSYNC_API_KEY: "another-key-0123" }, "Check the key in WAFSYNC_API_KEY"],
-    [["--top", "0"], environment, "Write a whole number from 1 to 100."],
-  ])("%j", async (more, environment, complaint) => {
-    await using world = await logWorld({ now });
-    const parameters = report(world.simulator, "--out", "-", ...more);
-    const { code, stdout, stderr } = await runWafsync(parameters, { environment });
-    expect([code, stdout, stderr]).toStrictEqual([2, "", expect.stringContaining(complaint)]);
-  });
-});
-
 test("No report and no output contains the API key", () => {
   const texts = [everythingPrinted(), ...pages].join("\n");
   expect(pages.length).toBeGreaterThan(5);
