@@ -13,6 +13,8 @@ import { type ObjectName, type ResourceMeta, nameKey, nameLengthMax } from "../m
 /** Records which command wrote the rule. */
 export const createdByAnnotation = "wafsync.dev/created-by";
 const commandName = "wafsync-block";
+/** Records who ran the command, as the API server knows the user. */
+export const requestedByAnnotation = "wafsync.dev/requested-by";
 
 /** Higher than the priorities of rules that pipelines and teams declare, so that an urgent address goes first. */
 const commandPriority = 100_000;
@@ -75,18 +77,23 @@ export function isException({ action, meta }: DeclaredRule): boolean {
   return action === "Allow" && isCommandRule(meta);
 }
 
+/** Who ran the command that wrote the object; undefined if unknown. For information only: who may write rules can write any name. */
+export function requesterOf(meta: Pick<ResourceMeta, "annotations">): string | undefined {
+  return isCommandRule(meta) ? meta.annotations[requestedByAnnotation] : undefined;
+}
+
 /** Whether a command wrote the object. */
 export function isCommandRule({ annotations }: Pick<ResourceMeta, "annotations">): boolean {
   return annotations[createdByAnnotation] === commandName;
 }
 
-/** The object to write to a cluster or a file. */
-export function ruleDocument(rule: CommandRule) {
+/** The object to write to a cluster or a file. @param user who runs the command, if known */
+export function ruleDocument(rule: CommandRule, user?: string) {
   const { namespace, name, instance, action, addresses, expiresAtMs, description } = rule;
   return {
     apiVersion,
     kind: "WafIpRule",
-    metadata: { name, namespace, annotations: { [createdByAnnotation]: commandName } },
+    metadata: { name, namespace, annotations: annotationsFor(user) },
     spec: {
       instanceRef: instance.namespace === namespace ? { name: instance.name } : { ...instance },
       action,
@@ -96,6 +103,10 @@ export function ruleDocument(rule: CommandRule) {
       addresses: [...addresses],
     },
   };
+}
+
+function annotationsFor(user: string | undefined): Readonly<Record<string, string>> {
+  return { [createdByAnnotation]: commandName, ...(user === undefined ? {} : { [requestedByAnnotation]: user }) };
 }
 
 /** The rule as a run would see it, to check its effect before it is written. */

@@ -110,11 +110,16 @@ function managementOf({ state, management, manner, since }: CoveringView): strin
 }
 
 function ownerLines(owner: OwnerView): string[] {
-  const { kind, rule, places, description, evidence, until, changedBy, changedAt } = owner;
+  const { kind, rule, places, description, evidence, until, changedAt } = owner;
   const end = until === undefined ? "" : `, until ${until}`;
-  const by = changedBy === undefined ? "" : `, last changed by ${changedBy} at ${changedAt ?? ""}`;
+  const by = changedAt === undefined ? "" : `, last changed${changerOf(owner)} at ${changedAt}`;
   const line = `  ${kind} ${rule}${placed(places)}${end}${by}`;
   return [line, ...[description, evidence].flatMap((text) => (text === undefined ? [] : [`    ${text}`]))];
+}
+
+/** ` by ann with wafsync-block`: a person, a program, or both. */
+function changerOf({ changedBy, changedWith }: OwnerView): string {
+  return `${changedBy === undefined ? "" : ` by ${changedBy}`}${changedWith === undefined ? "" : ` with ${changedWith}`}`;
 }
 
 /** ` at rules.yaml:12`, or nothing. */

@@ -7,6 +7,7 @@ import type { Entry } from "../address/entry.ts";
 import { type ResourceMeta, nameKey, resourceKey } from "../model/resource.ts";
 import type { LogEntry } from "../model/log-entry.ts";
 import { shortened } from "../model/sentence.ts";
+import { requesterOf } from "./command-rule.ts";
 import type { Covering, Examined, Ineffective, Wanting } from "../decide/explain.ts";
 import { examineInSlices, explainAddress } from "../decide/explain.ts";
 import { isReportedSynced } from "./targets/rule-changes.ts";
@@ -104,7 +105,10 @@ async function viewOwner({ rule, sources, evidence, expiresAtMs }: Wanting, sigh
     /** Why a WafAutoBlock lists it. */
     evidence,
     until: expiresAtMs === undefined ? undefined : formatTime(expiresAtMs),
-    changedBy: setter?.manager,
+    /** Who last changed it: the user of the command, or Git's author. */
+    changedBy: requesterOf(rule.meta) ?? setter?.author,
+    /** The program that last changed it, as it calls itself: a field manager. */
+    changedWith: setter?.manager,
     changedAt: setter?.time,
   };
 }

@@ -68,7 +68,7 @@ export function eventsOf(happening: Happening, known: Known, atMs: number): Hist
     }
     case "Approved": {
       const { approver } = known.gathered.instance.meta;
-      const note = approver === undefined ? "" : `by ${approver.manager}`;
+      const note = approver === undefined ? "" : `with ${approver.manager}`;
       return listNames.flatMap((target) =>
         [...happening.approval.removals[target]].map((entry) => {
           const owners = known.inventory.entries[target].get(entry)?.owners ?? unknownOwners;

@@ -41,7 +41,7 @@ export interface ResourceRef extends ObjectName {
   readonly kind: ResourceKind;
 }
 
-/** Who last set a field of an object: the program that sent it, and when. */
+/** The program that last set a field of an object, and when. */
 export interface FieldSetter {
   /** For example `kubectl-annotate`. */
   readonly manager: string;

@@ -66,7 +66,7 @@ function plainLog({ git }: Repository): void {
 test("the last author of a file is found, and the program for its signature does not run", async () => {
   await using one = await repository();
   expect(await lastCommitOf(one.path, "rule.yaml")).toStrictEqual({
-    manager: author,
+    author: author,
     time: expect.stringMatching(/^2026-11-/),
   });
   expect(await lastCommitOf(one.path, "other.yaml")).toBeUndefined();

@@ -77,7 +77,12 @@ await describeOperator("the commands of an incident", (world) => {
           entry: urgent,
           state: "OnList",
           owners: [
-            { rule: `${namespace}/waf-block-203-0-113-9`, places: ["spec.addresses[0]"], changedBy: "wafsync-block" },
+            {
+              rule: `${namespace}/waf-block-203-0-113-9`,
+              places: ["spec.addresses[0]"],
+              changedBy: `system:serviceaccount:${namespace}:responder`,
+              changedWith: "wafsync-block",
+            },
           ],
         },
       ],
@@ -145,7 +150,8 @@ await describeOperator("the commands of an incident", (world) => {
     await suspend(true);
     await world().becomes("WafInstance", namespace, "waf", "Ready", "Unknown Suspended");
     await world().remove(right);
-    await world().apply(rule(namespace, "typo", ["192.0.2.200"], { instanceRef: { name: "wav" } }));
+    const mistyped = rule(namespace, "typo", ["192.0.2.200"], { instanceRef: { name: "wav" } });
+    await world().apply(mistyped);
     await suspend(false);
     const problem = `There is no WafInstance ${namespace}/wav; did you mean waf?`;
     await world().eventually("the operator says so", async () =>
@@ -154,6 +160,8 @@ await describeOperator("the commands of an incident", (world) => {
     const why = await call(kubeconfig, "why", "192.0.2.200");
     expect(why.stdout).toContain(problem);
     expect(waf.view.has("blocklist", "192.0.2.200")).toBe(true);
+    await world().remove(mistyped);
+    await world().eventually("it is let go", () => !waf.view.has("blocklist", "192.0.2.200"));
   });
 
   test("an administrator reads the blocked requests of an instance, and a responder without the Secret learns what to set", async () => {

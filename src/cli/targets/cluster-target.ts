@@ -1,6 +1,7 @@
 // The instances of a cluster, read with the permissions of the user. Records and Secrets are optional: few users can read them,
 // and the result says what is missing. Rules of commands are written to it; a rule that is to be deleted expires first, and is
 // deleted when its status reports that its entries are removed.
+import * as z from "zod";
 import packageJson from "../../../package.json" with { type: "json" };
 import { readEnvironment } from "../../app/config.ts";
 import type { OperatorSight } from "../../app/operator-work.ts";
@@ -26,7 +27,7 @@ import type { Redactor } from "../../model/redactor.ts";
 import { ClusterRecordStore } from "../../records/cluster-record-store.ts";
 import { type ClusterObject, instanceNameOf, typeOfKind } from "../../source/cluster/cluster-object.ts";
 import { listInstances, readFeed, readInstanceOnce } from "../../source/cluster/read-cluster.ts";
-import { type CommandRule, createdByAnnotation, ruleDocument } from "../command-rule.ts";
+import { type CommandRule, createdByAnnotation, requestedByAnnotation, ruleDocument } from "../command-rule.ts";
 import { CommandError } from "../describe-error.ts";
 import { readKubeConfig } from "../read-kube-config.ts";
 import type { Session } from "../session.ts";
@@ -249,7 +250,7 @@ interface RuleObject extends KubeObject {
 /** @param isNew whether it may have to be created; otherwise, a rule that no longer exists is left alone */
 async function putRule(api: ApiServer, rule: CommandRule, isNew: boolean): Promise<void> {
   const { namespace, name } = rule;
-  const body = ruleDocument(rule);
+  const body = ruleDocument(rule, await userOf(api));
   const options = { timeoutMs, query: ruleQuery };
   if (isNew) {
     const created = await createObject<RuleObject>(api, ruleType, namespace, body, options);
@@ -264,11 +265,25 @@ async function putRule(api: ApiServer, rule: CommandRule, isNew: boolean): Promi
       );
     }
   }
-  const { spec } = body;
+  const { spec, metadata } = body;
   // Fields that only the earlier command set are removed.
-  const patch = { spec: { ...spec, expiresAt: spec.expiresAt ?? null, description: spec.description ?? null } };
+  const annotations = { [requestedByAnnotation]: null, ...metadata.annotations };
+  const patch = {
+    metadata: { annotations },
+    spec: { ...spec, expiresAt: spec.expiresAt ?? null, description: spec.description ?? null },
+  };
   const patched = await mergePatchObject<RuleObject>(api, ruleType, { namespace, name }, patch, options);
   if (!patched.ok && (isNew || patched.fault.code !== "NotFound")) throw refusedRule("patch", rule, patched.fault);
+}
+
+const selfReview = z.object({ status: z.object({ userInfo: z.object({ username: z.string().min(1).max(256) }) }) });
+
+/** Who asks, as the API server knows the user: `kubectl auth whoami`. Undefined if it does not say. */
+async function userOf(api: ApiServer): Promise<string | undefined> {
+  const body = { apiVersion: "authentication.k8s.io/v1", kind: "SelfSubjectReview" };
+  const path = "/apis/authentication.k8s.io/v1/selfsubjectreviews";
+  const asked = await api.request({ method: "POST", path, body, timeoutMs });
+  return asked.ok ? selfReview.safeParse(asked.value).data?.status.userInfo.username : undefined;
 }
 
 /** What the operator reports on the rule as it is now. */

@@ -8,7 +8,7 @@ import { environmentKeyOf } from "../../app/base-url-policy.ts";
 import { realClock } from "../../async/clock.ts";
 import type { ApiKey } from "../../model/api-key.ts";
 import type { Gathered } from "../../model/gathered.ts";
-import { type FieldSetter, type ObjectName, nameKey, type ResourceRef, resourceKey } from "../../model/resource.ts";
+import { type ObjectName, nameKey, type ResourceRef, resourceKey } from "../../model/resource.ts";
 import { asSentence, capitalized } from "../../model/sentence.ts";
 import { FileRecordStore } from "../../records/file-record-store.ts";
 import { DirectorySource } from "../../source/directory/directory-source.ts";
@@ -24,7 +24,15 @@ import { approveInFile, fileOfRule, removeRuleFile, writeRuleFile } from "./fold
 import { type FolderOptions, type FolderPlace, folderPlace, previewHolds, settleFolder } from "./folder-runs.ts";
 import { type WafWork, commandCalls } from "./open-waf.ts";
 import { policyOf } from "./target-options.ts";
-import { type DeclaredSight, type InstanceSight, type Seen, type SeenObject, Target, unrecorded } from "./target.ts";
+import {
+  type DeclaredSight,
+  type InstanceSight,
+  type LastChange,
+  type Seen,
+  type SeenObject,
+  Target,
+  unrecorded,
+} from "./target.ts";
 import { type OnHold, type RuleChanges, type Settlement, type Waiting, onHoldIn } from "./rule-changes.ts";
 
 export async function openFolder(options: FolderOptions, session: Session, how?: WafWork): Promise<Target> {
@@ -244,7 +252,7 @@ const safeEnvironment = { GIT_ALLOW_PROTOCOL: "", GIT_TERMINAL_PROMPT: "0" };
  * The last author of a file, if it is in a Git repository and Git is installed. For information only.
  * @param file below the directory
  */
-export async function lastCommitOf(directory: string, file: string): Promise<FieldSetter | undefined> {
+export async function lastCommitOf(directory: string, file: string): Promise<LastChange | undefined> {
   const settings = safeSettings.flatMap((setting) => ["-c", setting]);
   const query = ["--no-pager", "log", "-1", "--no-show-signature", "--format=%an%x09%aI", "--", file];
   const options = { timeout: gitTimeoutMs, env: environmentForPrograms(safeEnvironment) };
@@ -254,5 +262,5 @@ export async function lastCommitOf(directory: string, file: string): Promise<Fie
     );
   });
   const [author = "", time = ""] = output.trim().split("\t");
-  return author === "" || time === "" ? undefined : { manager: author, time };
+  return author === "" || time === "" ? undefined : { author, time };
 }

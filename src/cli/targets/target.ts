@@ -12,13 +12,7 @@ import type { AddressText, Gathered, GatheredRule } from "../../model/gathered.t
 import type { HistoryEvent } from "../../history/events.ts";
 import type { Inventory } from "../../model/inventory.ts";
 import type { Redactor } from "../../model/redactor.ts";
-import {
-  type FieldSetter,
-  nameKey,
-  type ObjectName,
-  type ResourceMeta,
-  type ResourceRef,
-} from "../../model/resource.ts";
+import { nameKey, type ObjectName, type ResourceMeta, type ResourceRef } from "../../model/resource.ts";
 import { readHistory } from "../../history/history.ts";
 import { heldGroups } from "../../run/status/messages.ts";
 import { createInventoryRecords } from "../../records/inventory-records.ts";
@@ -31,6 +25,14 @@ import { type LiveLists, readLists } from "./open-waf.ts";
 import { type ChangeOutcome, type OnHold, type RuleChanges, type Settlement, type Waiting } from "./rule-changes.ts";
 import { busy } from "./target-options.ts";
 import { examineSight } from "../why-view.ts";
+
+/** A person or a program, and when. */
+export interface LastChange {
+  readonly author?: string;
+  readonly manager?: string;
+  /** In RFC 3339. */
+  readonly time: string;
+}
 
 export interface InstanceSight {
   readonly gathered: Gathered;
@@ -45,7 +47,7 @@ export interface InstanceSight {
   readonly placeOf: (meta: ResourceMeta, source: string | undefined) => string | undefined;
   readonly statusOf: (object: ResourceRef) => Readonly<Record<string, unknown>> | undefined;
   /** Who last changed the declaration, and when; undefined if unknown. */
-  readonly setterOf: (meta: ResourceMeta) => Promise<FieldSetter | undefined>;
+  readonly setterOf: (meta: ResourceMeta) => Promise<LastChange | undefined>;
 }
 
 /** An instance before the lists of its WAF were read. */
