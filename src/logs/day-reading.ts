@@ -53,8 +53,8 @@ export class LogDayReading {
   readonly #rowsMax: number;
   #tally: RowTally | undefined;
   #reading: Reading = newReading(true, undefined);
-  /** Returns the rows of each page of the first reading. */
-  #listed: (() => Iterable<number>)[] = [];
+  /** The pages of the first reading, or the identities of their rows. */
+  #listed: (LogPage | Float64Array)[] = [];
   #rowsListed = 0;
   #textKept = 0;
   /** Repeated pages, by their number, and in how many consecutive readings they were repeated. */
@@ -82,7 +82,7 @@ export class LogDayReading {
 
   /** Starts a reading: the next page is the first of the day. */
   begin(): void {
-    if (this.#listed.length > 0) this.#tally = talliesOf(this.#listed);
+    if (this.#listed.length > 0) this.#tally = this.#tallyOfListed();
     const known = Math.max(this.#rowsListed, this.#tally?.size ?? 0);
     this.#listed = [];
     this.#reading = newReading(known < this.#rowsMax, known === 0 ? undefined : new Map());
@@ -154,8 +154,16 @@ export class LogDayReading {
   #list(page: LogPage, entries: readonly LogEntry[]): void {
     const isKept = this.#textKept + page.textLength <= textKeptMax;
     if (isKept) this.#textKept += page.textLength;
-    const identities = isKept ? undefined : Float64Array.from(entries.map(this.#identityOf));
-    this.#listed.push(() => identities ?? page.rows().entries.map(this.#identityOf));
+    this.#listed.push(isKept ? page : Float64Array.from(entries.map(this.#identityOf)));
+  }
+
+  #tallyOfListed(): RowTally {
+    const tally: RowTally = new Map();
+    for (const page of this.#listed) {
+      const identities = page instanceof Float64Array ? page : page.rows().entries.map(this.#identityOf);
+      for (const identity of identities) tally.set(identity, (tally.get(identity) ?? 0) + 1);
+    }
+    return tally;
   }
 
   /** Counts a row in the reading. @returns whether to forward it; it then counts as forwarded */
@@ -216,12 +224,6 @@ function withoutKnown(entries: readonly LogEntry[], take: (entry: LogEntry) => b
     else rows?.push(entry);
   }
   return rows ?? entries;
-}
-
-function talliesOf(pages: readonly (() => Iterable<number>)[]): RowTally {
-  const tally: RowTally = new Map();
-  for (const page of pages) for (const identity of page()) tally.set(identity, (tally.get(identity) ?? 0) + 1);
-  return tally;
 }
 
 /**

@@ -107,8 +107,7 @@ export async function countLogs(
     const page = await ports.waf.queryLogs(query, { signal: ports.stopping });
     if (page.ok) return { ok: true, total: page.value.total } as const;
     const { fault } = page;
-    if (retryOfLogs({ fault, isScroll: false, failures, hasWorked: false }) === "Fail")
-      return { ok: false, fault } as const;
+    if (retryOf(fault, false, failures, false) === "Fail") return { ok: false, fault } as const;
     await pause(ports, 0, fault, failures);
   }
 }
@@ -195,8 +194,7 @@ class DayReader {
   /** Waits before a retry. @returns the next request, or the fault if a retry is pointless */
   async #afterFault(day: number, request: PageRequest, fault: WafFault): Promise<PageRequest | WafFault> {
     this.#failures += 1;
-    const isScroll = request.scrollId !== undefined;
-    const retry = retryOfLogs({ fault, isScroll, failures: this.#failures, hasWorked: this.#hasWorked });
+    const retry = retryOf(fault, request.scrollId !== undefined, this.#failures, this.#hasWorked);
     if (retry === "Fail") return fault;
     await pause(this.#ports, day, fault, this.#failures);
     return retry === "SamePage" ? request : { day };
@@ -205,7 +203,7 @@ class DayReader {
   async #afterDefect(day: number, defect: ReadingDefect): Promise<WafFault | undefined> {
     this.#failures += 1;
     const fault = contractFault(defectWords[defect]);
-    if (retryOfLogs({ fault, isScroll: true, failures: this.#failures, hasWorked: true }) === "Fail") return fault;
+    if (retryOf(fault, true, this.#failures, true) === "Fail") return fault;
     await pause(this.#ports, day, defect, this.#failures);
     return undefined;
   }
@@ -297,23 +295,21 @@ class LogPages {
   }
 }
 
-export interface LogFailure {
-  readonly fault: WafFault;
-  readonly isScroll: boolean;
-  /** Consecutive failures of calls and readings, including this one. */
-  readonly failures: number;
-  /** Whether a page already succeeded: then the failure is probably transient. */
-  readonly hasWorked: boolean;
-}
-
-export type LogRetry = "SamePage" | "SameDay" | "Fail";
-
 /** The maximum number of consecutive failures. With backoff, this takes a few minutes. */
 export const logFailuresMax = 20;
 /** Before the first success, a wrong address is more likely than a transient error. */
 const firstFailuresMax = 5;
 
-export function retryOfLogs({ fault, isScroll, failures, hasWorked }: LogFailure): LogRetry {
+/**
+ * @param failures consecutive failures of calls and readings, including this one
+ * @param hasWorked whether a page already succeeded: then the failure is probably transient
+ */
+function retryOf(
+  fault: WafFault,
+  isScroll: boolean,
+  failures: number,
+  hasWorked: boolean,
+): "SamePage" | "SameDay" | "Fail" {
   if (failures >= (hasWorked ? logFailuresMax : firstFailuresMax)) return "Fail";
   switch (fault.code) {
     case "RateLimited":
