@@ -254,7 +254,7 @@ export class OperatorWork {
         readSecret: async (namespace, ref) => await readSecretValue(api, namespace, ref),
         observer: metrics.feeds,
         isOwn: (feed) => this.selected.matches(this.#labelsOf("WafFeed", feed)),
-        feeds: () => source.feeds.declared(),
+        feeds: () => source.changes.declaredFeeds(),
         followsOthers: options.selector !== undefined,
       },
       status: this.#statusFor(log),
@@ -271,7 +271,7 @@ export class OperatorWork {
         forwardsLogs(this.#objectOf("WafInstance", instance)) || source.hasAutoBlocks(nameKey(instance)),
       outputOf: (output) => this.#outputs.of(output),
       onJudged: (instance, judgements) => this.#blockMeasure.published(instance, judgements),
-      onFeedsChanged: (feeds) => source.feeds.contentChanged(feeds),
+      onFeedsChanged: (feeds) => source.changes.feedsChanged(feeds),
       onForgotten: (instance) => {
         this.selected.forget(instance);
         this.#blockMeasure.forget(instance);

@@ -20,8 +20,10 @@ const suffix = ".txt";
 /** Names of instances and feeds are shorter, but an annotation can contain any name. */
 const nameLengthMax = 200;
 
-type FilePath = readonly string[];
-type FileResult<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly problem: string };
+/** A file below the state directory, as the parts of its path. */
+export type FilePath = readonly string[];
+/** The result of reading, writing or removing a file; `problem` is one sentence. */
+export type FileResult<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly problem: string };
 
 /** The part of the state directory that a store needs. */
 export interface RecordFiles {

@@ -37,7 +37,7 @@ import {
   type ReferringObjects,
   requestTimeoutMs,
 } from "./fresh-objects.ts";
-import { FeedObjects, InstanceChanges } from "./instance-changes.ts";
+import { InstanceChanges } from "./instance-changes.ts";
 import { objectSet } from "./references.ts";
 import { Rollouts } from "./rollouts.ts";
 
@@ -58,12 +58,11 @@ const retryMs = 5_000;
 const deleteTimeoutMs = 10_000;
 
 export class ClusterSource {
-  readonly feeds: FeedObjects;
   /** Use the stores only once they are synced. */
   readonly watches: ClusterWatches;
   readonly unattached: UnattachedObjects;
+  readonly changes: InstanceChanges;
   readonly #options: ClusterSourceOptions;
-  readonly #changes: InstanceChanges;
   readonly #keys: ApiKeys;
   readonly #texts: DataTexts;
   readonly #rollouts: Rollouts;
@@ -76,16 +75,12 @@ export class ClusterSource {
       onObject: (kind, change) => {
         options.onStored?.(change);
         if (change.type === "Changed" && !isMeaningfulChange(change.old, change.object)) return;
-        this.feeds.changed(kind, change);
-        if (kind === "WafFeed") return;
-        this.unattached.changed();
-        this.#changes.objectChanged(kind, change);
+        if (kind !== "WafFeed") this.unattached.changed();
+        this.changes.objectChanged(kind, change);
       },
       onConfigMap: ({ object }) => this.#texts.configMapChanged(object),
       onNamespace: (change) => {
-        if (!hasOtherLabels(change)) return;
-        this.#changes.namespaceChanged(change.object.metadata.name);
-        this.feeds.namespaceChanged();
+        if (hasOtherLabels(change)) this.changes.namespaceChanged(change.object.metadata.name);
       },
       onProblem: (plural, problem) => onProblem?.(plural, problem),
     });
@@ -97,18 +92,17 @@ export class ClusterSource {
       watched: stores.configMaps,
       // Sources of owners do not wait for those of guests.
       goesFirst: (home) => stores.byKind.WafInstance.listBy("namespace", home).length > 0,
-      onChanged: (object) => this.#changes.touchUsersOf([object]),
+      onChanged: (object) => this.changes.touchUsersOf(object),
     });
     this.#keys = new ApiKeys({
       texts: this.#texts,
-      onKey: (instance, former) => this.#changes.keyChanged(instance, former),
+      onKey: (instance, former) => this.changes.keyChanged(instance, former),
     });
-    this.#changes = new InstanceChanges({ ...options, stores, keys: this.#keys, texts: this.#texts });
-    this.feeds = new FeedObjects(stores, this.#changes, () => options.onFeedChange?.());
+    this.changes = new InstanceChanges({ ...options, stores, keys: this.#keys, texts: this.#texts });
     this.#rollouts = new Rollouts({
       ...options,
       instances: () => this.#declaredInstances(),
-      onRollout: (instance, reason) => this.#changes.touch(instance, reason),
+      onRollout: (instance, reason) => this.changes.touch(instance, reason),
       onProblem: (plural, problem) => onProblem?.(plural, problem),
     });
   }
@@ -192,7 +186,7 @@ export class ClusterSource {
 
   /** Increases with every change that concerns the instance. */
   version(instance: ObjectName): number {
-    return this.#changes.version(instance);
+    return this.changes.version(instance);
   }
 
   /** Whether the CRD of WafInstance is terminating, so that all its objects are being deleted. Never rejects. */
@@ -244,7 +238,7 @@ export class ClusterSource {
   }
 
   async #objects(objects: InstanceObjects, isFresh: boolean): Promise<ObjectSet> {
-    const reader = { clock: this.#options.clock, keys: this.#keys, texts: this.#texts, changes: this.#changes };
+    const reader = { clock: this.#options.clock, keys: this.#keys, texts: this.#texts, changes: this.changes };
     const unreadable = this.#referringTo(unreadableInstance);
     const referring = byGuestKind((kind) => [...objects.referring[kind], ...unreadable[kind]]);
     return {

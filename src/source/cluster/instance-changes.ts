@@ -1,4 +1,4 @@
-// Maps changes of objects to the affected instances: increases their versions and calls `onChange`, which triggers reconcile
+// Maps changes of objects to the affected instances and feeds: increases their versions and calls `onChange`, which triggers reconcile
 // runs. Changes in namespaces without access affect no instance. Reads nothing, so that watch handlers return immediately.
 import { requestedAtAnnotation } from "../../kinds/kinds.ts";
 import type { KubeObject } from "../../kube/kube-object.ts";
@@ -38,6 +38,8 @@ export interface InstanceChangesOptions {
   readonly onChange: (instance: ObjectName, reason: string) => void;
   /** Called when an object that no run covers has changed or appeared. */
   readonly onUnattachedChange?: () => void;
+  /** Called when the declared feeds, or their use, may have changed. */
+  readonly onFeedChange?: () => void;
 }
 
 export class InstanceChanges {
@@ -66,26 +68,31 @@ export class InstanceChanges {
     this.#options.onChange({ namespace, name }, reason);
   }
 
-  objectChanged(kind: "WafInstance" | GuestKind, change: ObjectChange<ClusterObject>): void {
+  objectChanged(kind: ResourceKind, change: ObjectChange<ClusterObject>): void {
+    this.#feedsChanged(kind, change);
     if (kind === "WafInstance") this.#instanceChanged(change);
-    else this.#attachedChanged(kind, change);
+    else if (kind !== "WafFeed") this.#attachedChanged(kind, change);
   }
 
-  /** What these sources contain has changed: concerns the instances that use it as a key, and those of its rules. */
-  touchUsersOf(sources: Iterable<SourceObject>): void {
+  /** Call this when rules see other content, or other access, in these feeds (`namespace/name`). */
+  feedsChanged(feeds: Iterable<string>): void {
+    for (const feed of feeds) this.touchUsersOf({ kind: "WafFeed", ...nameOfKey(feed) });
+  }
+
+  /** What the source contains has changed: concerns the instances that use it as a key, and those of its rules. */
+  touchUsersOf(source: SourceObject): void {
     const { WafInstance, WafIpRule } = this.#options.stores.byKind;
-    for (const source of sources) {
-      const key = sourceKey(source);
-      const rules = WafIpRule.listBy("source", key);
-      const names = WafInstance.listBy("source", key).map(nameOf);
-      names.push(...rules.flatMap((rule) => this.concernedBy("WafIpRule", rule)));
-      this.#touchAll(names, `${key} changed`);
-    }
+    const key = sourceKey(source);
+    const rules = WafIpRule.listBy("source", key);
+    const names = WafInstance.listBy("source", key).map(nameOf);
+    names.push(...rules.flatMap((rule) => this.#concernedBy("WafIpRule", rule)));
+    this.#touchAll(names, `${key} changed`);
   }
 
   /** The namespace was created or deleted, or has other labels: concerns the instances whose grants depend on labels. */
   namespaceChanged(namespace: string): void {
     const { byKind } = this.#options.stores;
+    if (byKind.WafFeed.list().length > 0) this.#options.onFeedChange?.();
     const names = guestKinds
       .flatMap((kind) => byKind[kind].listBy("namespace", namespace))
       .flatMap((object) => instanceNameOf(object) ?? []);
@@ -124,6 +131,16 @@ export class InstanceChanges {
     return instances.filter((peer) => nameKey(peer.meta) !== nameKey(meta) && isRival(peer) && !keys.wasTried(peer));
   }
 
+  /** All valid feeds that are not being deleted. */
+  declaredFeeds(): DeclaredFeeds {
+    const feeds = this.#options.stores.byKind.WafFeed.list().flatMap((object) => {
+      const parsed = parseObject("WafFeed", object);
+      return parsed.ok && !parsed.declared.meta.deleting ? [parsed.declared] : [];
+    });
+    const { used = [], unused = [] } = Object.groupBy(feeds, (feed) => (this.#isUsed(feed) ? "used" : "unused"));
+    return { used, unused };
+  }
+
   get #instanceStore(): ClusterStores["byKind"]["WafInstance"] {
     return this.#options.stores.byKind.WafInstance;
   }
@@ -150,7 +167,7 @@ export class InstanceChanges {
     const versions = change.type === "Added" ? [change.object] : [change.object, change.old];
     this.#forgetUnused(versions);
     const key = `${kind} ${nameKey(nameOf(change.object))}`;
-    const names = versions.flatMap((version) => this.concernedBy(kind, version));
+    const names = versions.flatMap((version) => this.#concernedBy(kind, version));
     const name = instanceNameOf(change.object);
     if (name !== undefined && this.#instanceStore.get(nameKey(name)) === undefined) {
       // It may have been created again with a wrong reference: its former instance keeps its entries until it is deleted.
@@ -170,7 +187,7 @@ export class InstanceChanges {
   }
 
   /** The existing instances to which the object is or may be attached: all of them if its reference is unreadable. */
-  concernedBy(kind: GuestKind, object: ClusterObject): ObjectName[] {
+  #concernedBy(kind: GuestKind, object: ClusterObject): ObjectName[] {
     const name = instanceNameOf(object);
     const instances = name === undefined ? this.#instanceStore.list() : [this.#instanceStore.get(nameKey(name))];
     return instances.flatMap((stored) => this.#attaching(kind, object, stored));
@@ -183,6 +200,22 @@ export class InstanceChanges {
     const instance = parseInstance(stored);
     const refusal = instance && refusalOf(instance, watchedLabels(this.#options.stores), kind, object);
     return refusal === undefined ? [{ namespace, name }] : [];
+  }
+
+  #isUsed(feed: DeclaredFeed): boolean {
+    const labelsOf = watchedLabels(this.#options.stores);
+    return this.#options.stores.byKind.WafIpRule.listBy("source", sourceKey(feed.meta as SourceObject)).some((rule) => {
+      const { namespace = "" } = rule.metadata;
+      const isAllowed = mayUseFeed(feed, { namespace, labels: labelsOf(namespace) });
+      return isAllowed && this.#concernedBy("WafIpRule", rule).length > 0;
+    });
+  }
+
+  /** A feed has changed, an instance, and with it the access to it, or a rule that uses feeds. */
+  #feedsChanged(kind: ResourceKind, change: ObjectChange<ClusterObject>): void {
+    const versions = change.type === "Changed" ? [change.old, change.object] : [change.object];
+    const usesFeeds = versions.some((object) => sourcesOf(object).some((source) => source.kind === "WafFeed"));
+    if (kind === "WafFeed" || kind === "WafInstance" || usesFeeds) this.#options.onFeedChange?.();
   }
 
   #touchAll(names: readonly ObjectName[], reason: string): void {
@@ -202,53 +235,4 @@ function requestOf({ metadata }: ClusterObject): string | undefined {
 
 function nameOf({ metadata: { namespace = "", name } }: KubeObject): ObjectName {
   return { namespace, name };
-}
-
-export class FeedObjects {
-  readonly #stores: ClusterStores;
-  readonly #changes: InstanceChanges;
-  readonly #onChange: () => void;
-
-  /** @param onChange called when the declared feeds, or their use, may have changed. Must return immediately. */
-  constructor(stores: ClusterStores, changes: InstanceChanges, onChange: () => void) {
-    this.#stores = stores;
-    this.#changes = changes;
-    this.#onChange = onChange;
-  }
-
-  /** A feed has changed, an instance, and with it the access to it, or a rule that uses feeds. */
-  changed(kind: ResourceKind, change: ObjectChange<ClusterObject>): void {
-    const versions = change.type === "Changed" ? [change.old, change.object] : [change.object];
-    const usesFeeds = versions.some((object) => sourcesOf(object).some((source) => source.kind === "WafFeed"));
-    if (kind === "WafFeed" || kind === "WafInstance" || usesFeeds) this.#onChange();
-  }
-
-  /** A namespace has other labels, and perhaps other access to instances and feeds. */
-  namespaceChanged(): void {
-    if (this.#stores.byKind.WafFeed.list().length > 0) this.#onChange();
-  }
-
-  /** Call this when rules see other content, or other access, in these feeds (`namespace/name`). */
-  contentChanged(feeds: Iterable<string>): void {
-    this.#changes.touchUsersOf([...feeds].map((feed) => ({ kind: "WafFeed", ...nameOfKey(feed) })));
-  }
-
-  /** All valid feeds that are not being deleted. */
-  declared(): DeclaredFeeds {
-    const feeds = this.#stores.byKind.WafFeed.list().flatMap((object) => {
-      const parsed = parseObject("WafFeed", object);
-      return parsed.ok && !parsed.declared.meta.deleting ? [parsed.declared] : [];
-    });
-    const { used = [], unused = [] } = Object.groupBy(feeds, (feed) => (this.#isUsed(feed) ? "used" : "unused"));
-    return { used, unused };
-  }
-
-  #isUsed(feed: DeclaredFeed): boolean {
-    const labelsOf = watchedLabels(this.#stores);
-    return this.#stores.byKind.WafIpRule.listBy("source", sourceKey(feed.meta as SourceObject)).some((rule) => {
-      const { namespace = "" } = rule.metadata;
-      const isAllowed = mayUseFeed(feed, { namespace, labels: labelsOf(namespace) });
-      return isAllowed && this.#changes.concernedBy("WafIpRule", rule).length > 0;
-    });
-  }
 }

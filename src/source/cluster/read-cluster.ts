@@ -10,14 +10,11 @@ import { getObject, listObjects } from "../../kube/verbs.ts";
 import { type DeclaredFeed, feedSourceName } from "../../model/declared-feed.ts";
 import { continuesOf } from "../../model/continues.ts";
 import type { DeclaredInstance, DeclaredRule } from "../../model/declared.ts";
-import type { Gathered } from "../../model/gathered.ts";
 import {
   entryKinds,
-  type FieldSetter,
   nameKey,
   nameOfKey,
   type ObjectName,
-  resourceKey,
   type ResourceKind,
   type ResourceMeta,
   type ResourceRef,
@@ -28,19 +25,14 @@ import { UnattachedObjects } from "./attachment.ts";
 import { type ClusterObject, parseObject, setterOf, slimObject, typeOfKind } from "./cluster-object.ts";
 import { unreadableInstance } from "./cluster-watches.ts";
 import { DataTexts } from "./data-texts.ts";
-import { type FreshReading, type KindStores, listTimeoutMs, readObjects, requestTimeoutMs } from "./fresh-objects.ts";
+import { type KindStores, listTimeoutMs, readObjects, requestTimeoutMs } from "./fresh-objects.ts";
 import { objectSet } from "./references.ts";
 
-export interface ReadObjects {
-  readonly gathered: Gathered;
-  /** Rules without access to the instance, and those in its namespace whose instance does not exist. */
-  readonly unattached: readonly { readonly rule: DeclaredRule; readonly message: string }[];
-  /** What could not be read, one sentence each. */
-  readonly gaps: readonly string[];
-  /** The status as it is stored. */
-  readonly statusOf: (object: ResourceRef) => Readonly<Record<string, unknown>> | undefined;
-  /** Who last changed the spec. */
-  readonly setterOf: (meta: ResourceMeta) => FieldSetter | undefined;
+type Status = Readonly<Record<string, unknown>>;
+/** A rule that no run covers, and why. */
+interface UnattachedRule {
+  readonly rule: DeclaredRule;
+  readonly message: string;
 }
 
 const readsAtOnceMax = 8;
@@ -53,24 +45,20 @@ export async function listInstances(api: ApiServer, namespace: string | undefine
   return { ...listed, value: names.toSorted((a, b) => (nameKey(a) < nameKey(b) ? -1 : 1)) };
 }
 
+/** With the managed fields, which say who changed an object. */
+function slim(kind: ResourceKind, object: ClusterObject): ClusterObject {
+  return { ...slimObject(kind, object, undefined), metadata: object.metadata };
+}
+
 /** The objects of the instance, gathered as the operator does. `problem` is the reason if there is no result. */
-export async function readInstanceOnce(
-  api: ApiServer,
-  clock: Clock,
-  name: ObjectName,
-): Promise<{ readonly ok: true; readonly read: ReadObjects } | { readonly ok: false; readonly problem: string }> {
-  const objects = new Map<string, ClusterObject>();
-  const slim = (kind: ResourceKind, object: ClusterObject): ClusterObject => {
-    const { namespace = "", name: own } = object.metadata;
-    objects.set(resourceKey({ kind, namespace, name: own }), object);
-    return slimObject(kind, object, undefined);
-  };
+export async function readInstanceOnce(api: ApiServer, clock: Clock, name: ObjectName) {
+  const failed = (problem: string) => ({ ok: false, problem }) as const;
   const options = { timeoutMs: requestTimeoutMs };
   const found = await getObject<ClusterObject>(api, typeOfKind("WafInstance"), name, options);
-  if (!found.ok) return { ok: false, problem: unreadInstance(name, found.fault) };
+  if (!found.ok) return failed(unreadInstance(name, found.fault));
   const own = slim("WafInstance", found.value);
   const parsed = parseObject("WafInstance", own);
-  if (!parsed.ok) return { ok: false, problem: `WafInstance ${nameKey(name)} is invalid: ${parsed.problem}` };
+  if (!parsed.ok) return failed(`WafInstance ${nameKey(name)} is invalid: ${parsed.problem}`);
   const gaps = new Set<string>();
   const fresh = await readObjects(
     {
@@ -95,7 +83,7 @@ export async function readInstanceOnce(
   };
   const { instance, labelsOf, stores } = fresh.value;
   stores.WafInstance.put(own);
-  await addInstances(api, stores, slim);
+  await addInstances(api, stores);
   const others = new UnattachedObjects(stores, labelsOf, undefined);
   const set = await objectSet(fresh.value, reader, true);
   const brokenReferences = others.brokenReferences(instance);
@@ -105,10 +93,10 @@ export async function readInstanceOnce(
     unattached: unattachedRules(others, stores, name),
     // What the user can't read is no fault of the declared state.
     gaps: [...gaps, ...(gathered.invalidObjects?.values() ?? []), ...brokenSources],
-    statusOf: (object: ResourceRef) => objects.get(resourceKey(object))?.status as ReturnType<ReadObjects["statusOf"]>,
-    setterOf: (meta: ResourceMeta) => setterOf(objects.get(resourceKey(meta))?.metadata.managedFields, "spec"),
+    statusOf: (object: ResourceRef) => stores[object.kind].get(nameKey(object))?.status as Status | undefined,
+    setterOf: (meta: ResourceMeta) => setterOf(stores[meta.kind].get(nameKey(meta))?.metadata.managedFields, "spec"),
   };
-  return { ok: true, read };
+  return { ok: true, read } as const;
 }
 
 /** A feed that rules use; undefined if it does not exist. `problem` is the reason if unknown. */
@@ -119,7 +107,7 @@ export async function readFeed(
   const read = await getObject<ClusterObject>(api, typeOfKind("WafFeed"), name, { timeoutMs: requestTimeoutMs });
   if (!read.ok && read.fault.code === "NotFound") return { feed: undefined };
   if (!read.ok) return { problem: `${feedSourceName(name)} cannot be read: ${read.fault.message}` };
-  const parsed = parseObject("WafFeed", slimObject("WafFeed", read.value, undefined));
+  const parsed = parseObject("WafFeed", slim("WafFeed", read.value));
   return parsed.ok ? { feed: parsed.declared } : { problem: `${feedSourceName(name)} is invalid: ${parsed.problem}` };
 }
 
@@ -129,7 +117,7 @@ function mayHaveGuests({ access, meta }: DeclaredInstance): boolean {
 }
 
 /** Adds the instances that objects refer to, and leaves out the objects whose instance can't be read. */
-async function addInstances(api: ApiServer, stores: KindStores, slim: FreshReading["slim"]): Promise<void> {
+async function addInstances(api: ApiServer, stores: KindStores): Promise<void> {
   const names = new Set(entryKinds.flatMap((kind) => stores[kind].valuesOf("instance")));
   await mapConcurrently([...names], readsAtOnceMax, async (name) => {
     if (name === unreadableInstance || stores.WafInstance.get(name) !== undefined) return;
@@ -143,7 +131,7 @@ async function addInstances(api: ApiServer, stores: KindStores, slim: FreshReadi
 }
 
 /** The rules without access to the instance, and those of its namespace whose instance does not exist. */
-function unattachedRules(others: UnattachedObjects, stores: KindStores, name: ObjectName): ReadObjects["unattached"] {
+function unattachedRules(others: UnattachedObjects, stores: KindStores, name: ObjectName): UnattachedRule[] {
   return stores.WafIpRule.list().flatMap((object) => {
     const { reason, instance, problem: message } = others.find("WafIpRule", object) ?? {};
     const isMeant =

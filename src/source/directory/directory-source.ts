@@ -32,10 +32,6 @@ export interface DirectorySourceOptions {
 const keepsChanging =
   "The files in the directory keep changing: wafsync removes no entries until they have been unchanged for a few seconds.";
 
-function withProblem(gathered: Gathered | undefined, problem: string): Gathered | undefined {
-  return gathered === undefined ? undefined : { ...gathered, brokenSources: [...gathered.brokenSources, problem] };
-}
-
 export class DirectorySource {
   readonly #options: DirectorySourceOptions;
   readonly #directory: string;
@@ -65,7 +61,15 @@ export class DirectorySource {
    * faults of the snapshot.
    */
   async load(): Promise<DirectorySnapshot> {
-    return await this.#loads.run(async () => await this.#loadSettled());
+    return await this.#loads.run(async () => {
+      let snapshot = await this.#scan();
+      for (let scans = 1; scans < scansMax && hasTransientFault(snapshot); scans += 1) {
+        if (this.#closing.signal.aborted) break;
+        await this.#options.clock.sleep(rescanDelayMs, this.#closing.signal);
+        snapshot = await this.#scan();
+      }
+      return snapshot;
+    });
   }
 
   /** The last snapshot; empty before the first `load`. */
@@ -102,8 +106,9 @@ export class DirectorySource {
     const whole = this.#snapshot.faults.find(({ file, blocksRemovals }) => file === "." && blocksRemovals === "All");
     if (whole !== undefined) return { state: "Failed", problem: faultText(whole) };
     const gathered = await this.gather(instance);
-    if (end === "Changing") return { state: "Read", gathered: withProblem(gathered, keepsChanging) };
-    return { state: "Read", gathered, ...(end === "Aborted" && { isUnsettled: true }) };
+    if (end !== "Changing") return { state: "Read", gathered, ...(end === "Aborted" && { isUnsettled: true }) };
+    const brokenSources = [...(gathered?.brokenSources ?? []), keepsChanging];
+    return { state: "Read", gathered: gathered && { ...gathered, brokenSources } };
   }
 
   /** Whether no file has changed for the quiet period. */
@@ -172,15 +177,6 @@ export class DirectorySource {
     this.#closing.abort();
     await Promise.all(this.#watching);
     await this.#loads.ended();
-  }
-
-  async #loadSettled(): Promise<DirectorySnapshot> {
-    let snapshot = await this.#scan();
-    for (let scans = 1; scans < scansMax && hasTransientFault(snapshot) && !this.#closing.signal.aborted; scans += 1) {
-      await this.#options.clock.sleep(rescanDelayMs, this.#closing.signal);
-      snapshot = await this.#scan();
-    }
-    return snapshot;
   }
 
   async #scan(): Promise<DirectorySnapshot> {

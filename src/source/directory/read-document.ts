@@ -84,21 +84,18 @@ function faultsOfFile(resource: CustomResource): ResourceFault[] {
   return [resourceFault(["spec", "ttl"], message)];
 }
 
-function declaredItem(resource: CustomResource, place: Place): DirectoryItem {
-  const { file } = place;
+function declaredItem(resource: CustomResource, { file, document, segments }: Place): DirectoryItem {
   const { kind, metadata } = resource;
-  const line = place.document.lineOf(place.segments);
+  const lineOf = (...path: readonly (string | number)[]): number => document.lineOf([...segments, ...path]);
+  const line = lineOf();
   const name: ObjectName = { namespace: metadata.namespace, name: metadata.name };
   const declared = toDeclared(resource, placeText(file, line));
-  return { kind, name, file, line, declared, lines: referenceLines(resource, place) } as DirectoryItem;
-}
-
-function referenceLines(resource: CustomResource, { document, segments }: Place): ReferenceLines {
   const addresses = resource.kind === "WafIpRule" ? resource.spec.addresses : [];
-  return {
-    instanceRef: document.lineOf([...segments, "spec", "instanceRef"]),
-    addresses: addresses.map((_, index) => document.lineOf([...segments, "spec", "addresses", index])),
+  const lines: ReferenceLines = {
+    instanceRef: lineOf("spec", "instanceRef"),
+    addresses: addresses.map((_, index) => lineOf("spec", "addresses", index)),
   };
+  return { kind, name, file, line, declared, lines } as DirectoryItem;
 }
 
 /** Ignores objects of other kinds with a note. An object that is probably a misspelled wafsync kind is a fault. */

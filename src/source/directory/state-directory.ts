@@ -1,10 +1,11 @@
 // The folder with inventory and status in directory mode. Only one process at a time may use it. Symbolic links to or in the
 // folder are not followed: it is often inside a repository, whose links must not lead to other files.
-import { readFileSync, type Stats, statSync } from "node:fs";
-import { appendFile, readdir, readFile, rename, stat } from "node:fs/promises";
+import { existsSync, readFileSync, statSync } from "node:fs";
+import { appendFile, readdir, rename, stat } from "node:fs/promises";
 import { join, relative, resolve, sep } from "node:path";
 import type { Clock } from "../../async/clock.ts";
 import { visibleText } from "../../model/visible-text.ts";
+import type { FilePath, FileResult, RecordFiles } from "../../records/file-record-store.ts";
 import {
   fileProblem,
   makeFolder,
@@ -18,12 +19,6 @@ import { holderOfLock, LockFile, type LockHolder } from "./lock-file.ts";
 const nameLengthMax = 255;
 /** The state belongs to one machine, and its folder is usually under version control. */
 const ignoreAll = "# Made by wafsync.\n*\n";
-
-/** The result of reading, writing or removing a file; `problem` is one sentence. */
-export type FileResult<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly problem: string };
-
-/** A file below the state directory, as the parts of its path. */
-export type FilePath = readonly string[];
 
 export type OpenedState =
   | { readonly ok: true; readonly state: StateDirectory }
@@ -44,7 +39,7 @@ export async function openStateDirectory(options: StateOptions): Promise<OpenedS
   const path = resolve(options.path);
   try {
     refuseLinks([path]);
-    const isNew = await isMissing(path);
+    const isNew = !existsSync(path);
     await makeFolder(path);
     const lock = new LockFile(lockOf(path), options);
     const locked = await lock.acquire();
@@ -71,19 +66,12 @@ function lockOf(path: string): string {
   return join(path, "lock");
 }
 
-async function isMissing(path: string): Promise<boolean> {
-  return await stat(path).then(
-    () => false,
-    (error: NodeJS.ErrnoException) => error.code === "ENOENT",
-  );
-}
-
 /** A read-only view of the directory without a lock, for a dry run next to a running process. */
 export function viewStateDirectory(path: string): StateDirectory {
   return new StateDirectory(resolve(path), undefined);
 }
 
-export class StateDirectory {
+export class StateDirectory implements RecordFiles {
   readonly path: string;
   /** Undefined if it is read-only. */
   readonly #lock: LockFile | undefined;
@@ -107,19 +95,14 @@ export class StateDirectory {
 
   /** Undefined if the file does not exist. */
   async read(file: FilePath, bytesMax: number): Promise<FileResult<string | undefined>> {
-    return await this.#read(file, undefined, async (path) => {
-      checkFile(await stat(path), bytesMax);
-      return await readFile(path, "utf8");
-    });
+    return await this.#read(file, undefined, async (path) => readLimited(path, bytesMax));
   }
 
   /** The content of a small file whose loss does not matter: undefined if it can't be read for any reason. */
   readNow(file: FilePath, bytesMax: number): string | undefined {
     try {
-      const path = this.pathOf(file);
       refuseLinks(this.#partsOf(file));
-      checkFile(statSync(path), bytesMax);
-      return readFileSync(path, "utf8");
+      return readLimited(this.pathOf(file), bytesMax);
     } catch {
       return undefined;
     }
@@ -175,11 +158,8 @@ export class StateDirectory {
   }
 
   async #change(file: FilePath, act: (path: string) => Promise<void>): Promise<FileResult<void>> {
-    if (this.#released)
-      return {
-        ok: false,
-        problem: `${this.pathOf(file)} cannot be written: ${this.#lock === undefined ? "it was opened for reading" : "the process is ending"}.`,
-      };
+    const why = this.#lock === undefined ? "it was opened for reading" : "the process is ending";
+    if (this.#released) return { ok: false, problem: `${this.pathOf(file)} cannot be written: ${why}.` };
     const running = this.#attempt("cannot be written", file, act);
     this.#running = Promise.all([this.#running, running]);
     return await running;
@@ -220,9 +200,11 @@ function lossOf(path: string, lock: LockFile): string | undefined {
 }
 
 /** A read of a pipe or a device may never end. */
-function checkFile(stats: Stats, bytesMax: number): void {
+function readLimited(path: string, bytesMax: number): string {
+  const stats = statSync(path);
   if (!stats.isFile()) throw Object.assign(new Error("not a regular file"), { code: "ENOTSUP" });
   if (stats.size > bytesMax) throw Object.assign(new Error("too large"), { code: "EFBIG" });
+  return readFileSync(path, "utf8");
 }
 
 /** Names of objects are safe; no other path may lead out of the directory. */

@@ -8,7 +8,8 @@ import { kindDefinitions } from "../../kinds/custom-resource.ts";
 import { isRecord } from "../../model/record.ts";
 import { resourceKey, type ResourceRef } from "../../model/resource.ts";
 import { visibleTexts } from "../../model/visible-text.ts";
-import type { FilePath, FileResult, StateDirectory } from "./state-directory.ts";
+import type { FilePath, FileResult } from "../../records/file-record-store.ts";
+import type { StateDirectory } from "./state-directory.ts";
 import { readYamlDocuments } from "./yaml-documents.ts";
 
 const folder = "status";

@@ -86,13 +86,15 @@ await describeWithOwnControlPlane("desired state from a cluster", (cluster) => {
     await waitFor("a higher version", waitMs, async () => (source.version(of) > since ? true : undefined));
   }
 
-  test("a write of status, or of wafsync's own finalizer, is no change; a request for a reconcile is one", async () => {
+  test("a write of status, of another program's labels, or of wafsync's own finalizer is no change; a request for a reconcile is one", async () => {
     const mine = rule(namespace, "quiet", ["198.51.100.1"]);
     await createAll(cluster, mine);
     await seen(mine);
     const version = source.version(name);
     const status = { status: { observedGeneration: 1, progress: "1/1" } };
     await seen(mine, await patchObject(cluster, mine, status, "/status"));
+    const ofOthers = { metadata: { labels: { storm: "1" }, annotations: { "example.com/note": "1" } } };
+    await seen(mine, await patchObject(cluster, mine, ofOthers));
     const finalizersOf = () => source.objectOf({ kind: "WafInstance", ...name })?.metadata.finalizers;
     const finalizers = { metadata: { finalizers: [instanceFinalizer] } };
     await patchObject(cluster, instance(namespace, baseUrl), finalizers);

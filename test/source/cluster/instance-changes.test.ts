@@ -7,7 +7,6 @@ import { nameKey, type ResourceKind } from "../../../src/model/resource.ts";
 import { ApiKeys } from "../../../src/source/cluster/api-keys.ts";
 import type { ClusterObject } from "../../../src/source/cluster/cluster-object.ts";
 import { ClusterWatches } from "../../../src/source/cluster/cluster-watches.ts";
-import { FeedObjects } from "../../../src/source/cluster/instance-changes.ts";
 import { InstanceChanges } from "../../../src/source/cluster/instance-changes.ts";
 import { apiVersion, instance, type Manifest, rule } from "../../support/builders/manifests.ts";
 
@@ -18,7 +17,6 @@ const borrowed = [{ feedRef: { name: "threats", namespace: "stranger" } }];
 
 let watches: ClusterWatches;
 let changes: InstanceChanges;
-let feeds: FeedObjects;
 let feedChanges: number;
 let written: number;
 
@@ -37,9 +35,9 @@ beforeEach(() => {
   const { stores } = watches;
   const texts = { load: async () => undefined, read: () => ({}), forget: nothing, refresh: nothing };
   const keys = new ApiKeys({ texts, onKey: nothing });
-  changes = new InstanceChanges({ stores, keys, texts, onChange: nothing });
   feedChanges = 0;
-  feeds = new FeedObjects(stores, changes, () => void (feedChanges += 1));
+  const onFeedChange = () => void (feedChanges += 1);
+  changes = new InstanceChanges({ stores, keys, texts, onChange: nothing, onFeedChange });
   written = 0;
   put(instance("owner", "https://owner.example"));
   put(instance("other", "https://other.example"));
@@ -53,8 +51,7 @@ function put(manifest: Manifest): void {
   const object = { ...manifest, metadata } as unknown as ClusterObject;
   const old = storeOf(kind).put(object);
   const change = old === undefined ? ({ type: "Added", object } as const) : ({ type: "Changed", old, object } as const);
-  feeds.changed(kind, change);
-  if (kind === "WafIpRule" || kind === "WafInstance") changes.objectChanged(kind, change);
+  changes.objectChanged(kind, change);
 }
 
 function remove({ kind, metadata: { namespace, name } }: Manifest): void {
@@ -84,7 +81,7 @@ function versionsNow(): Readonly<Record<string, number>> {
 }
 
 function usedFeeds(): string[] {
-  return feeds.declared().used.map(({ meta }) => meta.namespace);
+  return changes.declaredFeeds().used.map(({ meta }) => meta.namespace);
 }
 
 describe("A former guest's object", () => {
@@ -119,11 +116,11 @@ describe("A feed", () => {
     put(rule("owner", "mine", [], { addressesFrom }));
     put(rule("stranger", "theirs", [], { addressesFrom, ...toOwner }));
     expect(usedFeeds()).toStrictEqual(["owner"]);
-    expect(feeds.declared().unused.map(({ meta }) => meta.namespace)).toStrictEqual(["other", "stranger"]);
+    expect(changes.declaredFeeds().unused.map(({ meta }) => meta.namespace)).toStrictEqual(["other", "stranger"]);
     const before = versionsNow();
-    feeds.contentChanged(["other/threats", "stranger/threats"]);
+    changes.feedsChanged(["other/threats", "stranger/threats"]);
     expect(changedSince(before)).toStrictEqual([]);
-    feeds.contentChanged(["owner/threats"]);
+    changes.feedsChanged(["owner/threats"]);
     expect(changedSince(before)).toStrictEqual(["owner"]);
   });
 
@@ -132,7 +129,7 @@ describe("A feed", () => {
     put(rule("other", "borrowed", [], { addressesFrom: borrowed }));
     expect(usedFeeds()).toStrictEqual([]);
     const before = versionsNow();
-    feeds.contentChanged(["stranger/threats"]);
+    changes.feedsChanged(["stranger/threats"]);
     expect(changedSince(before)).toStrictEqual(["other"]);
     put(feed("stranger", { allowedNamespaces: { from: "All" } }));
     expect(usedFeeds()).toStrictEqual(["stranger"]);
@@ -149,6 +146,6 @@ describe("A feed", () => {
     expect(changesOf(() => put(rule("owner", "mine", [], { addressesFrom })))).toBe(1);
     expect(changesOf(() => put(rule("owner", "mine", ["198.51.100.2"])))).toBe(1);
     expect(changesOf(() => put(instance("owner", "https://new.example")))).toBe(1);
-    expect(changesOf(() => feeds.namespaceChanged())).toBe(1);
+    expect(changesOf(() => changes.namespaceChanged("owner"))).toBe(1);
   });
 });

@@ -22,7 +22,7 @@ import {
 } from "../../support/builders/manifests.ts";
 import { describeWithOwnControlPlane } from "../../support/control-plane/suite.ts";
 import type { WatchedClient } from "../../support/fakes/api-clients.ts";
-import { apiClient, createAll, deleteManifest, patchObject, watchedClient } from "../../support/fakes/api-clients.ts";
+import { apiClient, createAll, patchObject, watchedClient } from "../../support/fakes/api-clients.ts";
 
 const waitMs = 30_000;
 
@@ -119,39 +119,6 @@ await describeWithOwnControlPlane("strangers", (cluster) => {
     expect(problemOf(name.namespace)).toBe(`There is no WafInstance ${name.namespace}/wav; did you mean waf?`);
   });
 
-  test("no change by a stranger is a change of the instance", async () => {
-    const name = await anInstance("quiet");
-    const stranger = await createNamespace(cluster, "busy");
-    const spec = { instanceRef: { name: "waf", namespace: name.namespace } };
-    const theirs = rule(stranger, "theirs", ["198.51.100.2"], spec);
-    const version = source.version(name);
-    await created(theirs);
-    await seen(theirs, await patchObject(cluster, theirs, { metadata: { labels: { storm: "1" } } }));
-    const annotations = { "wafsync.dev/requested-at": "now" };
-    await seen(theirs, await patchObject(cluster, theirs, { metadata: { annotations } }));
-    const before = unattachedChanges;
-    await seen(theirs, await patchObject(cluster, theirs, { spec: { addresses: ["198.51.100.3"] } }));
-    await deleteManifest(cluster, theirs);
-    await waitFor("the end of it", waitMs, async () =>
-      source.objectOf({ kind: "WafIpRule", ...theirs.metadata }) === undefined ? true : undefined,
-    );
-    expect(source.version(name)).toBe(version);
-    expect(unattachedChanges).toBe(before + 2);
-  });
-
-  test("labels and annotations of other programs on attached objects are no change", async () => {
-    const name = await anInstance("labelled");
-    const mine = rule(name.namespace, "mine", ["198.51.100.2"]);
-    await created(mine);
-    const version = source.version(name);
-    await seen(mine, await patchObject(cluster, mine, { metadata: { labels: { storm: "1" } } }));
-    await seen(mine, await patchObject(cluster, mine, { metadata: { annotations: { "example.com/note": "1" } } }));
-    expect(source.version(name)).toBe(version);
-    const adopting = { metadata: { annotations: { "wafsync.dev/adopt": "true" } } };
-    await seen(mine, await patchObject(cluster, mine, adopting));
-    expect(source.version(name)).toBeGreaterThan(version);
-  });
-
   test("a label of a namespace is a change for instances whose grants depend on labels", async () => {
     const selector = { matchLabels: { waf: "yes" } };
     const name = await anInstance("select", { access: [{ namespaces: { from: "Selector", selector } }] });
@@ -237,16 +204,11 @@ await describeWithOwnControlPlane("strangers", (cluster) => {
     await ended;
   });
 
-  test("a fresh read uses smaller pages if responses are too long, and only those of its own namespace if no other has access", async () => {
+  test("a fresh read reads only its own namespace if no other has access", async () => {
     const guest = await createNamespace(cluster, "granted");
     const name = await anInstance("named", { access: [{ namespaces: { from: "Names", names: [guest] } }] });
-    const stranger = await createNamespace(cluster, "huge");
     const instanceRef = { name: "waf", namespace: name.namespace };
-    const long = (place: number): string[] =>
-      addresses(10_000, place * 10_000).map((address) => `2001:0db8:0000:0000:0000:0000:${toIpv6(address)}`);
-    const many = Array.from({ length: 44 }, (_, place) => place);
-    await created(...many.map((place) => rule(guest, `guest-${place}`, long(place), { instanceRef })));
-    await created(rule(stranger, "stranger", long(0), { instanceRef }));
+    await created(rule(guest, "guest", ["198.51.100.2"], { instanceRef }));
     const listsOf = async (): Promise<{ readonly rules: number; readonly lists: readonly string[] }> => {
       const sent = client.sent.length;
       const confirmed = await new ClusterSource(quiet(client)).confirm(name);
@@ -254,9 +216,7 @@ await describeWithOwnControlPlane("strangers", (cluster) => {
       const lists = client.sent.slice(sent).filter((request) => request.endsWith("/wafiprules"));
       return { rules: confirmed.gathered?.rules.length ?? 0, lists };
     };
-    const shared = await listsOf();
-    expect(shared.rules).toBe(44);
-    expect(shared.lists.length).toBeGreaterThan(2);
+    expect(await listsOf()).toStrictEqual({ rules: 1, lists: [`GET /apis/${apiVersion}/wafiprules`] });
     const home = instance(name.namespace, "https://named.example");
     await seen(home, await patchObject(cluster, home, { spec: { access: null } }));
     const path = `GET /apis/${apiVersion}/namespaces/${name.namespace}/wafiprules`;
@@ -279,10 +239,4 @@ function holding(api: ApiServer, path: string): { readonly api: ApiServer; reado
     api: { request, openStream: async (wanted) => await api.openStream(wanted), close: () => undefined },
     release: resolve,
   };
-}
-
-function toIpv6(address: string): string {
-  const [a = 0, b = 0, c = 0, d = 0] = address.split(".").map(Number);
-  const group = (high: number, low: number): string => ((high << 8) | low).toString(16).padStart(4, "0");
-  return `${group(a, b)}:${group(c, d)}`;
 }
