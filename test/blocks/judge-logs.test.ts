@@ -5,7 +5,8 @@ import { anAutoBlock } from "../support/builders/declare-auto-block.ts";
 import type { AutoBlockOverrides } from "../support/builders/declare-auto-block.ts";
 import { aRule } from "../support/builders/declare.ts";
 import { crash } from "../support/fakes/crash.ts";
-import { anEntry, ForwardWorld } from "../support/worlds/forward-world.ts";
+import { anEntry } from "../support/builders/log-entry.ts";
+import { ForwardWorld } from "../support/worlds/forward-world.ts";
 import type { SaveFault } from "../support/worlds/forward-world.ts";
 
 const minuteMs = 60_000;

@@ -6,7 +6,7 @@ import { Judge, ttlOf } from "../../src/blocks/judge.ts";
 import { anAutoBlock, newRow } from "../support/builders/declare-auto-block.ts";
 import type { AutoBlockOverrides } from "../support/builders/declare-auto-block.ts";
 import { caseCount } from "../support/builders/case-count.ts";
-import { anEntry } from "../support/worlds/forward-world.ts";
+import { anEntry } from "../support/builders/log-entry.ts";
 
 const startMs = Date.UTC(2026, 2, 10, 12);
 const minuteMs = 60_000;

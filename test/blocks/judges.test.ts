@@ -4,7 +4,7 @@ import { blockKey, clientsMax, Judges, savedJudgements } from "../../src/blocks/
 import { anAutoBlock, newRow } from "../support/builders/declare-auto-block.ts";
 import { aGrant, anInstance } from "../support/builders/declare.ts";
 import { gathered } from "../support/builders/gathered.ts";
-import { anEntry } from "../support/worlds/forward-world.ts";
+import { anEntry } from "../support/builders/log-entry.ts";
 
 const startMs = Date.UTC(2026, 2, 10, 12);
 

@@ -5,12 +5,16 @@ import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import type { Browser } from "puppeteer-core";
 import { attacks, hostileRows } from "../support/builders/hostile-rows.ts";
 import { describeWithBrowser } from "./describe-with-browser.ts";
-import { barriersOf, keepScreenshot, openInBrowser, provokeAttacks } from "./browser-page.ts";
-import type { BrowserPage, BrowserView } from "./browser-page.ts";
-import { servePage } from "../support/worlds/open-page.ts";
-import type { ServedPage } from "../support/worlds/open-page.ts";
-import { ruleDocument, testKey, wafFolder } from "../support/worlds/waf-folder.ts";
-import type { WafFolder } from "../support/worlds/waf-folder.ts";
+import {
+  barriersOf,
+  type BrowserPage,
+  type BrowserView,
+  keepScreenshot,
+  openInBrowser,
+  provokeAttacks,
+} from "./browser-page.ts";
+import { type ServedPage, servePage } from "../support/worlds/open-page.ts";
+import { ruleDocument, testKey, wafFolder, type WafFolder } from "../support/worlds/waf-folder.ts";
 
 const views = [
   { scheme: "light", width: 1200 },

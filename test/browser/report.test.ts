@@ -6,10 +6,8 @@ import { expect, test } from "@jest/globals";
 import type { Browser } from "puppeteer-core";
 import { describeWithBrowser } from "./describe-with-browser.ts";
 import { runWafsync } from "../support/processes/wafsync-process.ts";
-import { barriersOf, keepScreenshot, openInBrowser } from "./browser-page.ts";
-import type { BrowserPage, BrowserView } from "./browser-page.ts";
-import { logDomain, logKey, logWorld } from "../support/worlds/log-world.ts";
-import type { LogWorld } from "../support/worlds/log-world.ts";
+import { barriersOf, type BrowserPage, type BrowserView, keepScreenshot, openInBrowser } from "./browser-page.ts";
+import { logDomain, logKey, logWorld, type LogWorld } from "../support/worlds/log-world.ts";
 import { scratchDirectory } from "../support/worlds/scratch-directory.ts";
 
 const environment = { WAFSYNC_API_KEY: logKey };

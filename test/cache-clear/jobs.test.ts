@@ -6,8 +6,7 @@ import { join } from "node:path";
 import { beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { instance, keySecret } from "../support/builders/manifests.ts";
 import { slow } from "../support/processes/slowness.ts";
-import { runWafsync } from "../support/processes/wafsync-process.ts";
-import type { FinishedProcess } from "../support/processes/wafsync-process.ts";
+import { type FinishedProcess, runWafsync } from "../support/processes/wafsync-process.ts";
 import { describeOperator } from "../support/worlds/operator-suite.ts";
 import type { TestWaf } from "../support/worlds/operator-world.ts";
 import { scratchDirectory } from "../support/worlds/scratch-directory.ts";
@@ -138,20 +137,18 @@ await describeOperator("jobs and pipelines", (world) => {
     return finished;
   }
 
-  describe("the Argo CD hook", () => {
-    test("clears once for each revision, which is the trigger", async () => {
-      const first = await sync({ "wafsync.dev/revision": revision });
-      expect(first).toMatchObject({
-        code: 0,
-        stdout: expect.stringContaining("The cache of WafInstance shop/shop is cleared"),
-      });
-      expect(clears()).toBe(1);
-      expect((await objects()).map(({ spec }) => spec["trigger"])).toStrictEqual([revision]);
-      expect((await sync({ "wafsync.dev/revision": revision })).code).toBe(0);
-      expect(clears()).toBe(1);
-      expect((await sync({ "wafsync.dev/revision": "another" })).code).toBe(0);
-      expect(clears()).toBe(2);
+  test("the Argo CD hook clears once for each revision, which is the trigger", async () => {
+    const first = await sync({ "wafsync.dev/revision": revision });
+    expect(first).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining("The cache of WafInstance shop/shop is cleared"),
     });
+    expect(clears()).toBe(1);
+    expect((await objects()).map(({ spec }) => spec["trigger"])).toStrictEqual([revision]);
+    expect((await sync({ "wafsync.dev/revision": revision })).code).toBe(0);
+    expect(clears()).toBe(1);
+    expect((await sync({ "wafsync.dev/revision": "another" })).code).toBe(0);
+    expect(clears()).toBe(2);
   });
 
   test("the rights of the manifests are to create and get cache clears and to get instances, and nothing else", async () => {

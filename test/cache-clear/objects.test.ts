@@ -2,12 +2,10 @@
 // worst moment.
 import { beforeAll, describe, expect, test } from "@jest/globals";
 import type { FaultEffect } from "../../src/simulator/fault-rule.ts";
-import type { Manifest } from "../support/builders/manifests.ts";
-import { cacheClear } from "../support/builders/manifests.ts";
+import { cacheClear, type Manifest } from "../support/builders/manifests.ts";
 import { slow } from "../support/processes/slowness.ts";
 import { describeOperator } from "../support/worlds/operator-suite.ts";
-import type { TestWaf } from "../support/worlds/operator-world.ts";
-import { conditionOf } from "../support/worlds/operator-world.ts";
+import { conditionOf, type TestWaf } from "../support/worlds/operator-world.ts";
 import type { WafsyncObject } from "../support/worlds/status-history.ts";
 
 await describeOperator("cache clears", (world) => {

@@ -1,15 +1,13 @@
 // Blocked requests in a real OpenTelemetry Collector: sent by the operator, and by the sender alone.
 // Long: `npm run test:deploy` runs it.
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { createOtlpLogs } from "../../src/logs/otlp-logs.ts";
-import type { OtlpLogs } from "../../src/logs/otlp-logs.ts";
+import { createOtlpLogs, type OtlpLogs } from "../../src/logs/otlp-logs.ts";
 import { findCollector } from "../support/control-plane/go-programs.ts";
 import { describeWithFound } from "../support/processes/describe-missing.ts";
 import { CollectorProcess } from "./collector-process.ts";
-import { anEntry } from "../support/worlds/forward-world.ts";
+import { anEntry } from "../support/builders/log-entry.ts";
 import { describeOperator } from "../support/worlds/operator-suite.ts";
-import type { TestWaf } from "../support/worlds/operator-world.ts";
-import { conditionOf } from "../support/worlds/operator-world.ts";
+import { conditionOf, type TestWaf } from "../support/worlds/operator-world.ts";
 
 const nowMs = Date.UTC(2026, 2, 10, 12);
 

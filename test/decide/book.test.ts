@@ -2,14 +2,12 @@
 // nothing to do.
 import { describe, expect, test } from "@jest/globals";
 import * as fc from "fast-check";
-import { observeSpellings } from "../../src/model/observed.ts";
+import { type Observed, observeSpellings } from "../../src/model/observed.ts";
 import type { DeclaredInstance } from "../../src/model/declared.ts";
 import type { GatheredRule } from "../../src/model/gathered.ts";
 import type { Inventory } from "../../src/model/inventory.ts";
-import type { Observed } from "../../src/model/observed.ts";
 import { Books, compileDesired } from "../../src/decide/desired.ts";
-import type { Plan } from "../../src/decide/plan.ts";
-import { planInstance } from "../../src/decide/plan.ts";
+import { type Plan, planInstance } from "../../src/decide/plan.ts";
 import { caseCount } from "../support/builders/case-count.ts";
 import { addresses, anInstance, aRule } from "../support/builders/declare.ts";
 import { anInventory, gathered, nowMs, observed } from "../support/builders/gathered.ts";
@@ -131,22 +129,20 @@ describe("In any world, over 25 steps", () => {
   });
 });
 
-describe("The work of a plan", () => {
-  test("after a change of ten entries depends on the change, not on the number of entries", () => {
-    const rules = Array.from({ length: 8 }, (_, index) =>
-      aRule(`rule-${index}`, { addresses: addresses(500, index * 500) }),
-    );
-    const shown = observed({ blocklist: addresses(4_000) });
-    const books = new Books();
-    const empty = { instance: anInstance(), rules, observed: observed(), inventory: anInventory() };
-    const { inventory } = planned(empty, books);
-    expect(books.blocklist.open.size).toBe(4_000);
-    const synced = { ...empty, observed: shown, inventory };
-    expect(planned(synced, books).outcomes.blocklist).toStrictEqual([]);
-    const [rule, ...others] = rules;
-    const edited = [...rule!.rule.addresses.slice(10), ...addresses(10, 60_000)];
-    const after = { ...synced, rules: [{ ...rule!, rule: { ...rule!.rule, addresses: edited } }, ...others] };
-    const { outcomes, operations } = planned(after, books);
-    expect([outcomes.blocklist.length, operations.length]).toStrictEqual([20, 20]);
-  });
+test("The work of a plan after a change of ten entries depends on the change, not on the number of entries", () => {
+  const rules = Array.from({ length: 8 }, (_, index) =>
+    aRule(`rule-${index}`, { addresses: addresses(500, index * 500) }),
+  );
+  const shown = observed({ blocklist: addresses(4_000) });
+  const books = new Books();
+  const empty = { instance: anInstance(), rules, observed: observed(), inventory: anInventory() };
+  const { inventory } = planned(empty, books);
+  expect(books.blocklist.open.size).toBe(4_000);
+  const synced = { ...empty, observed: shown, inventory };
+  expect(planned(synced, books).outcomes.blocklist).toStrictEqual([]);
+  const [rule, ...others] = rules;
+  const edited = [...rule!.rule.addresses.slice(10), ...addresses(10, 60_000)];
+  const after = { ...synced, rules: [{ ...rule!, rule: { ...rule!.rule, addresses: edited } }, ...others] };
+  const { outcomes, operations } = planned(after, books);
+  expect([outcomes.blocklist.length, operations.length]).toStrictEqual([20, 20]);
 });

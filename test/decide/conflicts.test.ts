@@ -1,8 +1,16 @@
 import { describe, expect, test } from "@jest/globals";
 import { compileDesired } from "../../src/decide/desired.ts";
 import { allowing, aRule, blocking, createdMs, feedSource } from "../support/builders/declare.ts";
-import type { InventoryOverrides, ObservedOverrides } from "../support/builders/gathered.ts";
-import { anInventory, entry, gathered, nowMs, observed, ownedBy } from "../support/builders/gathered.ts";
+import {
+  anInventory,
+  entry,
+  gathered,
+  type InventoryOverrides,
+  nowMs,
+  observed,
+  type ObservedOverrides,
+  ownedBy,
+} from "../support/builders/gathered.ts";
 
 const one = "192.0.2.1";
 const older = { meta: { createdAtMs: createdMs - 1 } };

@@ -1,9 +1,8 @@
 // One worked example for each row of the table in src/decide/decisions.ts, and for each exception: three lists in, one text out.
 import { expect, test } from "@jest/globals";
-import type { ListName } from "../../src/model/declared.ts";
+import { type ListName, listNames } from "../../src/model/declared.ts";
 import type { GatheredRule } from "../../src/model/gathered.ts";
 import type { OwnedEntry } from "../../src/model/inventory.ts";
-import { listNames } from "../../src/model/declared.ts";
 import { operationKey } from "../../src/model/operation.ts";
 import {
   allowing,

@@ -258,19 +258,17 @@ describe("The same entry in Block and in Allow", () => {
   });
 });
 
-describe("Origins", () => {
-  test("with the same host have the type of the oldest", () => {
-    const old = anOrigin("a.example", { name: "old", type: "Backup", meta: { createdAtMs: createdMs - 1 } });
-    const desired = desiredOf({
-      origins: [anOrigin("a.example", { name: "young" }), anOrigin("a.example", { name: "same", type: "Backup" }), old],
-    });
-    expect(desired.origins.get("a.example")).toBe(old);
-    expect(desired.compiledOrigins.map(({ origin, verdict }) => [origin.meta.name, verdict])).toStrictEqual([
-      ["old", "Accepted"],
-      ["same", "Accepted"],
-      ["young", "Conflict"],
-    ]);
+test("Origins with the same host have the type of the oldest", () => {
+  const old = anOrigin("a.example", { name: "old", type: "Backup", meta: { createdAtMs: createdMs - 1 } });
+  const desired = desiredOf({
+    origins: [anOrigin("a.example", { name: "young" }), anOrigin("a.example", { name: "same", type: "Backup" }), old],
   });
+  expect(desired.origins.get("a.example")).toBe(old);
+  expect(desired.compiledOrigins.map(({ origin, verdict }) => [origin.meta.name, verdict])).toStrictEqual([
+    ["old", "Accepted"],
+    ["same", "Accepted"],
+    ["young", "Conflict"],
+  ]);
 });
 
 describe("A label selector", () => {

@@ -4,16 +4,13 @@ import { listNames } from "../../src/model/declared.ts";
 import { finished } from "../../src/model/finished.ts";
 import type { Entry } from "../../src/address/entry.ts";
 import { NetworkIndex } from "../../src/address/ranges.ts";
-import type { Explanation } from "../../src/decide/explain.ts";
-import { examineInSlices, explainAddress } from "../../src/decide/explain.ts";
+import { examineInSlices, explainAddress, type Explanation } from "../../src/decide/explain.ts";
 import { compileDesired } from "../../src/decide/desired.ts";
-import { addressBits, parseNetwork } from "../../src/simulator/network.ts";
+import { addressBits, parseNetwork, spellingModes } from "../../src/simulator/network.ts";
 import { SimulatedList } from "../../src/simulator/simulated-list.ts";
-import { spellingModes } from "../../src/simulator/network.ts";
 import { caseCount } from "../support/builders/case-count.ts";
 import { addresses, allowing, anInstance, aRule, blocking, createdMs, mapSource } from "../support/builders/declare.ts";
-import { anInventory, entry, gathered, nowMs, ownedBy } from "../support/builders/gathered.ts";
-import type { InventoryOverrides } from "../support/builders/gathered.ts";
+import { anInventory, entry, gathered, type InventoryOverrides, nowMs, ownedBy } from "../support/builders/gathered.ts";
 import { anyNetwork, spelling } from "../support/builders/arbitraries.ts";
 
 interface Case {

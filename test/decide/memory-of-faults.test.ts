@@ -1,6 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import type { Dispute, Refusal } from "../../src/model/inventory.ts";
-import { emptyInventory } from "../../src/model/inventory.ts";
+import { type Dispute, emptyInventory, type Refusal } from "../../src/model/inventory.ts";
 import { operationKey } from "../../src/model/operation.ts";
 import { contestedNow, disputesMax, noteDisputes } from "../../src/decide/disputes.ts";
 import { ApiKey } from "../../src/model/api-key.ts";

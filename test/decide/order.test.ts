@@ -1,8 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import { operationKey } from "../../src/model/operation.ts";
 import { addresses, allowing, anOrigin, blocking } from "../support/builders/declare.ts";
-import type { Situation } from "../support/builders/gathered.ts";
-import { nowMs, ownedBy, planOf } from "../support/builders/gathered.ts";
+import { nowMs, ownedBy, planOf, type Situation } from "../support/builders/gathered.ts";
 import { anOwnedOrigin } from "../support/builders/owned.ts";
 
 function keys(situation: Situation): string[] {

@@ -2,8 +2,7 @@ import { describe, expect, test } from "@jest/globals";
 import { readOwners, writeOwners } from "../../src/model/entry-owners.ts";
 import { operationKey } from "../../src/model/operation.ts";
 import { addresses, anInstance, blocking } from "../support/builders/declare.ts";
-import type { Situation } from "../support/builders/gathered.ts";
-import { entry, nowMs, ownedBy, planOf } from "../support/builders/gathered.ts";
+import { entry, nowMs, ownedBy, planOf, type Situation } from "../support/builders/gathered.ts";
 import type { OwnedEntry } from "../../src/model/inventory.ts";
 import { anOwnedEntry } from "../support/builders/owned.ts";
 
@@ -231,25 +230,23 @@ describe("The policy Exclusive", () => {
   });
 });
 
-describe("The policy Observe", () => {
-  test("plans and records nothing, but shows the prevented operations", () => {
-    const instance = anInstance({ policies: { blocklist: "Observe" } });
-    const plan = planOf({
-      gathered: { instance, rules: [blocking("a", [one], adopt)] },
-      observed: { blocklist: ["192.0.2.9"] },
-      inventory: { blocklist: ["192.0.2.9"] },
-    });
-    expect(plan.operations).toStrictEqual([]);
-    expect(plan.observedOnly.map(operationKey)).toStrictEqual([`blocklist +${one}`, "blocklist -192.0.2.9"]);
-    expect(plan.inventoryChanged).toBe(false);
-    expect(plan.lists.blocklist).toStrictEqual({
-      live: 1,
-      managed: 1,
-      foreign: 0,
-      pending: 0,
-      held: 0,
-      overflow: 0,
-    });
-    expect([...plan.inventory.entries.blocklist.keys()]).toStrictEqual([entry("192.0.2.9")]);
+test("The policy Observe plans and records nothing, but shows the prevented operations", () => {
+  const instance = anInstance({ policies: { blocklist: "Observe" } });
+  const plan = planOf({
+    gathered: { instance, rules: [blocking("a", [one], adopt)] },
+    observed: { blocklist: ["192.0.2.9"] },
+    inventory: { blocklist: ["192.0.2.9"] },
   });
+  expect(plan.operations).toStrictEqual([]);
+  expect(plan.observedOnly.map(operationKey)).toStrictEqual([`blocklist +${one}`, "blocklist -192.0.2.9"]);
+  expect(plan.inventoryChanged).toBe(false);
+  expect(plan.lists.blocklist).toStrictEqual({
+    live: 1,
+    managed: 1,
+    foreign: 0,
+    pending: 0,
+    held: 0,
+    overflow: 0,
+  });
+  expect([...plan.inventory.entries.blocklist.keys()]).toStrictEqual([entry("192.0.2.9")]);
 });

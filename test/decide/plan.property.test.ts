@@ -1,7 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import * as fc from "fast-check";
-import type { ListName, ListPolicy, OriginType } from "../../src/model/declared.ts";
-import { listNames } from "../../src/model/declared.ts";
+import { type ListName, listNames, type ListPolicy, type OriginType } from "../../src/model/declared.ts";
 import type { Entry } from "../../src/address/entry.ts";
 import { NetworkIndex } from "../../src/address/ranges.ts";
 import type { Gathered } from "../../src/model/gathered.ts";
@@ -9,8 +8,7 @@ import type { Inventory, OwnedOrigin } from "../../src/model/inventory.ts";
 import type { Operation } from "../../src/model/operation.ts";
 import { compileDesired, type DesiredState } from "../../src/decide/desired.ts";
 import type { Observed } from "../../src/model/observed.ts";
-import type { Plan } from "../../src/decide/plan.ts";
-import { planInstance } from "../../src/decide/plan.ts";
+import { type Plan, planInstance } from "../../src/decide/plan.ts";
 import { anInstance, anOrigin, aRule, createdMs } from "../support/builders/declare.ts";
 import { anOwnedOrigin } from "../support/builders/owned.ts";
 import { anInventory, gathered, nowMs, observed } from "../support/builders/gathered.ts";

@@ -2,15 +2,12 @@ import { describeSource } from "../../src/model/address-source.ts";
 import { describe, expect, test } from "@jest/globals";
 import { unknownOwners } from "../../src/model/entry-owners.ts";
 import type { GatheredRule } from "../../src/model/gathered.ts";
-import { emptyInventory } from "../../src/model/inventory.ts";
-import type { Approval } from "../../src/model/inventory.ts";
+import { type Approval, emptyInventory } from "../../src/model/inventory.ts";
 import { compileDesired } from "../../src/decide/desired.ts";
 import { planInstance } from "../../src/decide/plan.ts";
 import { versionOfRules } from "../../src/decide/refusals.ts";
-import type { HeldRemoval } from "../../src/decide/removal-guard.ts";
-import { hashOfPart, hashRemovals, partsOf } from "../../src/decide/removal-guard.ts";
+import { hashOfPart, hashRemovals, type HeldRemoval, partsOf } from "../../src/decide/removal-guard.ts";
 import { addresses, anInstance, aRule, blocking, feedSource } from "../support/builders/declare.ts";
-import type { Situation } from "../support/builders/gathered.ts";
 import {
   anInventory,
   desiredOf,
@@ -20,6 +17,7 @@ import {
   observed,
   ownedBy,
   planOf,
+  type Situation,
 } from "../support/builders/gathered.ts";
 
 /** A list with `kept` declared entries, and `removed` managed entries that no rule declares. */

@@ -10,8 +10,7 @@ import { fillKrewManifest } from "../../scripts/krew-manifest.ts";
 import { describeWithControlPlane } from "../support/control-plane/suite.ts";
 import { tryFolder, tryOperator } from "../support/processes/shipped-program.ts";
 import { runWafsync } from "../support/processes/wafsync-process.ts";
-import { scratchDirectory } from "../support/worlds/scratch-directory.ts";
-import type { ScratchDirectory } from "../support/worlds/scratch-directory.ts";
+import { scratchDirectory, type ScratchDirectory } from "../support/worlds/scratch-directory.ts";
 
 const root = join(import.meta.dirname, "../..");
 const execute = promisify(execFile);

@@ -6,8 +6,7 @@ import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { parse } from "yaml";
 import { wafsyncProgram } from "../support/processes/wafsync-process.ts";
-import { scratchDirectory } from "../support/worlds/scratch-directory.ts";
-import type { ScratchDirectory } from "../support/worlds/scratch-directory.ts";
+import { scratchDirectory, type ScratchDirectory } from "../support/worlds/scratch-directory.ts";
 import { testKey, wafFolder } from "../support/worlds/waf-folder.ts";
 
 const root = join(import.meta.dirname, "../..");

@@ -3,8 +3,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import { parse, parseAllDocuments } from "yaml";
-import type { DescribedMetric } from "../../scripts/generate-deploy-metrics.ts";
-import { describeMetrics } from "../../scripts/generate-deploy-metrics.ts";
+import { type DescribedMetric, describeMetrics } from "../../scripts/generate-deploy-metrics.ts";
 import { dashboardPanels, dashboardQueries } from "./dashboard.ts";
 
 const root = join(import.meta.dirname, "..", "..");
@@ -55,17 +54,15 @@ test.each(["cluster/cluster-role.yaml", "namespaced/role.yaml"])(
   },
 );
 
-describe("the values of the chart", () => {
-  test("are all described, and all have a default", async () => {
-    const schema = JSON.parse(await readFile(join(chart, "values.schema.json"), "utf8")) as ValueSchema;
-    const values: unknown = parse(await readFile(join(chart, "values.yaml"), "utf8"));
-    const names = valuesOf(schema).filter((name) => name !== "global");
-    expect(names.length).toBeGreaterThan(40);
-    expect(names.filter((name) => !hasValue(values, name))).toStrictEqual([]);
-    const page = await readFile(join(chart, "README.md"), "utf8");
-    expect(names.filter((name) => !page.includes(`| \`${name}\` |`))).toStrictEqual([]);
-    expect(page).not.toMatch(/\| {2}\|/);
-  });
+test("the values of the chart are all described, and all have a default", async () => {
+  const schema = JSON.parse(await readFile(join(chart, "values.schema.json"), "utf8")) as ValueSchema;
+  const values: unknown = parse(await readFile(join(chart, "values.yaml"), "utf8"));
+  const names = valuesOf(schema).filter((name) => name !== "global");
+  expect(names.length).toBeGreaterThan(40);
+  expect(names.filter((name) => !hasValue(values, name))).toStrictEqual([]);
+  const page = await readFile(join(chart, "README.md"), "utf8");
+  expect(names.filter((name) => !page.includes(`| \`${name}\` |`))).toStrictEqual([]);
+  expect(page).not.toMatch(/\| {2}\|/);
 });
 
 interface AlertRule {

@@ -89,16 +89,14 @@ async function exists(path: string): Promise<boolean> {
   return siblings.some((file) => dirname(file) === dirname(path) && basename(file).startsWith(parts[0] ?? ""));
 }
 
-describe("The checklists of CONTRIBUTING.md", () => {
-  test("say of tests that npm run verify does not run that it does not", async () => {
-    const checklists = sectionsOf(await readPage("CONTRIBUTING.md"), 2).get("Checklists") ?? "";
-    const noticing = [...checklists.matchAll(/→([^→]*?)(?=\n\d+\.|\n\n|$)/gs)].map(([, what = ""]) => what);
-    expect(noticing.length).toBeGreaterThan(25);
-    const suites = noticing.flatMap(codeSpans).filter((span) => span.startsWith("test/"));
-    const isFast = (suite: string): boolean =>
-      fastTests.some((fast) => suite.startsWith(fast)) && !clusterTests().includes(suite);
-    expect(suites.filter((suite) => !isFast(suite))).toStrictEqual([]);
-  });
+test("The checklists of CONTRIBUTING.md say of tests that npm run verify does not run that it does not", async () => {
+  const checklists = sectionsOf(await readPage("CONTRIBUTING.md"), 2).get("Checklists") ?? "";
+  const noticing = [...checklists.matchAll(/→([^→]*?)(?=\n\d+\.|\n\n|$)/gs)].map(([, what = ""]) => what);
+  expect(noticing.length).toBeGreaterThan(25);
+  const suites = noticing.flatMap(codeSpans).filter((span) => span.startsWith("test/"));
+  const isFast = (suite: string): boolean =>
+    fastTests.some((fast) => suite.startsWith(fast)) && !clusterTests().includes(suite);
+  expect(suites.filter((suite) => !isFast(suite))).toStrictEqual([]);
 });
 
 describe("The pages about the source", () => {

@@ -3,8 +3,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
 import { pageFile, resultsFile, templateFile } from "../../bench/files.ts";
-import type { Results } from "../../bench/page.ts";
-import { placesIn, renderPage } from "../../bench/page.ts";
+import { placesIn, renderPage, type Results } from "../../bench/page.ts";
 import { root } from "../support/tidy/markdown-pages.ts";
 
 const template = await readFile(templateFile, "utf8");

@@ -1,9 +1,8 @@
 // The whole life cycle of an automatic block, with the program as users run it: suggested, enforced, explained, expired.
 import { expect, test } from "@jest/globals";
 import { everythingPrinted, runWafsync, startWafsync } from "../support/processes/wafsync-process.ts";
-import { anEntry } from "../support/worlds/forward-world.ts";
-import type { WafFolder } from "../support/worlds/waf-folder.ts";
-import { keySpellings, ruleDocument, testKey, wafFolder } from "../support/worlds/waf-folder.ts";
+import { anEntry } from "../support/builders/log-entry.ts";
+import { keySpellings, ruleDocument, testKey, type WafFolder, wafFolder } from "../support/worlds/waf-folder.ts";
 
 const attacker = "203.0.113.66";
 const neighbour = "203.0.113.67";

@@ -9,10 +9,9 @@ import {
   ruleDocument,
   testKey,
   wafFolder,
+  type WafFolder,
 } from "../support/worlds/waf-folder.ts";
-import type { WafFolder } from "../support/worlds/waf-folder.ts";
-import { runWafsync } from "../support/processes/wafsync-process.ts";
-import type { FinishedProcess } from "../support/processes/wafsync-process.ts";
+import { type FinishedProcess, runWafsync } from "../support/processes/wafsync-process.ts";
 
 const good = "192.0.2.1";
 

@@ -2,8 +2,7 @@
 import { once } from "node:events";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
 import type { FaultRule } from "../../src/simulator/fault-rule.ts";
-import { keySpellings, testDomain, testKey, wafFolder } from "../support/worlds/waf-folder.ts";
-import type { WafFolder } from "../support/worlds/waf-folder.ts";
+import { keySpellings, testDomain, testKey, wafFolder, type WafFolder } from "../support/worlds/waf-folder.ts";
 import { within } from "../support/processes/slowness.ts";
 import { everythingPrinted, runWafsync, startWafsync } from "../support/processes/wafsync-process.ts";
 
@@ -134,9 +133,7 @@ describe.each(["SIGINT", "SIGTERM"] as const)("%s stops clear-cache soon with 13
   });
 });
 
-describe("In all these tests", () => {
-  test("clear-cache has printed no key", () => {
-    expect(everythingPrinted()).toContain("$ wafsync clear-cache ");
-    for (const spelling of keySpellings()) expect(everythingPrinted()).not.toContain(spelling);
-  });
+test("In all these tests clear-cache has printed no key", () => {
+  expect(everythingPrinted()).toContain("$ wafsync clear-cache ");
+  for (const spelling of keySpellings()) expect(everythingPrinted()).not.toContain(spelling);
 });

@@ -11,8 +11,8 @@ import {
   testDomain,
   testKey,
   wafFolder,
+  type WafFolder,
 } from "../support/worlds/waf-folder.ts";
-import type { WafFolder } from "../support/worlds/waf-folder.ts";
 import { everythingPrinted, startWafsync } from "../support/processes/wafsync-process.ts";
 
 const blocked = ["192.0.2.1", "192.0.2.2", "2001:db8::1"];
@@ -117,63 +117,59 @@ test("apply writes its events, with the entries and the rule that declares them,
   ]);
 });
 
-describe("a cache clear", () => {
-  test("is in the plan until it is complete; apply waits for its second attempt", async () => {
-    await using folder = await wafFolder();
-    await folder.files.write("clear.yaml", cacheClearDocument("after-release", "release-1"));
-    const planned = await folder.run("plan");
-    expect(planned.code).toBe(1);
-    expect(planned.stdout).toContain("~ cache  shop/after-release  trigger release-1 is not handled yet");
-    expect(planned.stdout).toContain("one call each, and one that clears the cache.");
-    const waf = folder.simulator.waf(testKey);
-    expect(waf.counters.cacheClears).toBe(0);
+test("a cache clear is in the plan until it is complete; apply waits for its second attempt", async () => {
+  await using folder = await wafFolder();
+  await folder.files.write("clear.yaml", cacheClearDocument("after-release", "release-1"));
+  const planned = await folder.run("plan");
+  expect(planned.code).toBe(1);
+  expect(planned.stdout).toContain("~ cache  shop/after-release  trigger release-1 is not handled yet");
+  expect(planned.stdout).toContain("one call each, and one that clears the cache.");
+  const waf = folder.simulator.waf(testKey);
+  expect(waf.counters.cacheClears).toBe(0);
 
-    folder.simulator.addFaults({ match: { path: "/clear" }, effect: { kind: "ServerError" } });
-    const applied = await folder.run("apply -o json");
-    expect(applied.code).toBe(0);
-    expect(applied.stderr).toMatch(/^shop\/main: waiting \d s: 1 cache clear is pending\n$/);
-    expect(instanceIn(applied.stdout).objects).toContainEqual(
-      expect.objectContaining({ kind: "WafCacheClear", ready: "True", progress: "release-1" }),
-    );
-    expect(waf.counters.cacheClears).toBe(1);
+  folder.simulator.addFaults({ match: { path: "/clear" }, effect: { kind: "ServerError" } });
+  const applied = await folder.run("apply -o json");
+  expect(applied.code).toBe(0);
+  expect(applied.stderr).toMatch(/^shop\/main: waiting \d s: 1 cache clear is pending\n$/);
+  expect(instanceIn(applied.stdout).objects).toContainEqual(
+    expect.objectContaining({ kind: "WafCacheClear", ready: "True", progress: "release-1" }),
+  );
+  expect(waf.counters.cacheClears).toBe(1);
 
-    expect((await folder.run("plan")).code).toBe(0);
-    await folder.files.write("clear.yaml", cacheClearDocument("after-release", "release-2"));
-    const json = await folder.run("plan -o json");
-    expect(json.code).toBe(1);
-    expect(instanceIn(json.stdout).operations).toStrictEqual([
-      {
-        operation: "ClearCache",
-        target: "cache",
-        value: "shop/after-release",
-        reason: "trigger release-2 is not handled yet",
-      },
-    ]);
-  });
+  expect((await folder.run("plan")).code).toBe(0);
+  await folder.files.write("clear.yaml", cacheClearDocument("after-release", "release-2"));
+  const json = await folder.run("plan -o json");
+  expect(json.code).toBe(1);
+  expect(instanceIn(json.stdout).operations).toStrictEqual([
+    {
+      operation: "ClearCache",
+      target: "cache",
+      value: "shop/after-release",
+      reason: "trigger release-2 is not handled yet",
+    },
+  ]);
 });
 
-describe("apply exits with 1 if a person has to act", () => {
-  test("an entry that the API rejected, which stays in the plan", async () => {
-    await using folder = await folderWithRule();
-    folder.simulator.addFaults({
-      match: { method: "POST", ip: "192.0.2.2" },
-      effect: { kind: "SuccessFalse", status: 400, message: "no such luck" },
-      times: 10,
-    });
-    const applied = await folder.run("apply");
-    expect(applied.code).toBe(1);
-    expect(applied.stdout).toContain("rule.yaml:2: WafIpRule shop/feed: Rejected, 1 entry is not applied");
-    expect(applied.stdout).toContain("no such luck");
-    expect(applied.stdout).toMatch(/WafIpRule +shop +feed +2\/3 +False +Rejected/);
-    const planned = await folder.run("plan");
-    expect([planned.code, planned.stdout]).toStrictEqual([1, expect.stringContaining("0 to remove, 1 rejected.")]);
-    const { stdout } = await folder.run("plan -o json");
-    expect(instanceIn(stdout)).toMatchObject({
-      rejectedCount: 1,
-      refused: [{ value: "192.0.2.2", reason: expect.stringContaining("no such luck") }],
-    });
-    expect(folder.simulator.waf(testKey).blocklist.toSorted()).toStrictEqual(["192.0.2.1", "2001:db8::1"]);
+test("apply exits with 1 if a person has to act an entry that the API rejected, which stays in the plan", async () => {
+  await using folder = await folderWithRule();
+  folder.simulator.addFaults({
+    match: { method: "POST", ip: "192.0.2.2" },
+    effect: { kind: "SuccessFalse", status: 400, message: "no such luck" },
+    times: 10,
   });
+  const applied = await folder.run("apply");
+  expect(applied.code).toBe(1);
+  expect(applied.stdout).toContain("rule.yaml:2: WafIpRule shop/feed: Rejected, 1 entry is not applied");
+  expect(applied.stdout).toContain("no such luck");
+  expect(applied.stdout).toMatch(/WafIpRule +shop +feed +2\/3 +False +Rejected/);
+  const planned = await folder.run("plan");
+  expect([planned.code, planned.stdout]).toStrictEqual([1, expect.stringContaining("0 to remove, 1 rejected.")]);
+  const { stdout } = await folder.run("plan -o json");
+  expect(instanceIn(stdout)).toMatchObject({
+    rejectedCount: 1,
+    refused: [{ value: "192.0.2.2", reason: expect.stringContaining("no such luck") }],
+  });
+  expect(folder.simulator.waf(testKey).blocklist.toSorted()).toStrictEqual(["192.0.2.1", "2001:db8::1"]);
 });
 
 describe("a wrong key", () => {
@@ -270,10 +266,8 @@ test("why shows the WAFs that concern the address, and counts the others in one 
   expect(JSON.parse(json.stdout)).toHaveProperty("instances.length", 3);
 });
 
-describe("In all these tests", () => {
-  test("no command has printed a key", () => {
-    const text = everythingPrinted();
-    expect(text).toContain("$ wafsync run ");
-    for (const spelling of [...keySpellings(), ...keySpellings(wrongKey)]) expect(text).not.toContain(spelling);
-  });
+test("In all these tests no command has printed a key", () => {
+  const text = everythingPrinted();
+  expect(text).toContain("$ wafsync run ");
+  for (const spelling of [...keySpellings(), ...keySpellings(wrongKey)]) expect(text).not.toContain(spelling);
 });

@@ -3,8 +3,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
-import type { Answer, ScriptedRequest } from "../support/fakes/scripted-server.ts";
-import { ScriptedServer } from "../support/fakes/scripted-server.ts";
+import { type Answer, type ScriptedRequest, ScriptedServer } from "../support/fakes/scripted-server.ts";
 import { everythingPrinted, runWafsync } from "../support/processes/wafsync-process.ts";
 import { ruleDocument, wafFolder } from "../support/worlds/waf-folder.ts";
 

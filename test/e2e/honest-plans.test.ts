@@ -8,8 +8,8 @@ import {
   ruleDocument,
   testKey,
   wafFolder,
+  type WafFolder,
 } from "../support/worlds/waf-folder.ts";
-import type { WafFolder } from "../support/worlds/waf-folder.ts";
 import { addresses as testAddresses } from "../support/builders/declare.ts";
 
 const nothing = "Nothing to do: the WAF matches the declared state.";

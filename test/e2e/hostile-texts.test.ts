@@ -9,7 +9,7 @@ import { encodeInventory } from "../../src/records/inventory-text.ts";
 import { anOwnedEntry } from "../support/builders/owned.ts";
 import { startScriptedWaf } from "../support/fakes/scripted-waf.ts";
 import type { ScriptedServer } from "../support/fakes/scripted-server.ts";
-import { anEntry } from "../support/worlds/forward-world.ts";
+import { anEntry } from "../support/builders/log-entry.ts";
 import { scratchDirectory } from "../support/worlds/scratch-directory.ts";
 import {
   configMapDocument,

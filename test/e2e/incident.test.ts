@@ -7,11 +7,22 @@ import { describe, expect, test } from "@jest/globals";
 import { waitFor } from "../support/builders/cluster-objects.ts";
 import { addresses } from "../support/builders/declare.ts";
 import { slow } from "../support/processes/slowness.ts";
-import { everythingPrinted, runFaster, runWafsync, startWafsync } from "../support/processes/wafsync-process.ts";
-import type { FinishedProcess } from "../support/processes/wafsync-process.ts";
+import {
+  everythingPrinted,
+  type FinishedProcess,
+  runFaster,
+  runWafsync,
+  startWafsync,
+} from "../support/processes/wafsync-process.ts";
 import { scratchDirectory } from "../support/worlds/scratch-directory.ts";
-import { configMapDocument, keySpellings, ruleDocument, testKey, wafFolder } from "../support/worlds/waf-folder.ts";
-import type { WafFolder } from "../support/worlds/waf-folder.ts";
+import {
+  configMapDocument,
+  keySpellings,
+  ruleDocument,
+  testKey,
+  wafFolder,
+  type WafFolder,
+} from "../support/worlds/waf-folder.ts";
 
 runFaster();
 

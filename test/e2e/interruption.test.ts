@@ -6,11 +6,9 @@ import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import type { FaultRule } from "../../src/simulator/fault-rule.ts";
 import type { RequestRecord } from "../../src/simulator/simulated-waf.ts";
-import { ruleDocument, testKey, wafFolder } from "../support/worlds/waf-folder.ts";
-import type { WafFolder } from "../support/worlds/waf-folder.ts";
+import { ruleDocument, testKey, wafFolder, type WafFolder } from "../support/worlds/waf-folder.ts";
 import { timeLimit, within } from "../support/processes/slowness.ts";
-import { startWafsync } from "../support/processes/wafsync-process.ts";
-import type { FinishedProcess, RunningProcess } from "../support/processes/wafsync-process.ts";
+import { type FinishedProcess, type RunningProcess, startWafsync } from "../support/processes/wafsync-process.ts";
 
 const addresses = Array.from({ length: 60 }, (_, index) => `203.0.113.${index + 1}`);
 const foreign = "198.51.100.7";

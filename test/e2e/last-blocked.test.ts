@@ -1,8 +1,7 @@
 // `why` on a WAF with `spec.logs` enabled: the last blocked request of an address.
 import { expect, test } from "@jest/globals";
-import { anEntry } from "../support/worlds/forward-world.ts";
-import { testKey, wafFolder } from "../support/worlds/waf-folder.ts";
-import type { WafFolder } from "../support/worlds/waf-folder.ts";
+import { anEntry } from "../support/builders/log-entry.ts";
+import { testKey, wafFolder, type WafFolder } from "../support/worlds/waf-folder.ts";
 
 const hourMs = 3_600_000;
 

@@ -5,10 +5,8 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import type { LogEntry } from "../../src/model/log-entry.ts";
 import { runWafsync } from "../support/processes/wafsync-process.ts";
 import { instanceDocument, ruleDocument, secretDocument } from "../support/worlds/waf-folder.ts";
-import { logKey, logWorld } from "../support/worlds/log-world.ts";
-import type { LogWorld } from "../support/worlds/log-world.ts";
-import { scratchDirectory } from "../support/worlds/scratch-directory.ts";
-import type { ScratchDirectory } from "../support/worlds/scratch-directory.ts";
+import { logKey, logWorld, type LogWorld } from "../support/worlds/log-world.ts";
+import { scratchDirectory, type ScratchDirectory } from "../support/worlds/scratch-directory.ts";
 
 describe("The options of all commands", () => {
   let world: LogWorld;

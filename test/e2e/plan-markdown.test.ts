@@ -14,8 +14,8 @@ import {
   testDomain,
   testKey,
   wafFolder,
+  type WafFolder,
 } from "../support/worlds/waf-folder.ts";
-import type { WafFolder } from "../support/worlds/waf-folder.ts";
 
 const lengthMax = 60_000;
 const hostile =

@@ -2,7 +2,7 @@
 // and the proxy would see the hosts that wafsync calls.
 import { once } from "node:events";
 import { createServer, type AddressInfo } from "node:net";
-import { describe, expect, test } from "@jest/globals";
+import { expect, test } from "@jest/globals";
 import { startSimulator } from "../../src/simulator/start-simulator.ts";
 import { instanceDocument, ruleDocument, testDomain, testKey } from "../support/worlds/waf-folder.ts";
 import { scratchDirectory } from "../support/worlds/scratch-directory.ts";
@@ -27,17 +27,15 @@ function variablesFor(url: string): Record<string, string> {
   return { ...Object.fromEntries(names.map((name) => [name, url])), NO_PROXY: "", NODE_USE_ENV_PROXY: "1" };
 }
 
-describe("With proxy variables, wafsync", () => {
-  test("calls the WAF directly", async () => {
-    await using proxy = await aProxy();
-    const waf = await startSimulator({ keys: [{ key: testKey, domain: testDomain }] });
-    await using files = await scratchDirectory({
-      "main.yaml": instanceDocument(waf.baseUrl),
-      "rule.yaml": ruleDocument("office", { addresses: ["192.0.2.1"] }),
-    });
-    const environment = { ...variablesFor(proxy.url), WAFSYNC_API_KEY: testKey, WAFSYNC_BASE_URL: waf.baseUrl };
-    const { code } = await runWafsync(["apply", "-f", files.path, "--allow-insecure-http"], { environment });
-    expect([code, waf.wafs()[0]?.blocklist, proxy.connections]).toStrictEqual([0, ["192.0.2.1"], 0]);
-    await waf.close();
+test("With proxy variables, wafsync calls the WAF directly", async () => {
+  await using proxy = await aProxy();
+  const waf = await startSimulator({ keys: [{ key: testKey, domain: testDomain }] });
+  await using files = await scratchDirectory({
+    "main.yaml": instanceDocument(waf.baseUrl),
+    "rule.yaml": ruleDocument("office", { addresses: ["192.0.2.1"] }),
   });
+  const environment = { ...variablesFor(proxy.url), WAFSYNC_API_KEY: testKey, WAFSYNC_BASE_URL: waf.baseUrl };
+  const { code } = await runWafsync(["apply", "-f", files.path, "--allow-insecure-http"], { environment });
+  expect([code, waf.wafs()[0]?.blocklist, proxy.connections]).toStrictEqual([0, ["192.0.2.1"], 0]);
+  await waf.close();
 });

@@ -5,8 +5,7 @@ import { join } from "node:path";
 import { addresses } from "../support/builders/declare.ts";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { everythingPrinted, runWafsync, startWafsync } from "../support/processes/wafsync-process.ts";
-import { ruleDocument, testKey, wafFolder } from "../support/worlds/waf-folder.ts";
-import type { WafFolder } from "../support/worlds/waf-folder.ts";
+import { ruleDocument, testKey, wafFolder, type WafFolder } from "../support/worlds/waf-folder.ts";
 
 let world: WafFolder;
 const blocked = (): readonly string[] => world.simulator.waf(testKey).blocklist.toSorted();

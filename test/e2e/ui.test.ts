@@ -3,10 +3,15 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { summarySchema } from "../../src/kinds/summary.ts";
 import { hostileRows } from "../support/builders/hostile-rows.ts";
 import { everythingPrinted } from "../support/processes/wafsync-process.ts";
-import { servePage, textOf } from "../support/worlds/open-page.ts";
-import type { ServedPage } from "../support/worlds/open-page.ts";
-import { keySpellings, ruleDocument, testDomain, testKey, wafFolder } from "../support/worlds/waf-folder.ts";
-import type { WafFolder } from "../support/worlds/waf-folder.ts";
+import { type ServedPage, servePage, textOf } from "../support/worlds/open-page.ts";
+import {
+  keySpellings,
+  ruleDocument,
+  testDomain,
+  testKey,
+  wafFolder,
+  type WafFolder,
+} from "../support/worlds/waf-folder.ts";
 
 const listed = "192.0.2.9";
 

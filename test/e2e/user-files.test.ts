@@ -19,8 +19,14 @@ import { addresses } from "../support/builders/declare.ts";
 import { logKey, logWorld } from "../support/worlds/log-world.ts";
 import { runFaster, runWafsync } from "../support/processes/wafsync-process.ts";
 import { scratchDirectory } from "../support/worlds/scratch-directory.ts";
-import { instanceDocument, ruleDocument, secretDocument, testKey, wafFolder } from "../support/worlds/waf-folder.ts";
-import type { WafFolder } from "../support/worlds/waf-folder.ts";
+import {
+  instanceDocument,
+  ruleDocument,
+  secretDocument,
+  testKey,
+  wafFolder,
+  type WafFolder,
+} from "../support/worlds/waf-folder.ts";
 
 runFaster();
 

@@ -1,8 +1,7 @@
 // Every field of every spec, from the schemas, so that a new field is not forgotten anywhere.
 import { describe, expect, test } from "@jest/globals";
 import { objectSchema } from "../../src/kinds/custom-resource-definition.ts";
-import { kindDefinitions } from "../../src/kinds/custom-resource.ts";
-import type { CustomResource } from "../../src/kinds/custom-resource.ts";
+import { type CustomResource, kindDefinitions } from "../../src/kinds/custom-resource.ts";
 import { parseResource } from "../../src/kinds/parse-resource.ts";
 import { type StructuralSchema, schemaAt } from "../../src/kinds/structural-schema.ts";
 import { toDeclared } from "../../src/kinds/to-declared.ts";

@@ -178,18 +178,16 @@ test("a cache clear declares its limits in milliseconds", () => {
   });
 });
 
-describe("a feed", () => {
-  test("of CrowdSec is fetched every minute, and may be empty", () => {
-    const crowdsec = { url: "https://crowdsec.example.com:8080", apiKeySecretRef: { name: "crowdsec" } };
-    expect(toDeclared(resourceOf(documentOf("WafFeed", { http: undefined, crowdsec }), "WafFeed"))).toMatchObject({
-      source: {
-        type: "Crowdsec",
-        url: "https://crowdsec.example.com:8080",
-        apiKeySecretRef: { name: "crowdsec", key: "apiKey" },
-        types: ["ban"],
-      },
-      intervalMs: 60_000,
-      guards: { minEntries: 0 },
-    });
+test("a feed of CrowdSec is fetched every minute, and may be empty", () => {
+  const crowdsec = { url: "https://crowdsec.example.com:8080", apiKeySecretRef: { name: "crowdsec" } };
+  expect(toDeclared(resourceOf(documentOf("WafFeed", { http: undefined, crowdsec }), "WafFeed"))).toMatchObject({
+    source: {
+      type: "Crowdsec",
+      url: "https://crowdsec.example.com:8080",
+      apiKeySecretRef: { name: "crowdsec", key: "apiKey" },
+      types: ["ban"],
+    },
+    intervalMs: 60_000,
+    guards: { minEntries: 0 },
   });
 });

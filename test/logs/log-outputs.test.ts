@@ -4,7 +4,7 @@ import { expect, test } from "@jest/globals";
 import type { LogEntry } from "../../src/model/log-entry.ts";
 import { collectorMsMax, createLogOutputs, logLines } from "../../src/logs/log-outputs.ts";
 import { createVirtualClock } from "../support/fakes/virtual-clock.ts";
-import { anEntry } from "../support/worlds/forward-world.ts";
+import { anEntry } from "../support/builders/log-entry.ts";
 
 const origin = { instance: { namespace: "edge", name: "shop" }, domain: "shop.example" };
 

@@ -1,8 +1,7 @@
 // The operator's requests to the API server, according to its audit log: few writes, however many objects there are.
 // Long: `npm run test:deploy` runs it.
 import { expect, test } from "@jest/globals";
-import type { AuditedRequest } from "../support/control-plane/audit-log.ts";
-import { countByVerb, requestsOf } from "../support/control-plane/audit-log.ts";
+import { type AuditedRequest, countByVerb, requestsOf } from "../support/control-plane/audit-log.ts";
 import { addresses, rule } from "../support/builders/manifests.ts";
 import { describeOperator } from "../support/worlds/operator-suite.ts";
 import { operatorUser } from "../support/worlds/operator-world.ts";

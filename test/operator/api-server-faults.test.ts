@@ -7,10 +7,8 @@ import { definitionsDirectory, installDefinitions } from "../support/builders/cl
 import { addresses, instance, origin, rule } from "../support/builders/manifests.ts";
 import { slow } from "../support/processes/slowness.ts";
 import { describeOperator } from "../support/worlds/operator-suite.ts";
-import { callsOf } from "../support/worlds/operator-world.ts";
-import type { TestWaf } from "../support/worlds/operator-world.ts";
-import type { UnreliableProxy } from "./unreliable-proxy.ts";
-import { startUnreliableProxy } from "./unreliable-proxy.ts";
+import { callsOf, type TestWaf } from "../support/worlds/operator-world.ts";
+import { startUnreliableProxy, type UnreliableProxy } from "./unreliable-proxy.ts";
 
 await describeOperator(
   "faults of the API server",

@@ -1,12 +1,10 @@
 // Automatic blocks in a cluster: judged by the leader, across crashes, and for guests only as far as the owner grants this.
 // Long: `npm run test:deploy` runs it.
 import { beforeAll, expect, test } from "@jest/globals";
-import { anEntry } from "../support/worlds/forward-world.ts";
-import type { Manifest } from "../support/builders/manifests.ts";
-import { apiVersion, rule } from "../support/builders/manifests.ts";
+import { anEntry } from "../support/builders/log-entry.ts";
+import { apiVersion, type Manifest, rule } from "../support/builders/manifests.ts";
 import { describeOperator } from "../support/worlds/operator-suite.ts";
-import type { TestWaf } from "../support/worlds/operator-world.ts";
-import { conditionOf } from "../support/worlds/operator-world.ts";
+import { conditionOf, type TestWaf } from "../support/worlds/operator-world.ts";
 
 const logs = { interval: "10s" };
 const attacker = "203.0.113.66";

@@ -2,11 +2,9 @@
 // declared state in the end, without unnecessary calls. Urgent entries do not wait for long lists.
 // Long: `npm run test:deploy` runs it.
 import { beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
-import type { Manifest } from "../support/builders/manifests.ts";
-import { addresses, instance, keySecret, origin, rule } from "../support/builders/manifests.ts";
+import { addresses, instance, keySecret, type Manifest, origin, rule } from "../support/builders/manifests.ts";
 import { describeOperator } from "../support/worlds/operator-suite.ts";
-import { callsOf } from "../support/worlds/operator-world.ts";
-import type { TestWaf } from "../support/worlds/operator-world.ts";
+import { callsOf, type TestWaf } from "../support/worlds/operator-world.ts";
 import { seededRandom } from "../support/builders/seeded-random.ts";
 
 /** The guards are not the subject of these tests. */

@@ -3,9 +3,8 @@
 // Long: `npm run test:deploy` runs it.
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { instance, keySecret } from "../support/builders/manifests.ts";
-import { startHostileWafs } from "./hostile-wafs.ts";
-import type { HostileWafs } from "./hostile-wafs.ts";
-import { anEntry } from "../support/worlds/forward-world.ts";
+import { type HostileWafs, startHostileWafs } from "./hostile-wafs.ts";
+import { anEntry } from "../support/builders/log-entry.ts";
 import { readImage } from "../support/fleet/measured-operator.ts";
 import { describeOperator } from "../support/worlds/operator-suite.ts";
 import { conditionOf } from "../support/worlds/operator-world.ts";

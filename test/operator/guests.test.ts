@@ -1,7 +1,6 @@
 // Attacks of a shared WAF's guests on its owner and on each other, each on a real API server.
 import { beforeAll, expect, test } from "@jest/globals";
-import type { Manifest } from "../support/builders/manifests.ts";
-import { addresses, cacheClear, origin, rule } from "../support/builders/manifests.ts";
+import { addresses, cacheClear, type Manifest, origin, rule } from "../support/builders/manifests.ts";
 import type { ResourceKind } from "../../src/model/resource.ts";
 import { describeOperator } from "../support/worlds/operator-suite.ts";
 import { callsOf, conditionOf } from "../support/worlds/operator-world.ts";

@@ -1,12 +1,19 @@
 // Many hostile guests and strangers at the same time. They must not delay the owner's urgent addresses, fill the memory, block the
 // event loop or unblock any entry of the owner. `WAFSYNC_HOSTILE=large` uses 200 guests and 3,000 rules.
 // Measures the machine: `npm run test:deploy` runs it alone.
-import { createServer } from "node:net";
-import type { AddressInfo, Socket } from "node:net";
+import { type AddressInfo, createServer, type Socket } from "node:net";
 import { setTimeout as realDelay } from "node:timers/promises";
 import { afterEach, expect, test } from "@jest/globals";
-import { addresses, cacheClear, configMap, instance, keySecret, origin, rule } from "../support/builders/manifests.ts";
-import type { Manifest } from "../support/builders/manifests.ts";
+import {
+  addresses,
+  cacheClear,
+  configMap,
+  instance,
+  keySecret,
+  type Manifest,
+  origin,
+  rule,
+} from "../support/builders/manifests.ts";
 import { readImage } from "../support/fleet/measured-operator.ts";
 import type { OperatorProcess } from "../support/processes/operator-process.ts";
 import { slow, slowness } from "../support/processes/slowness.ts";

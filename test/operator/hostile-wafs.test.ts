@@ -5,14 +5,12 @@
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { findFreePorts } from "../support/control-plane/free-ports.ts";
 import { instance, keySecret, rule } from "../support/builders/manifests.ts";
-import type { HostileAnswers, HostileWafs } from "./hostile-wafs.ts";
-import { startHostileWafs } from "./hostile-wafs.ts";
+import { type HostileAnswers, type HostileWafs, startHostileWafs } from "./hostile-wafs.ts";
 import { text } from "../support/fakes/scripted-server.ts";
-import { anEntry } from "../support/worlds/forward-world.ts";
+import { anEntry } from "../support/builders/log-entry.ts";
 import { readImage } from "../support/fleet/measured-operator.ts";
 import { describeOperator } from "../support/worlds/operator-suite.ts";
-import type { TestWaf } from "../support/worlds/operator-world.ts";
-import { conditionOf } from "../support/worlds/operator-world.ts";
+import { conditionOf, type TestWaf } from "../support/worlds/operator-world.ts";
 
 const urgentMsMax = 15_000;
 const memoryMax = 512 * 1024 * 1024;

@@ -1,6 +1,5 @@
 // Many WAFs on one port, each with its own responses. The API key of a request selects the WAF.
-import { json, ScriptedServer } from "../support/fakes/scripted-server.ts";
-import type { Answer, ScriptedRequest } from "../support/fakes/scripted-server.ts";
+import { type Answer, json, type ScriptedRequest, ScriptedServer } from "../support/fakes/scripted-server.ts";
 
 /** The responses of one WAF. By default, it responds like an empty, well-behaved WAF. */
 export interface HostileAnswers {

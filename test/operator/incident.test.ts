@@ -4,10 +4,9 @@
 import { beforeAll, expect, test } from "@jest/globals";
 import { addresses, configMap, instance, rule } from "../support/builders/manifests.ts";
 import { waitFor } from "../support/builders/cluster-objects.ts";
-import type { FinishedProcess } from "../support/processes/wafsync-process.ts";
-import { runWafsync } from "../support/processes/wafsync-process.ts";
+import { type FinishedProcess, runWafsync } from "../support/processes/wafsync-process.ts";
 import { dayMs } from "../../src/model/time-text.ts";
-import { anEntry } from "../support/worlds/forward-world.ts";
+import { anEntry } from "../support/builders/log-entry.ts";
 import { describeOperator } from "../support/worlds/operator-suite.ts";
 import { servePage } from "../support/worlds/open-page.ts";
 import type { TestWaf } from "../support/worlds/operator-world.ts";

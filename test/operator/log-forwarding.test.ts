@@ -1,10 +1,9 @@
 // Blocked requests on the operator's stdout, with a real API server and a simulated WAF.
 // Long: `npm run test:deploy` runs it.
 import { beforeAll, expect, test } from "@jest/globals";
-import { anEntry } from "../support/worlds/forward-world.ts";
+import { anEntry } from "../support/builders/log-entry.ts";
 import { describeOperator } from "../support/worlds/operator-suite.ts";
-import type { TestWaf } from "../support/worlds/operator-world.ts";
-import { conditionOf } from "../support/worlds/operator-world.ts";
+import { conditionOf, type TestWaf } from "../support/worlds/operator-world.ts";
 import type { OperatorProcess } from "../support/processes/operator-process.ts";
 
 const browser = { user_agent: "curl/8.5.0", country: "NL" };

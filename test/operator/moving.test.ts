@@ -1,14 +1,12 @@
 // An instance that is deleted, recreated, renamed or moved: its entries stay on the WAF and stay managed.
 // Long: `npm run test:deploy` runs it.
 import { beforeAll, expect, test } from "@jest/globals";
-import type { Manifest } from "../support/builders/manifests.ts";
-import { cacheClear, instance, keySecret, origin, rule } from "../support/builders/manifests.ts";
+import { cacheClear, instance, keySecret, type Manifest, origin, rule } from "../support/builders/manifests.ts";
 import { manyAddresses } from "../support/builders/feed-texts.ts";
 import { knownPaths } from "../../src/simulator/endpoints.ts";
 import { runWafsync } from "../support/processes/wafsync-process.ts";
 import { describeOperator } from "../support/worlds/operator-suite.ts";
-import type { TestWaf } from "../support/worlds/operator-world.ts";
-import { conditionOf } from "../support/worlds/operator-world.ts";
+import { conditionOf, type TestWaf } from "../support/worlds/operator-world.ts";
 
 await describeOperator("an instance under another name", (world) => {
   beforeAll(async () => {

@@ -7,8 +7,7 @@ import { beforeAll, expect, test } from "@jest/globals";
 import { pagesOfSuites } from "../support/pages/documented-pages.ts";
 import { slow } from "../support/processes/slowness.ts";
 import { describeOperator } from "../support/worlds/operator-suite.ts";
-import { isAtRest } from "../support/worlds/operator-world.ts";
-import type { TestWaf } from "../support/worlds/operator-world.ts";
+import { isAtRest, type TestWaf } from "../support/worlds/operator-world.ts";
 
 interface DocumentedCommand {
   readonly command: string;

@@ -7,8 +7,7 @@ import { addresses, rule } from "../support/builders/manifests.ts";
 import type { OperatorProcess } from "../support/processes/operator-process.ts";
 import { fast, slow, within } from "../support/processes/slowness.ts";
 import { describeOperator } from "../support/worlds/operator-suite.ts";
-import { callsOf } from "../support/worlds/operator-world.ts";
-import type { TestWaf } from "../support/worlds/operator-world.ts";
+import { callsOf, type TestWaf } from "../support/worlds/operator-world.ts";
 import { startUnreliableProxy } from "./unreliable-proxy.ts";
 
 const lease = ["--leader-elect", "--lease-namespace", "wafsync-system"];

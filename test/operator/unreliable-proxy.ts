@@ -1,8 +1,7 @@
 // A TCP proxy that acts as the network between the operator and the API server: it can close connections, refuse new ones,
 // or keep them open without forwarding data.
 import { once } from "node:events";
-import type { AddressInfo, Socket } from "node:net";
-import { connect, createServer } from "node:net";
+import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 
 export interface UnreliableProxy {
   readonly port: number;

@@ -3,8 +3,7 @@
 // Measures the machine: `npm run test:deploy` runs it alone.
 import { setTimeout as realDelay } from "node:timers/promises";
 import { afterEach, expect, test } from "@jest/globals";
-import type { Simulator } from "../../src/simulator/start-simulator.ts";
-import { startSimulator } from "../../src/simulator/start-simulator.ts";
+import { type Simulator, startSimulator } from "../../src/simulator/start-simulator.ts";
 import { addresses, configMap, instance, keySecret, rule } from "../support/builders/manifests.ts";
 import { slow } from "../support/processes/slowness.ts";
 import { eachInParallel } from "../support/worlds/kube-requests.ts";

@@ -4,8 +4,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import { checks, clusterTests, fastTests, longTests, measuringTests, thoroughTests } from "../../scripts/checks.ts";
-import type { SourceFile } from "../support/tidy/source-tree.ts";
-import { readSourceTree } from "../support/tidy/source-tree.ts";
+import { readSourceTree, type SourceFile } from "../support/tidy/source-tree.ts";
 
 const root = join(import.meta.dirname, "../..");
 

@@ -2,8 +2,7 @@ import { stripTypeScriptTypes } from "node:module";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "@jest/globals";
 import { mutations } from "../support/simulation/mutations.ts";
-import type { SourceFile } from "../support/tidy/source-tree.ts";
-import { readSourceTree } from "../support/tidy/source-tree.ts";
+import { readSourceTree, type SourceFile } from "../support/tidy/source-tree.ts";
 
 const root = join(import.meta.dirname, "../..");
 const simulation = "test/support/simulation/simulate-seed.ts";

@@ -1,7 +1,7 @@
 import { expect, test } from "@jest/globals";
 import { createMetrics } from "../../src/telemetry/metrics.ts";
 import { countriesMax, reasonsMax } from "../../src/telemetry/metrics-logs.ts";
-import { anEntry } from "../support/worlds/forward-world.ts";
+import { anEntry } from "../support/builders/log-entry.ts";
 
 const name = "wafsync_blocked_requests_total";
 

@@ -1,4 +1,4 @@
-// The module that builds the tools of others which the tests run: helm, kubeconform, promtool and prometheus as they
+// The module that builds the tools of others which the tests run: helm, promtool and prometheus as they
 // are, and judge, which asks the engines of Argo CD and Flux what they make of a status. Nothing of wafsync depends on it.
 module wafsync.dev/tools
 
@@ -7,7 +7,6 @@ go 1.26.0
 tool (
 	github.com/prometheus/prometheus/cmd/prometheus
 	github.com/prometheus/prometheus/cmd/promtool
-	github.com/yannh/kubeconform/cmd/kubeconform
 	helm.sh/helm/v4/cmd/helm
 )
 
@@ -254,7 +253,6 @@ require (
 	github.com/x448/float16 v0.8.4 // indirect
 	github.com/xhit/go-str2duration/v2 v2.1.0 // indirect
 	github.com/xlab/treeprint v1.2.0 // indirect
-	github.com/yannh/kubeconform v0.8.0 // indirect
 	go.opentelemetry.io/auto/sdk v1.2.1 // indirect
 	go.opentelemetry.io/collector/component v1.60.0 // indirect
 	go.opentelemetry.io/collector/confmap v1.60.0 // indirect

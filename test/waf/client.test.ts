@@ -1,16 +1,13 @@
-import { createServer } from "node:net";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, createServer } from "node:net";
 import { describe, expect, test } from "@jest/globals";
 import { ApiKey } from "../../src/model/api-key.ts";
 import { Redactor, excerptLengthMax } from "../../src/model/redactor.ts";
 import type { WafResult } from "../../src/model/waf-result.ts";
-import type { CallRecord, WafClient } from "../../src/waf/client.ts";
-import { writeBodyBytesMax, writeTimeoutMsMax } from "../../src/waf/client.ts";
+import { type CallRecord, type WafClient, writeBodyBytesMax, writeTimeoutMsMax } from "../../src/waf/client.ts";
 import { createVirtualClock } from "../support/fakes/virtual-clock.ts";
-import { anEntry } from "../support/worlds/forward-world.ts";
+import { anEntry } from "../support/builders/log-entry.ts";
 import { clientFor, startScriptedWaf, testKey } from "../support/fakes/scripted-waf.ts";
-import { json, raw, silent, text } from "../support/fakes/scripted-server.ts";
-import type { Answer } from "../support/fakes/scripted-server.ts";
+import { type Answer, json, raw, silent, text } from "../support/fakes/scripted-server.ts";
 import { atTestEnd } from "../support/builders/at-test-end.ts";
 
 const domain = "shop.example";
@@ -590,20 +587,18 @@ describe("a key that the API echoes", () => {
   });
 });
 
-describe("the record of each call", () => {
-  test("contains what metrics need, without key, host or address", async () => {
-    const calls: CallRecord[] = [];
-    const { server, waf } = await start(accepted, { onCall: (call) => calls.push(call) });
-    await write(waf);
-    await waf.clearCache();
-    server.answers(text(500, ""));
-    await read(waf);
-    await waf.readList("allowlist", { signal: AbortSignal.abort() });
-    const told = calls.map(({ method, endpoint, status, faultCode }) => `${method} ${endpoint} ${status} ${faultCode}`);
-    expect(told).toStrictEqual([
-      "POST /api/blocklist_ip 200 undefined",
-      "POST /clear/{api_key} 200 undefined",
-      "GET /api/blocklist_ips 500 Unavailable",
-    ]);
-  });
+test("the record of each call contains what metrics need, without key, host or address", async () => {
+  const calls: CallRecord[] = [];
+  const { server, waf } = await start(accepted, { onCall: (call) => calls.push(call) });
+  await write(waf);
+  await waf.clearCache();
+  server.answers(text(500, ""));
+  await read(waf);
+  await waf.readList("allowlist", { signal: AbortSignal.abort() });
+  const told = calls.map(({ method, endpoint, status, faultCode }) => `${method} ${endpoint} ${status} ${faultCode}`);
+  expect(told).toStrictEqual([
+    "POST /api/blocklist_ip 200 undefined",
+    "POST /clear/{api_key} 200 undefined",
+    "GET /api/blocklist_ips 500 Unavailable",
+  ]);
 });

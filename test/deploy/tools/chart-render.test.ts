@@ -3,9 +3,8 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
-import type { Helm } from "./chart.ts";
+import { chartFolder, createHelm, type Helm, objectsIn, valueSets } from "./chart.ts";
 import { customResourceDefinitionFiles as generatedDefinitions } from "../../../src/kinds/custom-resource-definition.ts";
-import { chartFolder, createHelm, objectsIn, valueSets } from "./chart.ts";
 import { describeWithTools } from "./tools-suite.ts";
 
 const sets = await valueSets();

@@ -3,8 +3,7 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseAllDocuments } from "yaml";
-import type { Ended } from "../../support/control-plane/run-to-end.ts";
-import { runToEnd } from "../../support/control-plane/run-to-end.ts";
+import { type Ended, runToEnd } from "../../support/control-plane/run-to-end.ts";
 
 export interface RenderedObject {
   readonly apiVersion: string;

@@ -9,8 +9,7 @@ import type { ResourceKind } from "../../../src/model/resource.ts";
 import { judge } from "./judge.ts";
 import { describeOperator } from "../../support/worlds/operator-suite.ts";
 import { withToolsIn } from "./tools-suite.ts";
-import { addresses, cacheClear, keySecret, origin, rule } from "../../support/builders/manifests.ts";
-import type { Manifest } from "../../support/builders/manifests.ts";
+import { addresses, cacheClear, keySecret, type Manifest, origin, rule } from "../../support/builders/manifests.ts";
 import type { WafsyncObject } from "../../support/worlds/status-history.ts";
 
 const argocd = join(import.meta.dirname, "..", "..", "..", "deploy", "argocd");

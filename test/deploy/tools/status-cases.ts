@@ -1,11 +1,15 @@
 // A status for every published reason, created by the operator's own code, and the health that Argo CD and Flux
 // must derive from it. The types make the tables complete: a new reason does not compile without an expected health.
-import type { Condition, NewCondition } from "../../../src/kinds/conditions.ts";
-import { setCondition } from "../../../src/kinds/conditions.ts";
-import type { AcceptedReason, ConditionType, ReasonFact, ReasonOf, SyncedReason } from "../../../src/kinds/reasons.ts";
-import { reasonFacts } from "../../../src/kinds/reasons.ts";
-import { accepted, withFindings } from "../../../src/run/status/findings.ts";
-import type { AcceptedFinding, SyncedFinding } from "../../../src/run/status/findings.ts";
+import { type Condition, type NewCondition, setCondition } from "../../../src/kinds/conditions.ts";
+import {
+  type AcceptedReason,
+  type ConditionType,
+  type ReasonFact,
+  reasonFacts,
+  type ReasonOf,
+  type SyncedReason,
+} from "../../../src/kinds/reasons.ts";
+import { accepted, type AcceptedFinding, type SyncedFinding, withFindings } from "../../../src/run/status/findings.ts";
 import type { ResourceKind } from "../../../src/model/resource.ts";
 import { afterFetch, type FeedState, initialFeedState } from "../../../src/feeds/feed-state.ts";
 import { feedStatus } from "../../../src/feeds/feed-status.ts";
@@ -102,9 +106,12 @@ export function statusCases(): StatusCase[] {
     ...syncedCases(),
     ...acceptedCases(),
     ...removalsHeldCases(),
-    ...sourceBrokenCases(),
-    ...logsCases(),
-    ...autoBlockCases(),
+    // Somebody has to correct the source, or to let its entries go.
+    withCondition("WafInstance", "SourceBroken", "SourceBroken", finding("SourceBroken", "Person"), failed),
+    // Whatever happens to the logs, the WAF matches the declared state.
+    ...beside("LogsForwarded", "WafInstance"),
+    ...beside("LogsJudged", "WafAutoBlock"),
+    ...beside("Incomplete", "WafAutoBlock"),
     ...cacheClearCases(),
     ...feedCases(),
     ...oddCases(),
@@ -143,45 +150,29 @@ function acceptedCases(): StatusCase[] {
 }
 
 function removalsHeldCases(): StatusCase[] {
-  return entriesOf(removalsHeldVerdicts).map(([reason, [synced, next, verdict]]) => {
-    const conditions = setCondition(
-      assessed(accepted, finding(synced, next)),
-      { type: "RemovalsHeld", status: "True", reason, message, observedGeneration: generation },
-      nowMs,
-    );
-    return made("WafInstance", `RemovalsHeld ${reason}`, conditions, verdict);
-  });
-}
-
-/** Somebody has to mend the source, or to let its entries go. */
-function sourceBrokenCases(): StatusCase[] {
-  const conditions = setCondition(
-    assessed(accepted, finding("SourceBroken", "Person")),
-    { type: "SourceBroken", status: "True", reason: "SourceBroken", message, observedGeneration: generation },
-    nowMs,
+  return entriesOf(removalsHeldVerdicts).map(([reason, [synced, next, verdict]]) =>
+    withCondition("WafInstance", "RemovalsHeld", reason, finding(synced, next), verdict),
   );
-  return [made("WafInstance", "SourceBroken SourceBroken", conditions, failed)];
-}
-
-/** If logs can't be forwarded, the WAF still matches the declared state. */
-function logsCases(): StatusCase[] {
-  return beside("LogsForwarded", "WafInstance");
-}
-
-/** If logs can't be evaluated or further clients do not fit, the listed clients still match the declared state. */
-function autoBlockCases(): StatusCase[] {
-  return [...beside("LogsJudged", "WafAutoBlock"), ...beside("Incomplete", "WafAutoBlock")];
 }
 
 /** Objects that are in sync and have this condition as well, with each of its own reasons. */
 function beside(type: ConditionType, kind: ResourceKind): StatusCase[] {
   return Object.entries<ReasonFact>(reasonFacts).flatMap(([reason, { on }]) => {
     const [status] = on[type] ?? [];
-    if (status === undefined) return [];
-    const condition = { type, status, reason, message, observedGeneration: generation } as NewCondition;
-    const conditions = setCondition(assessed(accepted, finding("Synced", "Settled")), condition, nowMs);
-    return made(kind, `${type} ${reason}`, conditions, healthy);
+    return status === undefined ? [] : withCondition(kind, type, reason, finding("Synced", "Settled"), healthy, status);
   });
+}
+
+function withCondition(
+  kind: ResourceKind,
+  type: ConditionType,
+  reason: string,
+  synced: SyncedFinding,
+  verdict: Verdict,
+  status: Condition["status"] = "True",
+): StatusCase {
+  const condition = { type, status, reason, message, observedGeneration: generation } as NewCondition;
+  return made(kind, `${type} ${reason}`, setCondition(assessed(accepted, synced), condition, nowMs), verdict);
 }
 
 function cacheClearCases(): StatusCase[] {
@@ -236,28 +227,17 @@ function oddCases(): StatusCase[] {
     { type: "Ready", status: "False", reason: "Conflict" },
     { type: "Stalled", status: "True", reason: "Conflict" },
   ]);
+  const changed = (title: string, given: object): StatusCase => {
+    return { ...settled, ...verdictOf(working), title, object: { ...settled.object, status: given } };
+  };
   return [
     settled,
     made("WafInstance", "Reconciling Deleting", deleting, working),
     made("WafInstance", "Stalled DuplicateKey", duplicate, failed),
-    { ...settled, ...verdictOf(working), title: "a change that was not seen yet", object: seenBefore(settled, 2) },
-    {
-      ...settled,
-      ...verdictOf(working),
-      title: "the default status",
-      object: { ...settled.object, status: { observedGeneration: -1, conditions: [] } },
-    },
-    {
-      ...settled,
-      ...verdictOf(working),
-      title: "a status from before a restore",
-      object: { ...settled.object, status: { ...status, observedGeneration: 9 } },
-    },
+    changed("a change that was not seen yet", { ...status, observedGeneration: 2 }),
+    changed("the default status", { observedGeneration: -1, conditions: [] }),
+    changed("a status from before a restore", { ...status, observedGeneration: 9 }),
   ];
-}
-
-function seenBefore({ object }: StatusCase, observedGeneration: number): StatusCase["object"] {
-  return { ...object, status: { ...(object["status"] as object), observedGeneration } };
 }
 
 function verdictOf([argo, flux]: Verdict): Pick<StatusCase, "argo" | "flux"> {

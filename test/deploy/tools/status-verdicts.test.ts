@@ -5,13 +5,11 @@ import { join } from "node:path";
 import { expect, test } from "@jest/globals";
 import { parse, parseAllDocuments } from "yaml";
 import { isPublished, type ReasonFact, reasonFacts } from "../../../src/kinds/reasons.ts";
-import type { Question } from "./judge.ts";
-import { judge } from "./judge.ts";
+import { judge, type Question } from "./judge.ts";
 import { statusCases } from "./status-cases.ts";
 import { describeWithTools } from "./tools-suite.ts";
 
 const deploy = join(import.meta.dirname, "..", "..", "..", "deploy");
-const kinds = ["WafInstance", "WafIpRule", "WafOrigin", "WafCacheClear"] as const;
 
 interface ConfigMap {
   readonly data: Readonly<Record<string, string>>;
@@ -68,12 +66,6 @@ await describeWithTools("the verdicts of GitOps tools", ["judge"], ({ files }) =
     expect(found).toStrictEqual(cases.map(({ title, flux }) => [title, flux]));
   });
 
-  test("Argo CD and Flux agree on everything but states that await an approval without being a failure", async () => {
-    const same = { Healthy: "Current", Progressing: "InProgress", Degraded: "Failed" };
-    const others = cases.filter(({ argo, flux }) => argo !== "Suspended" && same[argo] !== flux);
-    expect(others.map(({ title }) => title)).toStrictEqual([]);
-  });
-
   test("the expressions of the Flux example let held and suspended objects pass, and all else as kstatus has it", async () => {
     const expressions = await fluxExpressions();
     const questions = cases.map(({ object }): Question => {
@@ -84,15 +76,5 @@ await describeWithTools("the verdicts of GitOps tools", ["judge"], ({ files }) =
     const found = cases.map(({ title }, place) => [title, answers[place]?.error ?? answers[place]?.status]);
     const expected = cases.map(({ title, argo, flux }) => [title, argo === "Suspended" ? "Current" : flux]);
     expect(found).toStrictEqual(expected);
-  });
-
-  test("an object that wafsync has never seen is waited for by both", async () => {
-    const settings = await argoSettings();
-    const questions = kinds.map((kind): Question => ({
-      object: { apiVersion: "wafsync.dev/v1alpha1", kind, metadata: { name: "new", generation: 1 }, spec: {} },
-      script: settings[`resource.customizations.health.wafsync.dev_${kind}`] ?? "",
-    }));
-    const answers = await judge(files.judge, "health", questions);
-    expect(answers.map(({ status }) => status)).toStrictEqual(kinds.map(() => "Progressing"));
   });
 });

@@ -1,19 +1,16 @@
-// Suites that need third-party tools: helm, kubeconform, promtool, prometheus, judge. The tools are built once, which takes
+// Suites that need third-party tools: helm, promtool, prometheus, judge. The tools are built once, which takes
 // many minutes, so these suites are separate and run only on request. If the tools are not available, the suites are
 // skipped with a clear message, and fail with CI=true.
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe } from "@jest/globals";
-import type { Ended } from "../../support/control-plane/run-to-end.ts";
-import { runToEnd } from "../../support/control-plane/run-to-end.ts";
-import type { ToolName, Tools } from "../../support/control-plane/go-programs.ts";
-import { findTools } from "../../support/control-plane/go-programs.ts";
+import { type Ended, runToEnd } from "../../support/control-plane/run-to-end.ts";
+import { findTools, type ToolName, type Tools } from "../../support/control-plane/go-programs.ts";
 import { describeMissing } from "../../support/processes/describe-missing.ts";
 
 /** The name of each tool, and the module that determines its version. */
 const modules: Readonly<Record<ToolName, readonly (readonly [string, string])[]>> = {
   helm: [["helm", "helm.sh/helm/v4"]],
-  kubeconform: [["kubeconform", "github.com/yannh/kubeconform"]],
   promtool: [["promtool", "github.com/prometheus/prometheus"]],
   prometheus: [["prometheus", "github.com/prometheus/prometheus"]],
   judge: [

@@ -1,6 +1,5 @@
 // Credentials as in a kubeconfig, for a server that a test has started.
-import { kubeConfigCredentials } from "../../../src/kube/credentials.ts";
-import type { Credentials } from "../../../src/kube/credentials.ts";
+import { type Credentials, kubeConfigCredentials } from "../../../src/kube/credentials.ts";
 
 export interface ClusterCredentialsOptions {
   readonly server: string;

@@ -2,8 +2,7 @@
 import type { DeclaredAutoBlock, LogMatch } from "../../../src/model/declared.ts";
 import { type LogEntry, logTimeMs } from "../../../src/model/log-entry.ts";
 import type { JudgedRow } from "../../../src/blocks/judge.ts";
-import { aMeta, instanceName } from "./declare.ts";
-import type { MetaOverrides } from "./declare.ts";
+import { aMeta, instanceName, type MetaOverrides } from "./declare.ts";
 
 export interface AutoBlockOverrides extends Partial<Omit<DeclaredAutoBlock, "meta" | "match">> {
   readonly name?: string;

@@ -2,23 +2,14 @@
 import { type Entry, parseDeclaredEntry } from "../../../src/address/entry.ts";
 import type { FeedContent, FeedReading, TextFacts } from "../../../src/feeds/content.ts";
 import type { DeclaredFeed } from "../../../src/model/declared-feed.ts";
+import { aMeta } from "./declare.ts";
 
 export function aFeed({
   annotations = {},
   ...change
 }: Partial<DeclaredFeed> & { readonly annotations?: Readonly<Record<string, string>> } = {}): DeclaredFeed {
   return {
-    meta: {
-      kind: "WafFeed",
-      namespace: "shop",
-      name: "threats",
-      uid: "",
-      generation: 1,
-      createdAtMs: undefined,
-      annotations,
-      deleting: false,
-      location: "",
-    },
+    meta: aMeta("WafFeed", "shop/threats", { uid: "", createdAtMs: undefined, annotations }),
     source: { type: "Http", url: "https://lists.example/threats.txt", headersFrom: [], format: { type: "Plain" } },
     intervalMs: 3_600_000,
     guards: { minEntries: 1, maxShrinkPercent: 30, maxInvalidPercent: 5, maxEntries: 1000, maxAddresses: 2 ** 24 },

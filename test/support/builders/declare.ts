@@ -1,17 +1,17 @@
 // Declared resources for tests: fields that a test does not set have simple defaults.
 import { createHash } from "node:crypto";
-import type {
-  DeclaredCacheClear,
-  DeclaredInstance,
-  DeclaredOrigin,
-  DeclaredRule,
-  Grant,
-  ListName,
-  ListSettings,
+import {
+  type DeclaredCacheClear,
+  type DeclaredInstance,
+  type DeclaredOrigin,
+  type DeclaredRule,
+  emptyRule,
+  type Grant,
+  type ListName,
+  type ListSettings,
 } from "../../../src/model/declared.ts";
 import { wafInstanceSpec } from "../../../src/kinds/waf-instance.ts";
 import type { FeedSource, TextSource } from "../../../src/model/address-source.ts";
-import { emptyRule } from "../../../src/model/declared.ts";
 import type { AddressText, GatheredRule } from "../../../src/model/gathered.ts";
 import { type ResourceKind, type ResourceMeta, guestKinds, nameOfKey } from "../../../src/model/resource.ts";
 

@@ -1,19 +1,13 @@
 // The inputs of a reconcile run, for tests: gathered resources, the WAF's lists, and managed entries.
 import { ApiKey } from "../../../src/model/api-key.ts";
 import type { ListName } from "../../../src/model/declared.ts";
-import type { Entry } from "../../../src/address/entry.ts";
-import { readObservedEntry } from "../../../src/address/entry.ts";
-import { observeSpellings } from "../../../src/model/observed.ts";
-import type { EntryOwner } from "../../../src/model/entry-owners.ts";
-import { writeOwners } from "../../../src/model/entry-owners.ts";
+import { type Entry, readObservedEntry } from "../../../src/address/entry.ts";
+import { type Observed, observeSpellings } from "../../../src/model/observed.ts";
+import { type EntryOwner, writeOwners } from "../../../src/model/entry-owners.ts";
 import type { Gathered } from "../../../src/model/gathered.ts";
-import type { Inventory, OwnedOrigin } from "../../../src/model/inventory.ts";
-import { emptyInventory } from "../../../src/model/inventory.ts";
-import type { DesiredState } from "../../../src/decide/desired.ts";
-import { compileDesired } from "../../../src/decide/desired.ts";
-import type { Observed } from "../../../src/model/observed.ts";
-import type { Plan } from "../../../src/decide/plan.ts";
-import { planInstance } from "../../../src/decide/plan.ts";
+import { emptyInventory, type Inventory, type OwnedOrigin } from "../../../src/model/inventory.ts";
+import { compileDesired, type DesiredState } from "../../../src/decide/desired.ts";
+import { type Plan, planInstance } from "../../../src/decide/plan.ts";
 import { anInstance } from "./declare.ts";
 
 export const testKey = "a-key-of-the-tests";

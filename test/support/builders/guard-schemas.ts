@@ -1,8 +1,7 @@
 // The guards in the schema of an instance, so that every test about guards also covers new guards.
 import { objectSchema } from "../../../src/kinds/custom-resource-definition.ts";
 import { kindDefinitions } from "../../../src/kinds/custom-resource.ts";
-import type { StructuralSchema } from "../../../src/kinds/structural-schema.ts";
-import { schemaAt } from "../../../src/kinds/structural-schema.ts";
+import { schemaAt, type StructuralSchema } from "../../../src/kinds/structural-schema.ts";
 
 const schemas: Readonly<Record<string, StructuralSchema>> =
   schemaAt(objectSchema(kindDefinitions.WafInstance), ["spec", "guards"])?.properties ?? {};

@@ -3,10 +3,8 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Agent } from "undici";
-import type { ApiAnswer, ApiRequest } from "./api-request.ts";
-import { requestApi } from "./api-request.ts";
-import type { Ended } from "./run-to-end.ts";
-import { runToEnd } from "./run-to-end.ts";
+import { type ApiAnswer, type ApiRequest, requestApi } from "./api-request.ts";
+import { type Ended, runToEnd } from "./run-to-end.ts";
 
 export interface ClusterDescription {
   readonly url: string;

@@ -1,8 +1,7 @@
 // Free ports of the loopback interface. Another process may use one of them before the caller does,
 // so the caller must be able to retry.
 import { once } from "node:events";
-import { createServer } from "node:net";
-import type { AddressInfo, Server } from "node:net";
+import { type AddressInfo, createServer, type Server } from "node:net";
 
 /** Returns this number of different ports. */
 export async function findFreePorts(count: number): Promise<number[]> {

@@ -4,8 +4,7 @@
 import { copyFile, mkdir } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { definitions } from "../../tools/definitions.ts";
-import type { FoundProgram, GoBuild } from "./go-build.ts";
-import { findOrBuild } from "./go-build.ts";
+import { findOrBuild, type FoundProgram, type GoBuild } from "./go-build.ts";
 import { runToEnd } from "./run-to-end.ts";
 
 type Environment = NodeJS.ProcessEnv;
@@ -57,7 +56,7 @@ export const findCrowdsec = finderOf({
   flags: ["-p", "2", "-tags", crowdsecTags.replaceAll(" ", ","), ...withoutSymbols],
 });
 
-export const toolNames = ["helm", "kubeconform", "promtool", "prometheus", "judge"] as const;
+export const toolNames = ["helm", "promtool", "prometheus", "judge"] as const;
 export type ToolName = (typeof toolNames)[number];
 
 export interface Tools {
@@ -72,7 +71,7 @@ const downloadMsMax = 10 * 60_000;
 
 const findToolFolder = finderOf({
   name: "tools",
-  title: "helm, kubeconform, promtool, prometheus and judge",
+  title: "helm, promtool, prometheus and judge",
   sourceDirectory: toolsDirectory,
   sourceFiles: ["go.mod", "go.sum", "definitions.ts", "judge/main.go", "judge/lua.go", "judge/flux.go"],
   packages: ["tool", "./judge"],

@@ -7,8 +7,7 @@ import type { AddressInfo } from "node:net";
 import { request } from "undici";
 import type { ClusterDescription } from "./cluster-access.ts";
 import { findControlPlane } from "./go-programs.ts";
-import type { ControlPlane, StartOptions } from "./start.ts";
-import { startControlPlane } from "./start.ts";
+import { type ControlPlane, startControlPlane, type StartOptions } from "./start.ts";
 
 /** The environment variable with the URL of the offer. */
 export const offerVariable = "WAFSYNC_TEST_CONTROL_PLANE";

@@ -4,11 +4,17 @@ import { generateKeyPairSync, randomBytes } from "node:crypto";
 import { access, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { ClusterAccess } from "./cluster-access.ts";
-import { connectToCluster, writeKubeconfig } from "./cluster-access.ts";
+import { type ClusterAccess, connectToCluster, writeKubeconfig } from "./cluster-access.ts";
 import { findFreePorts } from "./free-ports.ts";
-import type { ControlPlaneLayout } from "./server-flags.ts";
-import { apiServerFlags, auditPolicy, controllerManagerFlags, etcdFlags, etcdUrl, filesIn } from "./server-flags.ts";
+import {
+  apiServerFlags,
+  auditPolicy,
+  controllerManagerFlags,
+  type ControlPlaneLayout,
+  etcdFlags,
+  etcdUrl,
+  filesIn,
+} from "./server-flags.ts";
 import { Servers } from "./servers.ts";
 
 export interface StartOptions {

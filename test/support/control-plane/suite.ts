@@ -1,8 +1,7 @@
 // Suites that need a real control plane. If none is available, they are skipped with a clear message, and fail with
 // CI=true, so that skipped suites are not mistaken for success.
 import { afterAll, describe } from "@jest/globals";
-import type { ClusterAccess } from "./cluster-access.ts";
-import { connectToCluster } from "./cluster-access.ts";
+import { type ClusterAccess, connectToCluster } from "./cluster-access.ts";
 import type { ControlPlane, StartOptions } from "./start.ts";
 import { askForControlPlane, findAndStart, offerVariable } from "./shared-control-plane.ts";
 import { describeMissing } from "../processes/describe-missing.ts";

@@ -2,12 +2,10 @@
 // after a chosen request.
 import { realClock } from "../../../src/async/clock.ts";
 import { localFault } from "../../../src/kube/api-result.ts";
-import { createApiServer } from "../../../src/kube/api-server.ts";
-import type { ApiRequest, ApiServer } from "../../../src/kube/api-server.ts";
+import { type ApiRequest, type ApiServer, createApiServer } from "../../../src/kube/api-server.ts";
 import { clusterCredentials } from "../builders/cluster-credentials.ts";
 import type { ClusterAccess } from "../control-plane/cluster-access.ts";
-import { collectionOf } from "../builders/manifests.ts";
-import type { Manifest } from "../builders/manifests.ts";
+import { collectionOf, type Manifest } from "../builders/manifests.ts";
 
 /** With admin permissions. The caller must close it. */
 export function apiClient({ url, caFile, adminToken }: ClusterAccess): ApiServer {

@@ -1,8 +1,11 @@
 // An inventory in memory, with revisions. It stores copies, so later changes to the caller's object do not affect it.
-import type { Inventory, LoadedInventory, SavedInventory } from "../../../src/model/inventory.ts";
-import { emptyInventory } from "../../../src/model/inventory.ts";
-import type { ObjectName } from "../../../src/model/resource.ts";
-import { nameKey } from "../../../src/model/resource.ts";
+import {
+  emptyInventory,
+  type Inventory,
+  type LoadedInventory,
+  type SavedInventory,
+} from "../../../src/model/inventory.ts";
+import { nameKey, type ObjectName } from "../../../src/model/resource.ts";
 import type { InventoryPort } from "../../../src/run/ports.ts";
 import { crash } from "./crash.ts";
 

@@ -1,6 +1,5 @@
 // Keeps instances in memory, as a finalizer does in a cluster.
-import type { ObjectName, ResourceMeta } from "../../../src/model/resource.ts";
-import { nameKey } from "../../../src/model/resource.ts";
+import { nameKey, type ObjectName, type ResourceMeta } from "../../../src/model/resource.ts";
 import type { LifecyclePort } from "../../../src/run/ports.ts";
 
 export class MemoryLifecycle implements LifecyclePort {

@@ -1,8 +1,7 @@
 // Statuses and events in memory. Every written status is checked against the rules for all statuses; violations are recorded.
 import { isDeepStrictEqual } from "node:util";
 import type { Condition } from "../../../src/kinds/conditions.ts";
-import type { ResourceMeta } from "../../../src/model/resource.ts";
-import { resourceKey } from "../../../src/model/resource.ts";
+import { resourceKey, type ResourceMeta } from "../../../src/model/resource.ts";
 import type { ObjectEvent, StatusPort } from "../../../src/run/ports.ts";
 import { statusFaults } from "../worlds/conformance.ts";
 

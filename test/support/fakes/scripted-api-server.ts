@@ -1,8 +1,7 @@
 // Responses of an API server, for a server with scripted responses: it has no Kubernetes semantics. The test defines the responses
 // and their order, and checks the requests.
 import type { ServerResponse } from "node:http";
-import { json, ScriptedServer } from "./scripted-server.ts";
-import type { Answer, ScriptedServerOptions } from "./scripted-server.ts";
+import { type Answer, json, ScriptedServer, type ScriptedServerOptions } from "./scripted-server.ts";
 
 /** Each request gets the next response, or waits for it. */
 export async function startScriptedApiServer(options: ScriptedServerOptions = {}): Promise<ScriptedServer> {

@@ -3,23 +3,11 @@ import { parseDay } from "../../../src/model/time-text.ts";
 import type { LogEntry, LogPage } from "../../../src/model/log-entry.ts";
 import type { WafFault, WafFaultCode, WafResult } from "../../../src/model/waf-result.ts";
 import type { LogPiece, LogPort } from "../../../src/logs/read-logs.ts";
+import { anEntry } from "../builders/log-entry.ts";
 
 /** One row, identified by its path. */
 export function row(path: string, more: Partial<LogEntry> = {}): LogEntry {
-  return {
-    timestamp: "2026-06-10T10:00:00.000Z",
-    client_ip: "192.0.2.1",
-    http_method: "GET",
-    request_path: path,
-    http_status: 403,
-    response_size: 150,
-    referrer: null,
-    user_agent: "curl/8.5.0",
-    block_reason: "Bad Bot 1002",
-    country: "NL",
-    cache_hit: false,
-    ...more,
-  };
+  return anEntry({ timestamp: "2026-06-10T10:00:00.000Z", request_path: path, block_reason: "Bad Bot 1002", ...more });
 }
 
 /** A page with these rows. */

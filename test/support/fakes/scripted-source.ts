@@ -1,7 +1,6 @@
 // Declared state that a test can change. Its cache can lag behind the declared state, as a watch does.
 import type { ConfirmedGathering, ConfirmOptions, Gathered } from "../../../src/model/gathered.ts";
-import type { ObjectName } from "../../../src/model/resource.ts";
-import { nameKey } from "../../../src/model/resource.ts";
+import { nameKey, type ObjectName } from "../../../src/model/resource.ts";
 import type { SourcePort } from "../../../src/run/ports.ts";
 
 export class ScriptedSource implements SourcePort {

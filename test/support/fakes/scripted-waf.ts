@@ -1,13 +1,9 @@
 // A client of the WAF API for a server with scripted responses.
-import { realClock } from "../../../src/async/clock.ts";
-import type { Clock } from "../../../src/async/clock.ts";
+import { type Clock, realClock } from "../../../src/async/clock.ts";
 import { ApiKey } from "../../../src/model/api-key.ts";
-import { createWafClient } from "../../../src/waf/client.ts";
-import type { WafClient, WafClientOptions } from "../../../src/waf/client.ts";
-import { LaneRegistry } from "../../../src/waf/lane-registry.ts";
-import type { HeldLane } from "../../../src/waf/lane-registry.ts";
-import { ScriptedServer } from "./scripted-server.ts";
-import type { Answer } from "./scripted-server.ts";
+import { createWafClient, type WafClient, type WafClientOptions } from "../../../src/waf/client.ts";
+import { type HeldLane, LaneRegistry } from "../../../src/waf/lane-registry.ts";
+import { type Answer, ScriptedServer } from "./scripted-server.ts";
 
 export async function startScriptedWaf(answer: Answer): Promise<ScriptedServer> {
   const server = await ScriptedServer.start();

@@ -1,8 +1,7 @@
 // A clock that stands still until a test advances it. Sleepers wake one after another in the order of their times, and
 // the work that they start (microtasks, calls over loopback sockets, files) settles before the next one wakes.
 import type { Clock } from "../../../src/async/clock.ts";
-import type { TimeLimit } from "../processes/slowness.ts";
-import { timeLimit } from "../processes/slowness.ts";
+import { type TimeLimit, timeLimit } from "../processes/slowness.ts";
 import { VirtualTime } from "./virtual-time.ts";
 
 export interface VirtualClock extends Clock {

@@ -1,7 +1,6 @@
 // A time that stands still until a test advances it. Any number of clocks can share it, each with its own rate and
 // wall clock, and each can be paused like a process or a virtual machine.
-import { sleepBy } from "../../../src/async/clock.ts";
-import type { CancelTimer, Clock } from "../../../src/async/clock.ts";
+import { type CancelTimer, type Clock, sleepBy } from "../../../src/async/clock.ts";
 import { lowestOf } from "../../../src/async/earliest.ts";
 
 interface Timer {

@@ -1,7 +1,6 @@
 // A shell that runs the steps of a page one after another, as a person would type them: the folder and the variables stay from
 // block to block. Addresses, ports and folders of the page stand for others of the test, in commands and in what they print.
-import { spawn } from "node:child_process";
-import type { ChildProcess } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { chmod, open, readFile, writeFile } from "node:fs/promises";
 import { delimiter, join } from "node:path";
 import { slow } from "../processes/slowness.ts";

@@ -1,13 +1,11 @@
 // Where the commands of a page run: a folder with the examples, and a WAF whose API the simulator provides.
 import { cp, mkdir, readdir, readFile, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { Simulator } from "../../../src/simulator/start-simulator.ts";
-import { startSimulator } from "../../../src/simulator/start-simulator.ts";
+import { type Simulator, startSimulator } from "../../../src/simulator/start-simulator.ts";
 import { findFreePorts } from "../control-plane/free-ports.ts";
 import { root } from "../tidy/markdown-pages.ts";
 import { scratchDirectory } from "../worlds/scratch-directory.ts";
-import type { SessionOptions } from "./page-session.ts";
-import { demoKey, PageSession } from "./page-session.ts";
+import { demoKey, PageSession, type SessionOptions } from "./page-session.ts";
 import type { PageScript } from "./page-steps.ts";
 
 const domain = "www.example.com";

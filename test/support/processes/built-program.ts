@@ -5,8 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll } from "@jest/globals";
-import type { Bundle } from "./bundle.ts";
-import { buildCommand, bundleIn, bundleVariable } from "./bundle.ts";
+import { buildCommand, type Bundle, bundleIn, bundleVariable } from "./bundle.ts";
 
 const root = join(import.meta.dirname, "../../..");
 

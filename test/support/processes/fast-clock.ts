@@ -1,6 +1,5 @@
 // Accelerated real time: a backoff of a second takes a few milliseconds, while files and sockets stay real.
-import type { Clock } from "../../../src/async/clock.ts";
-import { realClock } from "../../../src/async/clock.ts";
+import { type Clock, realClock } from "../../../src/async/clock.ts";
 
 export function fastClock(timesAsFast: number): Clock {
   const startMs = Date.now();

@@ -1,8 +1,7 @@
 // `wafsync operator` as a separate process that can receive real signals. Its output is recorded: see everythingPrinted.
 import { request } from "undici";
 import { realClock } from "../../../src/async/clock.ts";
-import type { FinishedProcess, ProcessOptions, RunningProcess } from "./wafsync-process.ts";
-import { startWafsync } from "./wafsync-process.ts";
+import { type FinishedProcess, type ProcessOptions, type RunningProcess, startWafsync } from "./wafsync-process.ts";
 
 export interface OperatorProcess {
   readonly process: RunningProcess;

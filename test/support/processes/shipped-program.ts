@@ -8,8 +8,7 @@ import type { ClusterAccess } from "../control-plane/cluster-access.ts";
 import type { ScratchDirectory } from "../worlds/scratch-directory.ts";
 import { instanceDocument, ruleDocument, secretDocument } from "../worlds/waf-folder.ts";
 import { startOperator } from "./operator-process.ts";
-import type { ProcessOptions } from "./wafsync-process.ts";
-import { runWafsync, startWafsync } from "./wafsync-process.ts";
+import { type ProcessOptions, runWafsync, startWafsync } from "./wafsync-process.ts";
 
 const key = "shipped-key-0123456789";
 const address = "203.0.113.9";

@@ -1,8 +1,7 @@
 // Runs the program as users do, as a separate process. `npm test` runs the shipped bundle, which starts three times as
 // fast as the sources; a suite that is started manually runs the sources. All output is recorded, so that a suite can
 // search it for the API key.
-import { spawn } from "node:child_process";
-import type { ChildProcess } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

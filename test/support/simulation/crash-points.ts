@@ -1,8 +1,7 @@
 // Kills the process at each moment before and after a call of a port, in a separate run of a scenario for each moment, restarts it,
 // and compares the final state with that of an undisturbed run.
 import { listNames } from "../../../src/model/declared.ts";
-import { shop } from "./scenarios.ts";
-import type { Scenario } from "./scenarios.ts";
+import { type Scenario, shop } from "./scenarios.ts";
 import { simKey, SimWorld } from "./sim-world.ts";
 
 /** Longer than a resync, which repairs the effects of a crash, and shorter than everything that only time would repair. */

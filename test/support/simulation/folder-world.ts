@@ -6,11 +6,9 @@ import { setTimeout as realDelay } from "node:timers/promises";
 import type { FaultEffect } from "../../../src/simulator/fault-rule.ts";
 import type { SimulatedWaf } from "../../../src/simulator/simulated-waf.ts";
 import { seededRandom } from "../builders/seeded-random.ts";
-import type { FinishedProcess } from "../processes/wafsync-process.ts";
-import { startWafsync } from "../processes/wafsync-process.ts";
+import { type FinishedProcess, startWafsync } from "../processes/wafsync-process.ts";
 import { scratchDirectory } from "../worlds/scratch-directory.ts";
-import type { WafFolder } from "../worlds/waf-folder.ts";
-import { instanceDocument, ruleDocument, testKey, wafFolder } from "../worlds/waf-folder.ts";
+import { instanceDocument, ruleDocument, testKey, type WafFolder, wafFolder } from "../worlds/waf-folder.ts";
 
 export interface FolderReport {
   readonly seed: number;

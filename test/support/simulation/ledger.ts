@@ -1,22 +1,20 @@
 // Records who added each entry to the WAF in a simulation, and what every process knew when it wrote. Each effect is checked
 // immediately against the documented guarantees; breaking a guarantee is a violation.
-import type { ListName } from "../../../src/model/declared.ts";
-import { listNames } from "../../../src/model/declared.ts";
-import type { EntryOwner } from "../../../src/model/entry-owners.ts";
-import { readOwners, unknownOwners } from "../../../src/model/entry-owners.ts";
+import { type ListName, listNames } from "../../../src/model/declared.ts";
+import { type EntryOwner, readOwners, unknownOwners } from "../../../src/model/entry-owners.ts";
 import type { Entry } from "../../../src/address/entry.ts";
 import type { Gathered } from "../../../src/model/gathered.ts";
 import type { Inventory, OwnedEntry } from "../../../src/model/inventory.ts";
-import type { ObjectName } from "../../../src/model/resource.ts";
-import { nameKey } from "../../../src/model/resource.ts";
+import { nameKey, type ObjectName } from "../../../src/model/resource.ts";
 import type { RunFacts } from "../../../src/run/facts.ts";
-import type { Memory, Recorded } from "./oracle.ts";
 import {
   aggregates,
   isForbidden,
   isRemembered,
   mayBeDeclared,
+  type Memory,
   originRemovalForbidden,
+  type Recorded,
   wantedEntries,
   wantedOrigins,
   writtenForRule,

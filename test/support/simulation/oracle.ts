@@ -3,8 +3,7 @@
 import { describeSource } from "../../../src/model/address-source.ts";
 import type { ListName } from "../../../src/model/declared.ts";
 import type { EntryOwner } from "../../../src/model/entry-owners.ts";
-import type { Entry } from "../../../src/address/entry.ts";
-import { parseDeclaredEntry } from "../../../src/address/entry.ts";
+import { type Entry, parseDeclaredEntry } from "../../../src/address/entry.ts";
 import type { Gathered, GatheredRule } from "../../../src/model/gathered.ts";
 import type { ObjectName } from "../../../src/model/resource.ts";
 import { aRule } from "../builders/declare.ts";

@@ -1,7 +1,6 @@
 // Counts the removals for deleted rules within `guards.window`, without code from the planner.
 import type { ListName } from "../../../src/model/declared.ts";
-import type { EntryOwners } from "../../../src/model/entry-owners.ts";
-import { readOwners } from "../../../src/model/entry-owners.ts";
+import { type EntryOwners, readOwners } from "../../../src/model/entry-owners.ts";
 import type { Entry } from "../../../src/address/entry.ts";
 import type { Gathered } from "../../../src/model/gathered.ts";
 import { nameKey } from "../../../src/model/resource.ts";

@@ -2,8 +2,7 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { parentPort } from "node:worker_threads";
-import type { SeedReport } from "./simulate-seed.ts";
-import { simulateSeed } from "./simulate-seed.ts";
+import { type SeedReport, simulateSeed } from "./simulate-seed.ts";
 
 export interface SeedAnswer {
   readonly report: SeedReport;

@@ -9,7 +9,7 @@ import type { PublishedJudgements } from "../../../src/blocks/judges.ts";
 import { seededRandom } from "../builders/seeded-random.ts";
 import { allowing } from "../builders/declare.ts";
 import { anAutoBlock } from "../builders/declare-auto-block.ts";
-import { anEntry } from "../worlds/forward-world.ts";
+import { anEntry } from "../builders/log-entry.ts";
 import { BlockOracle, type SentRequest } from "./block-oracle.ts";
 import type { SimProcess } from "./sim-process.ts";
 import type { SimWorld } from "./sim-world.ts";

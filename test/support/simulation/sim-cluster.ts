@@ -1,11 +1,14 @@
 // The declared state of a simulation with its complete history: a process sees it through a lagging watch, or with a fresh read.
 // The same objects are used for a directory, where they have only a name as their identity, and no age.
 import { ApiKey } from "../../../src/model/api-key.ts";
-import type { DeclaredAutoBlock } from "../../../src/model/declared.ts";
-import type { DeclaredCacheClear, DeclaredInstance, DeclaredOrigin } from "../../../src/model/declared.ts";
+import type {
+  DeclaredAutoBlock,
+  DeclaredCacheClear,
+  DeclaredInstance,
+  DeclaredOrigin,
+} from "../../../src/model/declared.ts";
 import type { BrokenReferences, Gathered, GatheredRule, ObservedWorkload } from "../../../src/model/gathered.ts";
-import type { ObjectName, ResourceMeta } from "../../../src/model/resource.ts";
-import { nameKey, resourceKey } from "../../../src/model/resource.ts";
+import { nameKey, type ObjectName, resourceKey, type ResourceMeta } from "../../../src/model/resource.ts";
 
 /** The complete declared state at one moment, by `namespace/name`. */
 export interface Declared {

@@ -7,7 +7,7 @@ import { dayMs, dayOf, parseDay } from "../../../src/model/time-text.ts";
 import type { LoadedLogRecord, SavedLogRecord } from "../../../src/logs/forward-ports.ts";
 import type { LogRecord } from "../../../src/logs/log-records.ts";
 import { seededRandom } from "../builders/seeded-random.ts";
-import { anEntry } from "../worlds/forward-world.ts";
+import { anEntry } from "../builders/log-entry.ts";
 import { LogOracle, type Output } from "./log-oracle.ts";
 import { describeSaveFault } from "./sim-faults.ts";
 import type { SimProcess } from "./sim-process.ts";

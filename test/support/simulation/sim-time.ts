@@ -1,7 +1,6 @@
 // The time of a simulation, without real waits: each step wakes one sleeper and lets the resulting work
 // settle. A sleeper belongs to a process, and the sleepers of a killed process never wake.
-import { sleepBy } from "../../../src/async/clock.ts";
-import type { CancelTimer, Clock } from "../../../src/async/clock.ts";
+import { type CancelTimer, type Clock, sleepBy } from "../../../src/async/clock.ts";
 import { settle, VirtualTime } from "../fakes/virtual-time.ts";
 
 /** The wall clock of one node, which can be set. */

@@ -1,7 +1,12 @@
 // The network of a simulation: it replaces Node's HTTP client, so that the real client, its parsing and its
 // lanes are part of the simulation. More than one request of the process at a time is a violation.
-import { HttpFault, abortedCode } from "../../../src/net/http-connection.ts";
-import type { HttpConnection, HttpRequest, HttpResponse } from "../../../src/net/http-connection.ts";
+import {
+  abortedCode,
+  type HttpConnection,
+  HttpFault,
+  type HttpRequest,
+  type HttpResponse,
+} from "../../../src/net/http-connection.ts";
 import type { SimFault } from "./sim-faults.ts";
 import type { SimAnswer, SimRequest } from "./sim-waf.ts";
 

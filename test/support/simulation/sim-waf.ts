@@ -1,6 +1,5 @@
 // The WAF of a simulation, which responds to requests, and may show old lists. It reports each change to the ledger.
-import { readObservedEntry } from "../../../src/address/entry.ts";
-import type { Entry } from "../../../src/address/entry.ts";
+import { type Entry, readObservedEntry } from "../../../src/address/entry.ts";
 import type { ListName } from "../../../src/model/declared.ts";
 import { MemoryWaf } from "../fakes/memory-waf.ts";
 

@@ -3,10 +3,13 @@
 import { isDeepStrictEqual } from "node:util";
 import { readObservedEntry } from "../../../src/address/entry.ts";
 import type { ConfirmedGathering, Gathered } from "../../../src/model/gathered.ts";
-import type { Inventory, LoadedInventory, SavedInventory } from "../../../src/model/inventory.ts";
-import { emptyInventory } from "../../../src/model/inventory.ts";
-import type { ObjectName, ResourceMeta } from "../../../src/model/resource.ts";
-import { nameKey, resourceKey } from "../../../src/model/resource.ts";
+import {
+  emptyInventory,
+  type Inventory,
+  type LoadedInventory,
+  type SavedInventory,
+} from "../../../src/model/inventory.ts";
+import { nameKey, type ObjectName, resourceKey, type ResourceMeta } from "../../../src/model/resource.ts";
 import type { ObjectEvent } from "../../../src/run/ports.ts";
 import { seededRandom } from "../builders/seeded-random.ts";
 import { RecordedStatus } from "../fakes/recorded-status.ts";
@@ -14,15 +17,13 @@ import { callMsMax, Ledger } from "./ledger.ts";
 import { SimBlocks } from "./sim-blocks.ts";
 import { SimCluster, watchLagMsMax } from "./sim-cluster.ts";
 import { SimFeeds } from "./sim-feeds.ts";
-import type { SimFault } from "./sim-faults.ts";
-import { describeFault, describeSaveFault } from "./sim-faults.ts";
+import { describeFault, describeSaveFault, type SimFault } from "./sim-faults.ts";
 import { SimLogs } from "./sim-logs.ts";
 import { SimProcess } from "./sim-process.ts";
 import { SimRollouts } from "./sim-rollouts.ts";
 import { SimTime } from "./sim-time.ts";
 import type { SimNetwork } from "./sim-transport.ts";
-import type { SimRequest, Staleness } from "./sim-waf.ts";
-import { SimWaf } from "./sim-waf.ts";
+import { type SimRequest, SimWaf, type Staleness } from "./sim-waf.ts";
 
 /** Contains every character that is encoded anywhere. */
 export const simKey = "sim+key/with=odd&chars%20é";

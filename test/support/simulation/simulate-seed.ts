@@ -1,7 +1,6 @@
 // Simulates one installation that a seed determines: active users and processes, faults, crashes, stale views; then a quiet phase, in
 // which the declared state must be reached and kept. The same seed always has the same result.
-import type { ListName } from "../../../src/model/declared.ts";
-import { listNames } from "../../../src/model/declared.ts";
+import { type ListName, listNames } from "../../../src/model/declared.ts";
 import type { Entry } from "../../../src/address/entry.ts";
 import { isCoveredBy } from "./oracle-networks.ts";
 import { aggregates, wantedEntries, wantedOrigins } from "./oracle.ts";

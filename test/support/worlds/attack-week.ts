@@ -12,6 +12,7 @@ import { anAutoBlock, newRow } from "../builders/declare-auto-block.ts";
 import { aRule, anInstance, anOrigin } from "../builders/declare.ts";
 import { gathered } from "../builders/gathered.ts";
 import { seededRandom } from "../builders/seeded-random.ts";
+import { anEntry } from "../builders/log-entry.ts";
 
 export const weekStartMs = Date.UTC(2026, 2, 9);
 const minuteMs = 60_000;
@@ -111,19 +112,9 @@ export function attackWeek(seed: number): Week {
 }
 
 function rowOf(client: string, timestamp: string, reason: string, index: number): LogEntry {
-  return {
-    timestamp,
-    client_ip: client,
-    http_method: "GET",
-    request_path: `/${index}`,
-    http_status: 403,
-    response_size: 0,
-    referrer: "https://198.51.100.7/",
-    user_agent: "198.51.100.7",
-    block_reason: reason,
-    country: "NL",
-    cache_hit: false,
-  };
+  // What an attacker writes into a request names a partner.
+  const written = { referrer: "https://198.51.100.7/", user_agent: "198.51.100.7" };
+  return anEntry({ timestamp, client_ip: client, request_path: `/${index}`, block_reason: reason, ...written });
 }
 
 export interface WeekResult {

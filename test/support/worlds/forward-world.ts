@@ -8,18 +8,17 @@ import type { WafFault, WafResult } from "../../../src/model/waf-result.ts";
 import { dayMs, parseDay } from "../../../src/model/time-text.ts";
 import type { PublishedJudgements } from "../../../src/blocks/judges.ts";
 import { formatTime } from "../../../src/kinds/conditions.ts";
-import { forwardLogs } from "../../../src/logs/forward-logs.ts";
-import type { ForwardOutcome } from "../../../src/logs/forward-logs.ts";
+import { forwardLogs, type ForwardOutcome } from "../../../src/logs/forward-logs.ts";
 import { ForwardMemory, type ForwardLogsPorts } from "../../../src/logs/forward-ports.ts";
 import type { LogRecord } from "../../../src/logs/log-records.ts";
 import type { LogPort } from "../../../src/logs/read-logs.ts";
 import { seededRandom } from "../builders/seeded-random.ts";
-import type { VirtualClock } from "../fakes/virtual-clock.ts";
-import { createVirtualClock } from "../fakes/virtual-clock.ts";
+import { createVirtualClock, type VirtualClock } from "../fakes/virtual-clock.ts";
 import { anInstance, instanceName } from "../builders/declare.ts";
 import { gathered } from "../builders/gathered.ts";
 import { crash, isCrash } from "../fakes/crash.ts";
 import { RecordedStatus } from "../fakes/recorded-status.ts";
+import { anEntry } from "../builders/log-entry.ts";
 import { pageOf } from "../fakes/scripted-logs.ts";
 
 const lookTimeMsMax = 3_600_000;
@@ -243,21 +242,4 @@ export class ForwardWorld {
     if (scrollId !== null) this.#scrolls.set(scrollId, { rows: rest, total });
     return { ok: true, value: pageOf(rows.slice(0, size), total, scrollId) };
   }
-}
-
-export function anEntry(overrides: Partial<LogEntry> = {}): LogEntry {
-  return {
-    timestamp: "2026-03-10T11:00:00.000Z",
-    client_ip: "192.0.2.1",
-    http_method: "GET",
-    request_path: "/",
-    http_status: 403,
-    response_size: 150,
-    referrer: null,
-    user_agent: "curl/8.5.0",
-    block_reason: "SQL Injection 942100",
-    country: "NL",
-    cache_hit: false,
-    ...overrides,
-  };
 }

@@ -1,8 +1,7 @@
 // Requests to the API server for tests that make hundreds of them: with keep-alive, admin permissions and no retries.
 import { readFile } from "node:fs/promises";
 import { Pool } from "undici";
-import type { ApiAnswer, ApiRequest } from "../control-plane/api-request.ts";
-import { requestApi } from "../control-plane/api-request.ts";
+import { type ApiAnswer, type ApiRequest, requestApi } from "../control-plane/api-request.ts";
 import type { ClusterDescription } from "../control-plane/cluster-access.ts";
 
 export interface KubeRequests {

@@ -1,7 +1,11 @@
 // `wafsync ui` as a process, and its responses.
 import { request } from "undici";
-import type { FinishedProcess, ProcessOptions, RunningProcess } from "../processes/wafsync-process.ts";
-import { startWafsync } from "../processes/wafsync-process.ts";
+import {
+  type FinishedProcess,
+  type ProcessOptions,
+  type RunningProcess,
+  startWafsync,
+} from "../processes/wafsync-process.ts";
 
 export interface PageAnswer {
   readonly status: number;

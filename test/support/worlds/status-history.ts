@@ -1,7 +1,6 @@
 // Watches all objects of wafsync's kinds as an admin, and checks each changed status against the rules for statuses.
 import { realClock } from "../../../src/async/clock.ts";
-import type { ResourceKind, ResourceMeta } from "../../../src/model/resource.ts";
-import { resourceKinds } from "../../../src/model/resource.ts";
+import { type ResourceKind, resourceKinds, type ResourceMeta } from "../../../src/model/resource.ts";
 import { statusFaults } from "./conformance.ts";
 import type { KubeRequests } from "./kube-requests.ts";
 import { apiVersion, plurals } from "../builders/manifests.ts";

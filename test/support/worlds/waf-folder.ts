@@ -2,8 +2,7 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { parse } from "yaml";
-import { startSimulator } from "../../../src/simulator/start-simulator.ts";
-import type { Simulator, SimulatorOptions } from "../../../src/simulator/start-simulator.ts";
+import { type Simulator, type SimulatorOptions, startSimulator } from "../../../src/simulator/start-simulator.ts";
 import { type FinishedProcess, runWafsync } from "../processes/wafsync-process.ts";
 import { type ScratchDirectory, scratchDirectory } from "./scratch-directory.ts";
 
