@@ -75,11 +75,6 @@ export class LogDayReading {
     return this.#lastDefect !== undefined;
   }
 
-  /** Whether the next page is the first one of a reading. */
-  get isAtStart(): boolean {
-    return this.#reading.pages === 0;
-  }
-
   /** Starts a reading: the next page is the first of the day. */
   begin(): void {
     if (this.#listed.length > 0) this.#tally = this.#tallyOfListed();

@@ -152,7 +152,7 @@ class DayReader {
       }
       this.#hasWorked = true;
       await this.#askAhead(day, page.value);
-      const isFirst = reading.isAtStart;
+      const isFirst = request.scrollId === undefined;
       const rows = page.value.rows();
       const verdict = reading.page(page.value, rows);
       if (verdict.next === "Failed") return yield { kind: "Failed", day, fault: contractFault(verdict.problem) };
