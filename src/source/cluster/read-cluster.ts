@@ -1,5 +1,6 @@
 // Reads the objects of an instance once, with the permissions of the user, for commands. Inaccessible objects are omitted and
 // listed, so the result shows what is missing.
+import { type Condition, findCondition } from "../../kinds/conditions.ts";
 import type { Clock } from "../../async/clock.ts";
 import { mapConcurrently } from "../../async/map-concurrently.ts";
 import type { ApiFault, ApiResult } from "../../kube/api-result.ts";
@@ -116,7 +117,10 @@ function mayHaveGuests({ access, meta }: DeclaredInstance): boolean {
   return access.length > 0 || continuesOf(meta).state === "Named";
 }
 
-/** Adds the instances that objects refer to, and leaves out the objects whose instance can't be read. */
+/**
+ * Adds the instances that objects refer to. If one can't be read, its objects are left out, unless the operator reported on them that
+ * there is none.
+ */
 async function addInstances(api: ApiServer, stores: KindStores): Promise<void> {
   const names = new Set(entryKinds.flatMap((kind) => stores[kind].valuesOf("instance")));
   await mapConcurrently([...names], readsAtOnceMax, async (name) => {
@@ -125,9 +129,16 @@ async function addInstances(api: ApiServer, stores: KindStores): Promise<void> {
     const read = await getObject<ClusterObject>(api, typeOfKind("WafInstance"), nameOfKey(name), options);
     if (read.ok) stores.WafInstance.put(slim("WafInstance", read.value));
     if (read.ok || read.fault.code === "NotFound") return;
-    for (const kind of entryKinds)
-      for (const { metadata } of stores[kind].listBy("instance", name)) stores[kind].remove(objectKey(metadata));
+    for (const kind of entryKinds) {
+      const covered = stores[kind].listBy("instance", name).filter((object) => !isReportedLost(object));
+      for (const { metadata } of covered) stores[kind].remove(objectKey(metadata));
+    }
   });
+}
+
+function isReportedLost({ status }: ClusterObject): boolean {
+  const { conditions = [] } = (status ?? {}) as { readonly conditions?: readonly Condition[] };
+  return findCondition(conditions, "Ready")?.reason === "InstanceNotFound";
 }
 
 /** The rules without access to the instance, and those of its namespace whose instance does not exist. */

@@ -13,7 +13,7 @@ import { withoutNulls } from "../../kinds/without-nulls.ts";
 import { ApiKey } from "../../model/api-key.ts";
 import { isRecord } from "../../model/record.ts";
 import { type ObjectName, type ResourceKind, resourceKinds } from "../../model/resource.ts";
-import { placeText, type RemovalScope, sourceFault, type SourceFault, sourceNote } from "./source-fault.ts";
+import { placeText, type RemovalScope, sourceFault, type SourceFault } from "./source-fault.ts";
 import type { YamlDocument } from "./yaml-documents.ts";
 
 export interface ReadDocument {
@@ -103,10 +103,13 @@ function readForeign(object: Mapping, place: Place): ReadDocument {
   const { apiVersion, kind } = object;
   const fail = (field: string, message: string): ReadDocument =>
     refused(place, [resourceFault([field], message)], scopeOf(object, []));
-  const note = (message: string): ReadDocument => ({
-    items: [],
-    faults: [sourceNote(place.file, place.document.lineOf(place.segments), message)],
-  });
+  const note = (message: string): ReadDocument => {
+    const line = place.document.lineOf(place.segments);
+    return {
+      items: [],
+      faults: [sourceFault(place.file, message, { line, severity: "Note", blocksRemovals: "None" })],
+    };
+  };
   if (!["apiVersion", "kind", "metadata", "spec"].some((field) => field in object)) {
     return note("ignored: not a Kubernetes object");
   }

@@ -18,6 +18,7 @@ export interface SourceFault {
   readonly field: string | undefined;
   /** The problem, and how to fix it. */
   readonly message: string;
+  /** A note needs no action. */
   readonly severity: "Error" | "Note";
   readonly blocksRemovals: RemovalScope;
   /** The file changed or disappeared while it was read: another scan will probably succeed. */
@@ -36,11 +37,6 @@ export function sourceFault(file: string, message: string, overrides: Partial<So
     isTransient: false,
     ...overrides,
   };
-}
-
-/** Information that needs no action and blocks no removals. */
-export function sourceNote(file: string, line: number | undefined, message: string): SourceFault {
-  return sourceFault(file, message, { line, severity: "Note", blocksRemovals: "None" });
 }
 
 /** `rules.yaml:12: spec.addresses[3]: …` */

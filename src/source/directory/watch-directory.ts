@@ -1,10 +1,12 @@
 // Calls `onHint` when something below a folder may have changed, without saying what: the caller rescans. Events are only
 // hints; the rescan after an interval without any finds what caused no event (network file systems, watch limits, missed renames).
+import { once } from "node:events";
 import { lstatSync, statSync } from "node:fs";
 import { basename, resolve } from "node:path";
 import { type FSWatcher, watch } from "chokidar";
 import { ChangeSignal } from "../../async/change-signal.ts";
 import type { Clock } from "../../async/clock.ts";
+import { withDeadline } from "../../async/deadline.ts";
 
 export interface WatchOptions {
   readonly directory: string;
@@ -42,16 +44,11 @@ export function watchDirectory(
   watcher.on("raw", () => changed.notify());
   // What can't be watched is found at the intervals.
   watcher.on("error", () => undefined);
-  const ready = new Promise<void>((done) => {
-    // A link whose path contains a file makes the library silently stop reading a folder.
-    const cancel = options.clock.schedule(readyMsMax, done);
-    const settle = (): void => {
-      cancel();
-      done();
-    };
-    watcher.once("ready", settle);
-    signal.addEventListener("abort", settle, { once: true });
-  });
+  // A link whose path contains a file makes the library silently stop reading a folder.
+  const deadline = { clock: options.clock, timeoutMs: readyMsMax, signal };
+  const ready = withDeadline(deadline, async (over) => void (await once(watcher, "ready", { signal: over })))
+    .then(() => undefined)
+    .catch(() => undefined);
   const ended = hintAfterChanges(options, changed, signal)
     .then(() => watcher.close())
     .catch(() => undefined);

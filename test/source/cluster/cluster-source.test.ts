@@ -3,7 +3,8 @@
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { realClock } from "../../../src/async/clock.ts";
 import { instanceFinalizer } from "../../../src/kinds/kinds.ts";
-import type { ApiServer } from "../../../src/kube/api-server.ts";
+import { type ApiResult, localFault } from "../../../src/kube/api-result.ts";
+import type { ApiRequest, ApiServer } from "../../../src/kube/api-server.ts";
 import type { Gathered } from "../../../src/model/gathered.ts";
 import type { ObjectName, ResourceKind, ResourceRef } from "../../../src/model/resource.ts";
 import { nameKey } from "../../../src/model/resource.ts";
@@ -259,6 +260,25 @@ await describeWithOwnControlPlane("desired state from a cluster", (cluster) => {
     await deleteManifest(cluster, right);
     await grows(beforeEnd);
     expect((await gather()).brokenReferences?.objects.has(key)).toBe(false);
+  });
+
+  test("a command whose user may not read the named instance believes the status of the object", async () => {
+    const abroad = rule(namespace, "abroad", ["198.51.100.8"], { instanceRef: { name: "waf", namespace: "nowhere" } });
+    await createAll(cluster, abroad);
+    const request = async <T>(wanted: ApiRequest): Promise<ApiResult<T>> => {
+      const isRefused = wanted.path.includes("/namespaces/nowhere/");
+      return isRefused ? { ok: false, fault: localFault("Forbidden", "no") } : await api.request<T>(wanted);
+    };
+    const lostOf = async (): Promise<readonly string[]> => {
+      const found = await readInstanceOnce({ ...api, request }, realClock, name);
+      return found.ok ? [...(found.read.gathered.brokenReferences?.objects.keys() ?? [])] : [found.problem];
+    };
+    expect(await lostOf()).toStrictEqual([]);
+    const at = { lastTransitionTime: "2026-01-01T00:00:00Z", message: "None.", observedGeneration: 1 };
+    const conditions = [{ type: "Ready", status: "False", reason: "InstanceNotFound", ...at }];
+    await patchObject(cluster, abroad, { status: { conditions } }, "/status");
+    expect(await lostOf()).toStrictEqual([`WafIpRule ${namespace}/abroad`]);
+    await deleteManifest(cluster, abroad);
   });
 
   test("a fresh read shows changes that the watches have not seen, and objects that now refer to another instance", async () => {
