@@ -134,24 +134,36 @@ export function decideRemovals(
   const common = { allowed, record: { blocklist: blocklist.record, allowlist: allowlist.record } };
   const isAll = hash !== undefined && hash === annotation;
   const parts = isAll ? partsOf(held) : approvedParts(held, annotation);
-  if (annotation !== undefined && (isAll || parts.length > 0)) {
-    for (const { list, removals: some } of parts) {
-      for (const { entry } of some) {
-        allowed[list].add(entry);
-        approved[list].add(entry);
-      }
-    }
-    const others = (list: ListName) => removals[list].filter(({ entry }) => !allowed[list].has(entry));
-    const left = { ...held, removals: { blocklist: others("blocklist"), allowlist: others("allowlist") } };
-    const next = approvals + 1;
-    const stillHeld = isAll
-      ? undefined
-      : heldRemovals({ ...left, approvals: next }, hashRemovals(left, next), undefined);
-    return { ...common, held: stillHeld, approval: { hash: annotation, removals: approved }, approvals: next };
+  if (annotation === undefined || (!isAll && parts.length === 0)) {
+    const isOpen = approved.blocklist.size + approved.allowlist.size > 0;
+    const left = approval && isOpen ? { ...approval, removals: approved } : undefined;
+    return { ...common, held: heldRemovals(held, hash, annotation), approval: left, approvals };
   }
-  const left =
-    approval && approved.blocklist.size + approved.allowlist.size > 0 ? { ...approval, removals: approved } : undefined;
-  return { ...common, held: heldRemovals(held, hash, annotation), approval: left, approvals };
+  for (const { list, removals: some } of parts) {
+    for (const { entry } of some) {
+      allowed[list].add(entry);
+      approved[list].add(entry);
+    }
+  }
+  const given = { approval: { hash: annotation, removals: approved }, approvals: approvals + 1 };
+  if (isAll) return { ...common, ...given, held: undefined };
+  const recordOf = (list: ListName) => withPart(guarded[list], partOn(list, parts), requests[list]);
+  const record = { blocklist: recordOf("blocklist"), allowlist: recordOf("allowlist") };
+  return { allowed, record, ...given, held: withoutAllowed({ ...held, approvals: given.approvals }, allowed) };
+}
+
+/** What is on hold without these removals. */
+function withoutAllowed(
+  held: Omit<HeldRemovals, "hash" | "mismatch">,
+  allowed: RemovalDecision["allowed"],
+): HeldRemovals | undefined {
+  const others = (list: ListName) => held.removals[list].filter(({ entry }) => !allowed[list].has(entry));
+  const left = { ...held, removals: { blocklist: others("blocklist"), allowlist: others("allowlist") } };
+  return heldRemovals(left, hashRemovals(left, left.approvals), undefined);
+}
+
+function partOn(list: ListName, parts: readonly HeldPart[]): readonly Entry[] {
+  return parts.flatMap((part) => (part.list === list ? part.removals.map(({ entry }) => entry) : []));
 }
 
 /** Removals from one list with the same last owners. */
@@ -185,6 +197,18 @@ function approvedParts(
   if (annotation === "") return [];
   const given = annotation.split(",");
   return partsOf(held).filter((part) => given.includes(hashOfPart(part, held) ?? ""));
+}
+
+/** An approved part counts like removals that the guards allow: what is left may be so little that they would allow it, too. */
+function withPart(
+  { record, counted }: Guarded,
+  part: readonly Entry[],
+  { weightOf }: RemovalRequest,
+): RemovalDecision["record"][ListName] {
+  const weight = part.reduce((sum, entry) => sum + weightOf(entry), 0);
+  const pending = new Set([...record.unconfirmed.pending, ...part]);
+  const next = { pending, count: counted.count + weight, sinceMs: counted.sinceMs };
+  return part.length === 0 ? record : { confirmed: next, unconfirmed: next };
 }
 
 /** Whether the entry has ended for all of its last owners, which still exist. @param ended as in `DesiredState` */
@@ -236,6 +260,8 @@ interface Guarded {
   readonly held: readonly HeldRemoval[];
   /** The removals of earlier plans that are done. */
   readonly recent: number;
+  /** What earlier plans removed in the window, which starts now if the last one is over. */
+  readonly counted: Pick<AllowedRemovals, "count" | "sinceMs">;
   readonly record: RemovalDecision["record"][ListName];
 }
 
@@ -244,6 +270,7 @@ const nothingGuarded: Guarded = {
   allowed: [],
   held: [],
   recent: 0,
+  counted: noRemovals,
   record: { confirmed: noRemovals, unconfirmed: noRemovals },
 };
 
@@ -271,7 +298,14 @@ function guardRemovals(
   const allowed = fresh.flatMap((removal) => (holding.has(removal) ? [] : [removal.entry]));
   const unconfirmed = pending.length === before.pending.size ? before : { ...before, pending: new Set(pending) };
   const next = { pending: new Set([...pending, ...allowed]), count: held.length > 0 ? former : count, sinceMs };
-  return { allowed, held, recent, record: { confirmed: allowed.length === 0 ? unconfirmed : next, unconfirmed } };
+  const counted = { count: former, sinceMs };
+  return {
+    allowed,
+    held,
+    recent,
+    counted,
+    record: { confirmed: allowed.length === 0 ? unconfirmed : next, unconfirmed },
+  };
 }
 
 function exceeds(

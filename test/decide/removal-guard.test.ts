@@ -38,7 +38,10 @@ function approving(situation: Situation, hash: string | undefined, approval?: Ap
   const annotations = { "wafsync.dev/approve-removals": hash ?? "" };
   return {
     ...situation,
-    gathered: { ...situation.gathered, instance: anInstance({ meta: { annotations } }) },
+    gathered: {
+      ...situation.gathered,
+      instance: anInstance({ ...situation.gathered?.instance, meta: { annotations } }),
+    },
     inventory: { ...situation.inventory, approval },
   };
 }
@@ -264,29 +267,34 @@ describe("An approval", () => {
     expect(planOf(many).held?.removals.blocklist).toHaveLength(130);
   });
 
-  test("of the removals of one rule leaves those of another on hold, and counts once", () => {
-    const owned = (count: number, first: number, rule: string) =>
-      addresses(count, first).map((text) => ownedBy(text, [rule]));
-    const situation = removing(1, 1);
-    const both = {
-      ...situation,
-      observed: { blocklist: [...addresses(150, 10_000), ...addresses(120, 20_000)] },
-      inventory: { blocklist: [...owned(150, 10_000, "shop/a"), ...owned(120, 20_000, "shop/b")] },
+  test("of the removals of one rule leaves those of another on hold, even few of them, and counts once", () => {
+    const owned = (first: number, rule: string) => addresses(60, first).map((text) => ownedBy(text, [rule]));
+    const gone = [...addresses(60, 10_000), ...addresses(60, 20_000)];
+    const kept = addresses(500);
+    const both: Situation = {
+      gathered: { instance: anInstance({ removalWindowMs: 3_600_000 }), rules: [blocking("feed", kept)] },
+      observed: { blocklist: [...kept, ...gone] },
+      inventory: { blocklist: [...kept, ...owned(10_000, "shop/a"), ...owned(20_000, "shop/b")] },
+      countsRemovals: true,
     };
     const { held } = planOf(both);
     const [part] = partsOf(held!);
-    const given = planOf(approving(both, hashOfPart(part!, held!)));
-    expect(removals({ ...approving(both, hashOfPart(part!, held!)) })).toHaveLength(150);
-    expect([given.held?.removals.blocklist.length, given.held?.mismatch]).toStrictEqual([120, undefined]);
-    const { approval, approvals } = given.inventory;
-    const after = approving(
-      { ...both, inventory: { ...both.inventory, approvals } },
-      hashOfPart(part!, held!),
-      approval,
-    );
-    expect([removals(after).length, planOf(after).inventory.approvals]).toStrictEqual([150, approvals]);
-    const rest = planOf({ ...both, inventory: { ...both.inventory, approvals } });
-    expect(partsOf(rest.held!).map((one) => hashOfPart(one, rest.held!))).not.toContain(hashOfPart(part!, held!));
+    const hash = hashOfPart(part!, held!);
+    const given = planOf(approving(both, hash));
+    expect(removals(approving(both, hash))).toHaveLength(60);
+    expect([given.held?.removals.blocklist.length, given.held?.mismatch]).toStrictEqual([60, undefined]);
+    const { approval, approvals, allowed } = given.inventory;
+    // While the approved ones are removed, and when they are.
+    for (const done of [0, 30, 60]) {
+      const next = {
+        ...both,
+        observed: { blocklist: [...kept, ...gone.slice(done)] },
+        inventory: { ...both.inventory, approvals, allowed },
+      };
+      const after = approving(next, hash, approval);
+      expect([removals(after).length, planOf(after).inventory.approvals]).toStrictEqual([60 - done, approvals]);
+      expect(partsOf(planOf(after).held!)).toMatchObject([{ owners: expect.stringContaining("shop/b") }]);
+    }
   });
 
   test("ends when all approved entries are removed or declared again", () => {

@@ -87,12 +87,16 @@ describe("block", () => {
       spec: `  expiresAt: "2026-01-01T00:00:00Z"\n`,
     }).replace("{name:", `{annotations: {wafsync.dev/created-by: wafsync-block}, name:`);
     await folder.files.write("main-block-192-0-2-1.yaml", expired);
+    // Not only this rule is in its file, so it can't be deleted.
+    const kept = `${expired.replaceAll("192-0-2-1", "192-0-2-2")}${ruleDocument("other", { addresses: ["192.0.2.3"] })}`;
+    await folder.files.write("kept.yaml", kept);
     const blocked = await folder.run(`block ${address}`);
     expect([blocked.code, blocked.stderr]).toStrictEqual([
       0,
       expect.stringContaining("deleted WafIpRule shop/main-block-192-0-2-1, which had expired"),
     ]);
     expect(await readdir(folder.path)).not.toContain("main-block-192-0-2-1.yaml");
+    expect(await readdir(folder.path)).toContain("kept.yaml");
     expect(folder.simulator.waf(testKey).blocklist.toSorted()).toStrictEqual(["192.0.2.1", address]);
   });
 
