@@ -102,8 +102,8 @@ describe("memory", () => {
     return Number(/peak (\d+) KiB/.exec(end.stderr)?.[1]) / 1024;
   }
 
-  test("stays below 400 MiB for 250,000 rows", async () => {
-    expect(await peakMiB("2026-05-07")).toBeLessThan(400);
+  test("stays below 230 MiB for 250,000 rows", async () => {
+    expect(await peakMiB("2026-05-07")).toBeLessThan(230);
   });
 });
 
