@@ -255,7 +255,6 @@ export class OperatorWork {
         observer: metrics.feeds,
         isOwn: (feed) => this.selected.matches(this.#labelsOf("WafFeed", feed)),
         feeds: () => source.changes.declaredFeeds(),
-        followsOthers: options.selector !== undefined,
       },
       status: this.#statusFor(log),
       startRun: (instance, reasons) => this.#startRun(instance, reasons),

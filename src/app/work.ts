@@ -62,7 +62,7 @@ export interface Place extends Pick<ReconcilePorts, "inventory" | "history" | "l
   readonly declared: SourcePort;
   /** Where the positions in logs are stored. */
   readonly records: RecordStore;
-  readonly feeds: Pick<FeedsOptions, "records" | "readSecret" | "feeds" | "isOwn" | "followsOthers" | "observer">;
+  readonly feeds: Pick<FeedsOptions, "records" | "readSecret" | "feeds" | "isOwn" | "observer">;
   /** For whatever belongs to no run. */
   readonly status: ReportedStatus;
   readonly startRun: (instance: ObjectName, reasons: readonly string[]) => RunReports;

@@ -25,6 +25,10 @@ import { emitFeedEvents, type FetchedReason, judgeFeed, staleSinceMs, writeFeedS
 const storeReadsMax = 4;
 /** The delay before an unreadable store is read again. Until then, nothing is fetched, because the guards need the last good content. */
 const storeRetryMs = 30_000;
+/** Statuses also change with time: a feed can become stale. */
+const statusMs = 60_000;
+/** How often content that another process has stored is loaded. */
+const followMs = 15_000;
 
 /** Each response that is read can fill a lot of memory. Namespaces take turns, and one of them leaves room for the others. */
 const readLimits = { atOnceMax: 6, ofGroupMax: 3 };
@@ -45,8 +49,6 @@ export class FeedBook {
   readonly #known = new Map<string, Known>();
   #unused: ReadonlyMap<string, DeclaredFeed> = new Map();
   readonly #reads = new FairGate(readLimits);
-  /** The fetches in progress, by feed. */
-  readonly #fetching = new Map<string, Promise<void>>();
   #version = 0;
   #changed = new Set<string>();
 
@@ -83,60 +85,31 @@ export class FeedBook {
     const names = new Set(feeds.map(({ meta }) => nameKey(meta)));
     for (const [key, { feed }] of this.#known) if (!names.has(key)) this.#forget(key, feed);
     await mapConcurrently(feeds, storeReadsMax, async (feed) => await this.#declareOne(feed));
-    this.dropEnded();
   }
 
-  /** Loads what another process fetches and has stored in the meantime. */
-  async follow(signal: AbortSignal): Promise<void> {
-    const { store } = this.#ports;
-    await mapConcurrently([...this.#known.values()], storeReadsMax, async ({ feed }) => {
-      if (signal.aborted || this.#isOwn(feed.meta) || (await store.hasChanged?.(feed.meta)) !== true) return;
-      const stored = await store.load(feed.meta);
-      const known = this.#known.get(nameKey(feed.meta));
-      if (!stored.ok || stored.state === undefined || known === undefined) return;
-      known.state = adapted(stored.state, known.feed);
-      known.storeProblem = undefined;
-      if (stored.state.good?.content.entries !== known.content?.entries) this.#use(known, stored.state.good?.content);
-    });
-    this.dropEnded();
+  /** The declared feeds, as `namespace/name`. */
+  names(): readonly string[] {
+    return [...this.#known.keys(), ...this.#unused.keys()];
   }
 
   /**
-   * Starts to fetch all feeds that are due, and resolves when no fetch is in progress: a server that does not respond delays no other
-   * feed. Declarations may change in the meantime. Never rejects.
+   * Fetches the feed if it is due, or loads what another process has fetched, and reports on it. Declarations may change in the meantime.
+   * Never rejects. A feed must not be visited twice at the same time.
+   * @returns when the next visit is due, in wall time; undefined if only a new declaration requires one
    */
-  async refresh(signal: AbortSignal, onFetched: () => void = () => undefined): Promise<void> {
-    for (const known of this.#known.values()) {
-      const { meta } = known.feed;
-      const key = nameKey(meta);
-      if (!this.#isOwn(meta) || this.#fetching.has(key) || !this.#isDue(known)) continue;
-      const fetching = this.#refreshOne(known, signal).finally(() => {
-        this.#fetching.delete(key);
-        onFetched();
-      });
-      this.#fetching.set(key, fetching);
-    }
-    await Promise.all(this.#fetching.values());
-  }
-
-  /** Writes the status of every feed, which also changes with time. */
-  async report(): Promise<void> {
-    const { status, clock, observer } = this.#ports;
-    for (const feed of this.#unused.values()) {
-      if (!this.#isOwn(feed.meta)) continue;
-      const nothing = { state: initialFeedState(feed), content: undefined, storeProblem: undefined };
-      await writeFeedStatus(status, { feed, ...nothing, isUsed: false, nowMs: clock.nowMs() });
-    }
-    for (const { feed, state, content, storeProblem } of this.#known.values()) {
-      if (!this.#isOwn(feed.meta)) continue;
-      const nowMs = clock.nowMs();
-      observer?.seen(feed.meta, {
-        entries: content?.entries.length ?? 0,
-        confirmedAtMs: state.good?.confirmedAtMs,
-        isStale: staleSinceMs(state, feed, nowMs) !== undefined,
-      });
-      await writeFeedStatus(status, { feed, state, content, storeProblem, isUsed: true, nowMs });
-    }
+  async visit(key: string, signal: AbortSignal): Promise<number | undefined> {
+    const { clock } = this.#ports;
+    const before = this.#known.get(key);
+    if (before === undefined) return await this.#reportUnused(key);
+    if (!this.#isOwn(before.feed.meta)) await this.#follow(before);
+    else if ((this.#dueMs(before) ?? Number.POSITIVE_INFINITY) <= clock.nowMs()) await this.#refresh(before, signal);
+    const known = this.#known.get(key);
+    if (known === undefined || signal.aborted) return undefined;
+    this.#dropEnded(known);
+    const endMs = known.content === undefined ? Number.POSITIVE_INFINITY : firstEndMs(known.content);
+    if (!this.#isOwn(known.feed.meta)) return Math.min(endMs, clock.nowMs() + followMs);
+    await this.#report(known);
+    return Math.min(endMs, this.#dueMs(known) ?? Number.POSITIVE_INFINITY, clock.nowMs() + statusMs);
   }
 
   /** The problems of each feed, in one or more sentences. */
@@ -148,27 +121,40 @@ export class FeedBook {
     });
   }
 
-  /** When something is due next: a fetch that is not in progress, or the expiry of an entry. */
-  nextMs(): number | undefined {
-    let nextMs = Number.POSITIVE_INFINITY;
-    for (const known of this.#known.values()) {
-      const endMs = known.content === undefined ? Number.POSITIVE_INFINITY : firstEndMs(known.content);
-      const { meta } = known.feed;
-      const dueMs = this.#isOwn(meta) && !this.#fetching.has(nameKey(meta)) ? this.#dueMs(known) : undefined;
-      nextMs = Math.min(nextMs, endMs, dueMs ?? Number.POSITIVE_INFINITY);
-    }
-    return nextMs === Number.POSITIVE_INFINITY ? undefined : nextMs;
+  async #follow({ feed }: Known): Promise<void> {
+    const { store } = this.#ports;
+    if ((await store.hasChanged?.(feed.meta)) !== true) return;
+    const stored = await store.load(feed.meta);
+    const known = this.#known.get(nameKey(feed.meta));
+    if (!stored.ok || stored.state === undefined || known === undefined) return;
+    known.state = adapted(stored.state, known.feed);
+    known.storeProblem = undefined;
+    if (stored.state.good?.content.entries !== known.content?.entries) this.#use(known, stored.state.good?.content);
+  }
+
+  async #reportUnused(key: string): Promise<undefined> {
+    const { status, clock } = this.#ports;
+    const feed = this.#unused.get(key);
+    if (feed === undefined || !this.#isOwn(feed.meta)) return;
+    const nothing = { state: initialFeedState(feed), content: undefined, storeProblem: undefined };
+    await writeFeedStatus(status, { feed, ...nothing, isUsed: false, nowMs: clock.nowMs() });
+  }
+
+  async #report({ feed, state, content, storeProblem }: Known): Promise<void> {
+    const { status, clock, observer } = this.#ports;
+    const nowMs = clock.nowMs();
+    observer?.seen(feed.meta, {
+      entries: content?.entries.length ?? 0,
+      confirmedAtMs: state.good?.confirmedAtMs,
+      isStale: staleSinceMs(state, feed, nowMs) !== undefined,
+    });
+    await writeFeedStatus(status, { feed, state, content, storeProblem, isUsed: true, nowMs });
   }
 
   /** Drops expired entries, which needs no response from the source. */
-  dropEnded(): void {
-    const nowMs = this.#ports.clock.nowMs();
-    for (const known of this.#known.values()) {
-      const { good } = known.state;
-      const from = known.content ?? good?.content;
-      const content = from === undefined ? undefined : withoutEnded(from, nowMs);
-      this.#use(known, content);
-    }
+  #dropEnded(known: Known): void {
+    const from = known.content ?? known.state.good?.content;
+    this.#use(known, from && withoutEnded(from, this.#ports.clock.nowMs()));
   }
 
   /** If only the expiry times of entries change, rules are not affected. */
@@ -184,12 +170,6 @@ export class FeedBook {
 
   #isOwn(feed: ObjectName): boolean {
     return this.#ports.isOwn?.(feed) !== false;
-  }
-
-  #isDue(known: Known): boolean {
-    const dueMs = this.#dueMs(known);
-    // Read after the due time, which is the current time for a feed that was never fetched.
-    return dueMs !== undefined && dueMs <= this.#ports.clock.nowMs();
   }
 
   #dueMs({ feed, state, storeProblem, storeRetryAtMs }: Known): number | undefined {
@@ -214,21 +194,23 @@ export class FeedBook {
       if (accessOf(before.feed) !== accessOf(feed)) this.#changedFor(feed.meta);
       before.feed = feed;
       before.state = adapted(before.state, feed);
-      return;
+      return this.#dropEnded(before);
     }
     const stored = await store.load(feed.meta);
     const state = stored.ok ? stored.state : undefined;
-    this.#known.set(key, {
+    const known: Known = {
       feed,
       state: adapted(state ?? before?.state ?? initialFeedState(feed), feed),
       content: before?.content,
       storeProblem: stored.ok ? undefined : stored.problem,
       storeRetryAtMs: clock.monotonicMs() + storeRetryMs,
-    });
+    };
+    this.#known.set(key, known);
     this.#changedFor(feed.meta);
+    this.#dropEnded(known);
   }
 
-  async #refreshOne(known: Known, signal: AbortSignal): Promise<void> {
+  async #refresh(known: Known, signal: AbortSignal): Promise<void> {
     const { clock, random, fetch, store, status, observer } = this.#ports;
     if (known.storeProblem !== undefined) await this.#declareOne(known.feed);
     const current = this.#known.get(nameKey(known.feed.meta));
@@ -250,7 +232,6 @@ export class FeedBook {
     // A new source, request or acceptance may have been declared during the fetch.
     current.state = adapted(state, current.feed);
     if (state.good?.content !== before.good?.content) this.#use(current, state.good?.content);
-    this.dropEnded();
     emitFeedEvents(status, feed, before, state, clock.nowMs());
     observer?.fetched(feed.meta, judgeFeed(state, feed, clock.nowMs()).reason);
   }

@@ -1,25 +1,21 @@
-// Updates the feeds, either once or until the process stops. Notifies their users when the entries of rules may have changed.
-import { ChangeSignal } from "../async/change-signal.ts";
+// Visits the feeds, either once or until the process stops. Notifies their users when the entries of rules may have changed.
 import type { Clock } from "../async/clock.ts";
-import { withDeadline } from "../async/deadline.ts";
+import { KeyedQueue } from "../async/keyed-queue.ts";
 import type { DeclaredFeeds } from "../model/declared-feed.ts";
 import type { FeedBook } from "./feed-book.ts";
 
-/** Statuses also change with time: a feed can become stale. */
-const idleMsMax = 60_000;
 const pauseMsMin = 1_000;
-/** How long a round waits for its fetches. */
-const fetchWaitMs = 1_000;
-/** How often content that another process has stored is loaded. */
-const followMs = 15_000;
+/** The key of the declarations, next to the names of feeds. */
+const declarations = "";
+const declared = { priority: "Change", reason: "declared" } as const;
 
 export interface FeedLoopOptions {
   readonly book: FeedBook;
   /** The current declarations. */
   readonly feeds: () => DeclaredFeeds;
   readonly clock: Clock;
-  /** Whether other processes fetch some of the feeds. */
-  readonly followsOthers?: boolean | undefined;
+  /** A number of at least 0 and less than 1. */
+  readonly random: () => number;
 }
 
 /** Called with the changed feeds, as `namespace/name`. */
@@ -27,15 +23,17 @@ export type OnFeedsChanged = (feeds: ReadonlySet<string>) => void;
 
 export class FeedLoop {
   readonly #options: FeedLoopOptions;
-  readonly #changed = new ChangeSignal();
+  readonly #queue: KeyedQueue<string>;
 
   constructor(options: FeedLoopOptions) {
     this.#options = options;
+    const { clock, random } = options;
+    this.#queue = new KeyedQueue({ clock, random });
   }
 
   /** Call this when the declarations may have changed. */
   wake(): void {
-    this.#changed.notify();
+    this.#queue.add(declarations, declared);
   }
 
   /** Loads the declarations and the stored content, and fetches nothing. Call this before anything uses the feeds. */
@@ -48,42 +46,30 @@ export class FeedLoop {
   async once(signal: AbortSignal): Promise<void> {
     const { book } = this.#options;
     await this.#declare();
-    await book.refresh(signal);
-    if (!signal.aborted) await book.report();
+    await Promise.all(book.names().map(async (key) => await book.visit(key, signal)));
   }
 
   /** @param onChange called when the entries of rules may have changed */
   async run(signal: AbortSignal, onChange: OnFeedsChanged): Promise<void> {
-    const { book, clock, followsOthers } = this.#options;
-    const waitMsMax = followsOthers === true ? followMs : idleMsMax;
-    let fetching: Promise<void> = Promise.resolve();
-    while (!signal.aborted) {
-      const changedAt = this.#changed.version;
-      await this.#declare();
-      if (followsOthers === true) await book.follow(signal);
-      let isWaiting = true;
-      fetching = book.refresh(signal, () => {
-        if (!isWaiting) this.#changed.notify();
-      });
-      // Servers that do not respond delay nothing else.
-      await withDeadline({ clock, timeoutMs: fetchWaitMs, signal }, async () => await fetching);
-      isWaiting = false;
-      if (!signal.aborted) await book.report();
-      this.#tell(onChange);
-      const dueInMs = (book.nextMs() ?? Number.POSITIVE_INFINITY) - clock.nowMs();
-      const timeoutMs = Math.min(Math.max(dueInMs, pauseMsMin), waitMsMax);
-      await withDeadline({ clock, timeoutMs, signal }, async (over) => await this.#changed.wait(changedAt, over));
-    }
-    await fetching;
+    const { book, clock } = this.#options;
+    const handle = async (key: string): Promise<{ readonly wakeAtMs?: number }> => {
+      const nextMs = key === declarations ? await this.#declareAll() : await book.visit(key, signal);
+      const changed = book.takeChanged();
+      if (changed.size > 0) onChange(changed);
+      return nextMs === undefined ? {} : { wakeAtMs: Math.max(nextMs, clock.nowMs() + pauseMsMin) };
+    };
+    this.wake();
+    // Waiting for a server costs nothing, and delays nothing else. The book limits how many responses are read at the same time.
+    await this.#queue.run({ workers: Number.POSITIVE_INFINITY, handle }, signal);
+  }
+
+  async #declareAll(): Promise<undefined> {
+    await this.#declare();
+    for (const key of this.#options.book.names()) this.#queue.add(key, declared);
   }
 
   async #declare(): Promise<void> {
     const { used, unused } = this.#options.feeds();
     await this.#options.book.declare(used, unused);
-  }
-
-  #tell(onChange: OnFeedsChanged): void {
-    const changed = this.#options.book.takeChanged();
-    if (changed.size > 0) onChange(changed);
   }
 }

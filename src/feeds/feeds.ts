@@ -19,8 +19,8 @@ export interface FeedsOptions
   readonly feedPolicy: FeedFetcherOptions["policy"];
 }
 
-export function openFeeds({ records, feedPolicy: policy, feeds, followsOthers, ...options }: FeedsOptions): Feeds {
+export function openFeeds({ records, feedPolicy: policy, feeds, ...options }: FeedsOptions): Feeds {
   const { fetch, forget } = new FeedFetcher({ ...options, policy });
   const book = new FeedBook({ ...options, store: new FeedRecords(records), fetch, forget });
-  return { book, loop: new FeedLoop({ book, feeds, clock: options.clock, followsOthers }) };
+  return { book, loop: new FeedLoop({ book, feeds, clock: options.clock, random: options.random }) };
 }

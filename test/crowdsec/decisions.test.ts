@@ -64,7 +64,7 @@ class Installation {
   async pull(): Promise<readonly string[]> {
     this.#asked += 1;
     await this.#book.declare([this.#feed()]);
-    await this.#book.refresh(never);
+    for (const key of this.#book.names()) await this.#book.visit(key, never);
     return this.entries;
   }
 

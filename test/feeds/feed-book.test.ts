@@ -2,13 +2,16 @@ import { beforeEach, describe, expect, test } from "@jest/globals";
 import type { FetchOutcome } from "../../src/feeds/content.ts";
 import { FeedBook } from "../../src/feeds/feed-book.ts";
 import type { FeedState } from "../../src/feeds/feed-state.ts";
+import { formatTime } from "../../src/kinds/conditions.ts";
 import type { DeclaredFeed } from "../../src/model/declared-feed.ts";
+import { nameKey } from "../../src/model/resource.ts";
 import { aFeed, aReading, someAddresses, textFacts } from "../support/builders/declare-feed.ts";
 import { RecordedStatus } from "../support/fakes/recorded-status.ts";
 import { createVirtualClock, type VirtualClock } from "../support/fakes/virtual-clock.ts";
 
 const hourMs = 3_600_000;
 const name = { namespace: "shop", name: "threats" };
+const key = nameKey(name);
 const never = new AbortController().signal;
 
 let clock: VirtualClock;
@@ -73,8 +76,7 @@ beforeEach(() => {
 
 async function round(feed: DeclaredFeed = aFeed()): Promise<void> {
   await book.declare([feed]);
-  await book.refresh(never);
-  await book.report();
+  await book.visit(key, never);
   expect(status.faults).toStrictEqual([]);
 }
 
@@ -97,12 +99,12 @@ describe("The feed book", () => {
     await round();
     known = undefined;
     const version = follower.version();
-    await follower.follow(never);
+    await follower.visit(key, never);
     expect(follower.view(name)?.content?.entries).toStrictEqual(used());
     expect(follower.version()).toBeGreaterThan(version);
     expect(fetches).toBe(1);
     const current = follower.version();
-    await follower.follow(never);
+    await follower.visit(key, never);
     expect(follower.version()).toBe(current);
   });
 
@@ -114,7 +116,7 @@ describe("The feed book", () => {
     expect(used()).toHaveLength(20);
     expect(conditionsOf()).toStrictEqual(["Accepted True Accepted", "Fetched True Fetched", "Ready True Fetched"]);
     const version = book.version();
-    expect(book.nextMs()).toBe(clock.nowMs() + hourMs);
+    expect(status.read(aFeed().meta)).toMatchObject({ nextFetchTime: formatTime(clock.nowMs() + hourMs) });
     await clock.advance(hourMs);
     await round();
     expect(used()).toHaveLength(21);
@@ -162,7 +164,7 @@ describe("The feed book", () => {
     await clock.advance(hourMs);
     await book.declare([aFeed()]);
     storeProblem = "The disk is full.";
-    await book.refresh(never);
+    await book.visit(key, never);
     expect(used()).toHaveLength(20);
     storeProblem = undefined;
     await clock.advance(30_000);
@@ -185,9 +187,7 @@ describe("The feed book", () => {
     outcomes = [read(20), read(20)];
     await round();
     clock.jumpWallClock(-5 * hourMs);
-    expect(book.nextMs()).toBe(clock.nowMs());
     await round();
     expect(fetches).toBe(2);
-    expect(book.nextMs()).toBeGreaterThan(clock.nowMs());
   });
 });

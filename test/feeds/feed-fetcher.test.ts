@@ -17,6 +17,7 @@ const never = new AbortController().signal;
 let server: ScriptedServer;
 let clock: VirtualClock;
 let book: FeedBook;
+let status: RecordedStatus;
 
 beforeEach(async () => {
   server = await ScriptedServer.start();
@@ -29,11 +30,12 @@ beforeEach(async () => {
     version: "1.2.3",
   });
   const store = { load: async () => ({ ok: true, state: undefined }) as const, save: async () => undefined };
-  book = new FeedBook({ store, fetch, status: new RecordedStatus(), clock, random: () => 0 });
+  status = new RecordedStatus();
+  book = new FeedBook({ store, fetch, status, clock, random: () => 0 });
   server.serves(list.join("\n"));
   const source = { type: "Http", url: server.url(), headersFrom: [], format: { type: "Plain" } } as const;
   await book.declare([aFeed({ source, intervalMs: 60 * minuteMs })]);
-  await book.refresh(never);
+  await book.visit("shop/threats", never);
 });
 
 afterEach(async () => await server.stop());
@@ -44,7 +46,8 @@ function used(): readonly string[] {
 
 /** Advances to the next fetch. @returns how many minutes this took */
 async function toNextFetch(): Promise<number> {
-  const delayMs = (book.nextMs() ?? Number.NaN) - clock.nowMs();
+  const { nextFetchTime } = status.read(aFeed().meta) as { readonly nextFetchTime: string };
+  const delayMs = Date.parse(nextFetchTime) + 1_000 - clock.nowMs();
   await clock.advance(delayMs);
   return Math.round(delayMs / minuteMs);
 }
@@ -56,7 +59,7 @@ test("A server that responds after a minute times out after 30 seconds, and the 
     clock.schedule(minuteMs, () => response.end("192.0.2.1\n"));
   });
   await toNextFetch();
-  const refreshing = book.refresh(never);
+  const refreshing = book.visit("shop/threats", never);
   await asked.promise;
   await clock.advance(30_000);
   await refreshing;
@@ -66,7 +69,7 @@ test("A server that responds after a minute times out after 30 seconds, and the 
   expect(used()).toStrictEqual(list);
   server.serves(list.slice(1).join("\n"));
   expect(await toNextFetch()).toBe(1);
-  await book.refresh(never);
+  await book.visit("shop/threats", never);
   expect(book.problems()).toStrictEqual([]);
   expect(used()).toStrictEqual(list.slice(1));
 });

@@ -71,6 +71,7 @@ export class SimProcess {
       book: this.#book,
       feeds: () => ({ used: world.feeds.declared(), unused: [] }),
       clock,
+      random: world.random,
     });
     this.#blocks = new BlockBook({
       records: {
