@@ -86,6 +86,8 @@ export class World {
   #unrecorded = 0;
   /** Until when (monotonic) no other plan follows, so that calls continue in between. */
   #restsUntilMs = Number.NEGATIVE_INFINITY;
+  /** The number of calls at the last save. A call follows each, or changes during saves could delay all calls. */
+  #callsAtSave: number | undefined;
   /** When (monotonic) a fresh read last confirmed the declared state; undefined after a change. */
   #confirmedMs: number | undefined;
   /** Whether `gathered` is from a fresh read and not from a cache. */
@@ -263,8 +265,8 @@ export class World {
   /** Whether the next operation must wait for a plan of the newer declared state. Additions continue during the pause between plans. */
   get needsRefresh(): boolean {
     const { operation } = this;
-    const maySend =
-      operation !== undefined && !isRemoval(operation) && this.ports.clock.monotonicMs() < this.#restsUntilMs;
+    const isPause = this.counted.calls === this.#callsAtSave || this.ports.clock.monotonicMs() < this.#restsUntilMs;
+    const maySend = operation !== undefined && !isRemoval(operation) && isPause;
     return !maySend && this.#isOutdated;
   }
 
@@ -413,6 +415,7 @@ export class World {
     this.ledger.recorded(before, plan);
     this.#stored = next;
     this.#revision = saved.revision;
+    this.#callsAtSave = this.counted.calls;
     await this.learn({ inventory: next });
     return undefined;
   }

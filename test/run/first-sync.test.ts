@@ -31,6 +31,21 @@ describe("A first sync", () => {
     expect(world.owned().domain).toBe("shop.example");
   });
 
+  test("calls after each save, however fast others declare more", async () => {
+    const world = new ConvergeWorld({ declared: { rules: [blocking("urgent", ["203.0.113.1"])] } });
+    world.inventory.onSaved = ({ entries: { blocklist } }) => {
+      world.journal.push("saved");
+      // Saving takes longer than the pause between two plans.
+      world.clock.hold(1_000);
+      const { rules } = world.declared();
+      if (blocklist.size < 20)
+        world.declare({ rules: [...rules, blocking(`more-${rules.length}`, addresses(1, rules.length))] });
+    };
+    await world.pass();
+    const steps = world.journal.filter((line) => !line.startsWith("Read"));
+    expect(steps.slice(0, 2)).toStrictEqual(["saved", "AddEntry blocklist 203.0.113.1"]);
+  });
+
   test("is followed by runs that write nothing and read each list once", async () => {
     const world = await converged({ rules: [blocking("feed", addresses(5)), allowing("office", ["192.0.2.0/24"])] });
     const calls = world.waf.calls.length;
