@@ -14,9 +14,11 @@ import { type OperatorOptions, OperatorWork } from "./operator-work.ts";
 export type OperatorOutcome =
   | { readonly state: "Stopped" }
   | { readonly state: "LeaseLost" }
+  /** By a bug in wafsync, which is logged. */
+  | { readonly state: "Failed" }
   | { readonly state: "NotStarted"; readonly problem: string; readonly hint?: string };
 
-/** Runs until the process has to stop or loses the Lease. */
+/** Runs until the process has to stop, loses the Lease or fails. */
 export async function runOperator(options: OperatorOptions): Promise<OperatorOutcome> {
   const { log, clock, stopping, version } = options;
   const credentials = kubeConfigCredentials(options.kubeConfig);
@@ -47,10 +49,10 @@ export async function runOperator(options: OperatorOptions): Promise<OperatorOut
     if (lease !== undefined) log.info("lease released", { result });
   }
   // Another process may start to write, so the call in flight is aborted immediately.
-  if (outcome.state === "LeaseLost") stopping.begin("lease lost");
+  else stopping.begin(outcome.state);
   await watching;
   await closePage?.();
-  await work.close(outcome.state === "LeaseLost" ? 0 : eventFlushMs);
+  await work.close(outcome.state === "Stopped" ? eventFlushMs : 0);
   api.close();
   leaseClient.close();
   await health.close();
@@ -81,7 +83,12 @@ async function lead(options: OperatorOptions, leadership: Leadership, work: Oper
     await work.run(stopping.stop);
     return await stopped;
   })();
-  return await Promise.race([stopped, lost, working]);
+  // A process that lives on without its work would look healthy. The next one starts from scratch.
+  const failed = working.catch((error: unknown): OperatorOutcome => {
+    log.error("stopping after an unexpected error", { error });
+    return { state: "Failed" };
+  });
+  return await Promise.race([stopped, lost, failed]);
 }
 
 async function listen(

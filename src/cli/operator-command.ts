@@ -84,7 +84,7 @@ export async function runOperatorCommand(options: OperatorCommandOptions): Promi
     stopping,
   });
   if (outcome.state === "NotStarted") throw new CommandError(outcome.problem, outcome.hint);
-  return outcome.state === "LeaseLost" ? 1 : 0;
+  return outcome.state === "Stopped" ? 0 : 1;
 }
 
 /** Operators with different selectors work at the same time, so each selector has a Lease of its own. */

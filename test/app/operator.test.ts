@@ -2,6 +2,13 @@
 import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
 import { afterAll, afterEach, beforeAll, expect, test } from "@jest/globals";
+import { runOperator } from "../../src/app/operator.ts";
+import type { OperatorOptions } from "../../src/app/operator-work.ts";
+import { createStopping } from "../../src/app/stopping.ts";
+import { realClock } from "../../src/async/clock.ts";
+import { loadKubeConfig } from "../../src/kube/credentials.ts";
+import { Redactor } from "../../src/model/redactor.ts";
+import { silentLogger } from "../../src/telemetry/log.ts";
 import { startSimulator } from "../../src/simulator/start-simulator.ts";
 import type { Simulator } from "../../src/simulator/start-simulator.ts";
 import { everythingPrinted, runWafsync } from "../support/processes/wafsync-process.ts";
@@ -113,6 +120,29 @@ await describeWithOwnControlPlane("wafsync operator", (cluster) => {
       2,
       expect.stringContaining("there is no kubeconfig, and wafsync does not run in a pod"),
     ]);
+  });
+
+  test("an unexpected error ends it, so that it is started again", async () => {
+    const options: OperatorOptions = {
+      kubeConfig: loadKubeConfig({ file: cluster.kubeconfig, environment: {} }),
+      namespace: undefined,
+      lease: undefined,
+      podName: "wafsync-0",
+      baseUrls: { allowInsecureHttp: true, allowedBaseUrls: undefined, allowPrivateNetworks: true },
+      feedPolicy: { allowInsecureHttp: true, allowPrivateFeeds: true },
+      version: "0.1.0",
+      ports: { host: "127.0.0.1", healthPort: 0, metricsPort: 0 },
+      clock: realClock,
+      random: () => 0.5,
+      redactor: new Redactor(),
+      log: silentLogger,
+      stopping: createStopping(realClock),
+    };
+    const bug = (): never => {
+      throw new Error("a bug");
+    };
+    Object.defineProperty(options, "feedPolicy", { get: bug, enumerable: false });
+    expect(await runOperator(options)).toStrictEqual({ state: "Failed" });
   });
 
   test("on SIGTERM, the call in flight is completed and recorded, and no other call starts", async () => {
