@@ -21,9 +21,7 @@ export const checks: readonly Check[] = [
   { title: "Weight", command: ["node", "scripts/weigh.ts"] },
 ];
 
-/** Folders and files whose tests need no control plane, no Go and no bundle, and take seconds. `npm run verify` runs only
- * these tests.
- */
+/** Folders and files whose tests need no control plane, no Go and no bundle, and take seconds: `npm run verify` runs only these. */
 export const fastTests: readonly string[] = [
   "test/address/",
   "test/kinds/",

@@ -1,9 +1,9 @@
 import { isIP } from "node:net";
 import { describe, expect, test } from "@jest/globals";
 import * as fc from "fast-check";
-import { entryFaultCodes } from "../../src/address/entry-fault.ts";
-import type { EntryFaultCode } from "../../src/address/entry-fault.ts";
+import { type EntryFaultCode, entryFaultCodes } from "../../src/address/entry-fault.ts";
 import {
+  type Entry,
   familyOf,
   isOpaque,
   networkOf,
@@ -11,7 +11,6 @@ import {
   prefixLengthOf,
   readObservedEntry,
 } from "../../src/address/entry.ts";
-import type { Entry } from "../../src/address/entry.ts";
 import { partsOf } from "../../src/address/network.ts";
 import { anyNetwork, spelling, written } from "../support/builders/arbitraries.ts";
 import { caseCount } from "../support/builders/case-count.ts";

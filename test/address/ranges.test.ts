@@ -9,8 +9,7 @@ import {
   without,
 } from "../../src/address/ranges.ts";
 import { type Entry, familyOf, readObservedEntry } from "../../src/address/entry.ts";
-import type { WrittenNetwork } from "../support/builders/arbitraries.ts";
-import { anyNetwork, ipv4Network, ipv6Network, written } from "../support/builders/arbitraries.ts";
+import { anyNetwork, ipv4Network, ipv6Network, written, type WrittenNetwork } from "../support/builders/arbitraries.ts";
 import { caseCount } from "../support/builders/case-count.ts";
 
 /** More than any test here needs. */

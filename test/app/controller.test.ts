@@ -1,8 +1,7 @@
 // When an instance is reconciled (after changes, at scheduled times, and with backoff after failures), and the metrics of the runs.
 import { describe, expect, test } from "@jest/globals";
 import { InstanceController, turnMsMax, turnWritesMax } from "../../src/app/controller.ts";
-import type { ObjectName } from "../../src/model/resource.ts";
-import { nameKey } from "../../src/model/resource.ts";
+import { nameKey, type ObjectName } from "../../src/model/resource.ts";
 import type { RunResult } from "../../src/run/facts.ts";
 import { addresses } from "../support/builders/manifests.ts";
 import { createMetrics } from "../../src/telemetry/metrics.ts";

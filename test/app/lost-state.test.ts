@@ -6,8 +6,7 @@ import { openStandalone } from "../../src/app/standalone.ts";
 import { createStopping } from "../../src/app/stopping.ts";
 import { realClock } from "../../src/async/clock.ts";
 import { Redactor } from "../../src/model/redactor.ts";
-import type { WafFolder } from "../support/worlds/waf-folder.ts";
-import { ruleDocument, wafFolder } from "../support/worlds/waf-folder.ts";
+import { ruleDocument, type WafFolder, wafFolder } from "../support/worlds/waf-folder.ts";
 
 test("A process whose state directory is deleted during a call makes no further one, and stops by itself", async () => {
   const requests: string[] = [];

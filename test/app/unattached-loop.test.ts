@@ -2,8 +2,13 @@
 import { expect, test } from "@jest/globals";
 import { UnattachedLoop } from "../../src/app/unattached-loop.ts";
 import { ChangeSignal } from "../../src/async/change-signal.ts";
-import type { ResourceKind, ResourceMeta, ResourceRef } from "../../src/model/resource.ts";
-import { nameKey, resourceKey } from "../../src/model/resource.ts";
+import {
+  nameKey,
+  resourceKey,
+  type ResourceKind,
+  type ResourceMeta,
+  type ResourceRef,
+} from "../../src/model/resource.ts";
 import type { ClusterObject } from "../../src/source/cluster/cluster-object.ts";
 import type { Unattached } from "../../src/source/cluster/attachment.ts";
 import { aMeta } from "../support/builders/declare.ts";

@@ -1,7 +1,6 @@
 // The operator's clients, according to its policy for base URLs and its known keys.
 import { expect, test } from "@jest/globals";
-import type { BaseUrlPolicy } from "../../src/app/base-url-policy.ts";
-import { connectionsOf } from "../../src/app/base-url-policy.ts";
+import { type BaseUrlPolicy, connectionsOf } from "../../src/app/base-url-policy.ts";
 import { WafClients } from "../../src/app/waf-clients.ts";
 import { ApiKey } from "../../src/model/api-key.ts";
 import { Redactor, excerptLengthMax } from "../../src/model/redactor.ts";

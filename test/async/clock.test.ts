@@ -1,7 +1,6 @@
 // The contract of every clock, including the test clocks: a result with a virtual clock must also be valid with the real one.
 import { describe, expect, test } from "@jest/globals";
-import { realClock } from "../../src/async/clock.ts";
-import type { Clock } from "../../src/async/clock.ts";
+import { type Clock, realClock } from "../../src/async/clock.ts";
 import { createVirtualClock } from "../support/fakes/virtual-clock.ts";
 import { VirtualTime } from "../support/fakes/virtual-time.ts";
 import { fastClock } from "../support/processes/fast-clock.ts";

@@ -1,6 +1,14 @@
 import { describe, expect, test } from "@jest/globals";
-import { KeyedQueue, ageingMs, queuePriorities, reasonsMax } from "../../src/async/keyed-queue.ts";
-import type { NextRun, QueuePriority, Wake, WorkHandler } from "../../src/async/keyed-queue.ts";
+import {
+  ageingMs,
+  KeyedQueue,
+  type NextRun,
+  queuePriorities,
+  type QueuePriority,
+  reasonsMax,
+  type Wake,
+  type WorkHandler,
+} from "../../src/async/keyed-queue.ts";
 import { caseCount } from "../support/builders/case-count.ts";
 import { seededRandom } from "../support/builders/seeded-random.ts";
 import { settle, VirtualTime } from "../support/fakes/virtual-time.ts";

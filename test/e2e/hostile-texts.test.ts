@@ -52,16 +52,21 @@ beforeAll(async () => {
 
 afterAll(async () => await waf.stop());
 
-async function output(command: readonly string[], files: Readonly<Record<string, string>> = {}): Promise<string> {
+/** What the commands print, and what they leave in the state directory. */
+async function output(command: string, files: Readonly<Record<string, string>> = {}): Promise<string> {
   await using folder = await scratchDirectory({
     "main.yaml": instanceDocument(waf.baseUrl),
     "secret.yaml": secretDocument(),
     "rule.yaml": ruleDocument("office", { addresses: ["192.0.2.1"] }),
+    ...files,
   });
-  for (const [name, text] of Object.entries(files)) await folder.write(name, text);
-  const { stdout, stderr } = await runWafsync([...command, "-f", folder.path, "--allow-insecure-http"]);
-  // Pipelines do not print these files.
-  return `${stdout}${stderr}${(await stateIn(folder.path)).replaceAll("##[", "")}`;
+  const words = [...command.split(" "), "-f", folder.path];
+  const insecure = command.startsWith("history") ? [] : ["--allow-insecure-http"];
+  const { stdout, stderr } = await runWafsync([...words, ...insecure]);
+  expect(stderr).not.toContain("unknown option");
+  // Pipelines do not print the files of the state, and what the test has written there is hostile.
+  const isGiven = Object.keys(files).some((name) => name.startsWith(".wafsync/"));
+  return `${stdout}${stderr}${isGiven ? "" : (await stateIn(folder.path)).replaceAll("##[", "")}`;
 }
 
 /** The files of the state directory; `cat` shows them on a terminal, too. */
@@ -74,20 +79,17 @@ async function stateIn(folder: string): Promise<string> {
 }
 
 describe("A control sequence for terminals is shown as text", () => {
-  test.each([["plan"], ["apply"], ["plan", "-o", "json"], ["apply", "-o", "json"]])(
-    "in an entry of a list: %s %s %s",
-    async (...command) => {
-      [list, message, domain] = [["192.0.2.9", hostile], "done", "shop.example"];
-      const printed = await output(command);
-      expect(printed).not.toMatch(harmful);
-      expect(printed).toContain("contains an invisible character");
-    },
-  );
+  test.each(["plan", "apply", "plan -o json", "apply -o json"])("in an entry of a list: %s", async (command) => {
+    [list, message, domain] = [["192.0.2.9", hostile], "done", "shop.example"];
+    const printed = await output(command);
+    expect(printed).not.toMatch(harmful);
+    expect(printed).toContain("contains an invisible character");
+  });
 
   test("in the whitespace around an entry, which is a part of its spelling", async () => {
     [list, message, domain] = [["\r\n::stop-commands::token", "\n192.0.2.9\t"], "done", "shop.example"];
     const spec = "  blocklist: {policy: Exclusive}\n  guards: {maxRemovalPercent: 100}\n";
-    const planned = await output(["plan"], { "main.yaml": instanceDocument(waf.baseUrl, { spec }) });
+    const planned = await output("plan", { "main.yaml": instanceDocument(waf.baseUrl, { spec }) });
     const environment = { WAFSYNC_API_KEY: testKey };
     const address = ["--base-url", waf.baseUrl, "--allow-insecure-http", "--instance", "main"];
     const imported = await runWafsync(["import", ...address], { environment });
@@ -101,19 +103,19 @@ describe("A control sequence for terminals is shown as text", () => {
 
   test("in a domain", async () => {
     [list, message, domain] = [[], "done", hostile];
-    expect(await output(["plan"])).not.toMatch(harmful);
+    expect(await output("plan")).not.toMatch(harmful);
   });
 
   test("in a message of the API", async () => {
     [list, message, domain] = [[], hostile, "shop.example"];
-    const printed = await output(["apply"]);
+    const printed = await output("apply");
     expect(printed).not.toMatch(harmful);
     expect(printed).toContain("stop-commands");
   });
 
   test("in the names and the contents of files", async () => {
     [list, message, domain] = [[], "done", "shop.example"];
-    const printed = await output(["plan"], {
+    const printed = await output("plan", {
       [`${hostile.replaceAll("/", "")}.yaml`]: ruleDocument("named", { addresses: ["192.0.2.2"] }),
       "field.yaml": ruleDocument("field", {}).replace("action:", `${JSON.stringify(`${hostile}y`)}: 1\n  action:`),
       "entry.yaml": ruleDocument("entry", { addresses: [hostile] }),
@@ -169,19 +171,16 @@ describe("A control sequence for terminals is shown as text", () => {
     }));
     const removalsOnHold = [{ list: "blocklist", count: 1, owners: hostile, examples: [hostile], reason: hostile }];
     const instance = { domain: hostile, conditions, removalsOnHold, heldPlan: "0123456789ab", lastSyncTime: hostile };
-    await using folder = await scratchDirectory({
+    const printed = await output(command, {
       "main.yaml": instanceDocument(waf.baseUrl, {
         spec: "  logs: {enabled: true}\n  blocklist: {policy: Exclusive}\n",
       }),
-      "secret.yaml": secretDocument(),
       "rule.yaml": ruleDocument("office", { addresses: ["192.0.2.9"] }),
       ".wafsync/status/WafInstance/shop/main.yaml": JSON.stringify({ status: instance }),
       ".wafsync/status/WafIpRule/shop/office.yaml": JSON.stringify({ status: { conditions, progress: hostile } }),
     });
-    const { stdout, stderr } = await runWafsync([...command.split(" "), "-f", folder.path, "--allow-insecure-http"]);
-    expect(stdout + stderr).not.toMatch(harmful);
-    expect(stdout + stderr).not.toBe("");
-    expect(stderr).not.toContain("unknown option");
+    expect(printed).not.toMatch(harmful);
+    expect(printed).not.toBe("");
   });
 
   test.each(["plan", "apply"])(
@@ -189,7 +188,7 @@ describe("A control sequence for terminals is shown as text", () => {
     async (command) => {
       [list, message, domain] = [[], "done", "shop.example"];
       const name = "x\n::stop-commands::token\nz";
-      const printed = await output([command], {
+      const printed = await output(command, {
         [`.wafsync/inventory/default/${name}.txt`]: "",
         [`.wafsync/inventory/${name}/main.txt`]: "",
         [`.wafsync/status/WafIpRule/${name}/a.yaml`]: "",
@@ -219,14 +218,13 @@ describe("A control sequence for terminals is shown as text", () => {
     ["approve", "another domain", hostile],
   ])("in a record that a repository contains: %s, with %s", async (command, _, recorded) => {
     [list, message, domain] = [["192.0.2.9"], "done", "shop.example"];
-    await using folder = await scratchDirectory({
+    const printed = await output(command, {
       "main.yaml": instanceDocument(waf.baseUrl, { spec: "  guards: {maxRemovals: 0}\n" }),
-      "secret.yaml": secretDocument(),
+      "rule.yaml": "",
       ".wafsync/inventory/shop/main.txt": recordOf(recorded),
     });
-    const { stdout, stderr } = await runWafsync([...command.split(" "), "-f", folder.path, "--allow-insecure-http"]);
-    expect(stdout + stderr).toContain("stop-commands");
-    expect(stdout + stderr).not.toMatch(harmful);
+    expect(printed).toContain("stop-commands");
+    expect(printed).not.toMatch(harmful);
   });
 
   test("in the state of a feed that a repository contains", async () => {

@@ -9,8 +9,7 @@ import type { Credentials } from "../../src/kube/credentials.ts";
 import { clusterCredentials } from "../support/builders/cluster-credentials.ts";
 import { createVirtualClock } from "../support/fakes/virtual-clock.ts";
 import { failure, scriptedStream, startScriptedApiServer } from "../support/fakes/scripted-api-server.ts";
-import { cutConnection, json, silent, text } from "../support/fakes/scripted-server.ts";
-import type { ScriptedServer } from "../support/fakes/scripted-server.ts";
+import { cutConnection, json, type ScriptedServer, silent, text } from "../support/fakes/scripted-server.ts";
 import { firstCertificate, secondCertificate } from "../support/builders/test-certificates.ts";
 import { atTestEnd } from "../support/builders/at-test-end.ts";
 

@@ -1,6 +1,5 @@
 import { once } from "node:events";
-import type { AddressInfo, Socket } from "node:net";
-import { createServer } from "node:net";
+import { type AddressInfo, createServer, type Socket } from "node:net";
 import { expect, test } from "@jest/globals";
 import { realClock } from "../../src/async/clock.ts";
 import { createApiServer } from "../../src/kube/api-server.ts";

@@ -3,8 +3,7 @@
 import { withDeadline } from "../../src/async/deadline.ts";
 import type { ApiResult } from "../../src/kube/api-result.ts";
 import type { ApiRequest, ApiServer } from "../../src/kube/api-server.ts";
-import { LeaseElector } from "../../src/kube/lease.ts";
-import type { LeaseStanding } from "../../src/kube/lease.ts";
+import { LeaseElector, type LeaseStanding } from "../../src/kube/lease.ts";
 import { seededRandom } from "../support/builders/seeded-random.ts";
 import { SkewedClock, VirtualTime } from "../support/fakes/virtual-time.ts";
 import { done, failed, fakeApi, silence } from "./fake-api-server.ts";

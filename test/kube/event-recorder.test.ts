@@ -1,10 +1,14 @@
 import { describe, expect, test } from "@jest/globals";
 import type { ApiFaultCode } from "../../src/kube/api-result.ts";
-import type { EventNote } from "../../src/kube/event-recorder.ts";
-import { cutText, EventRecorder, messageBytesMax, queueLengthMax } from "../../src/kube/event-recorder.ts";
+import {
+  cutText,
+  type EventNote,
+  EventRecorder,
+  messageBytesMax,
+  queueLengthMax,
+} from "../../src/kube/event-recorder.ts";
 import { VirtualTime } from "../support/fakes/virtual-time.ts";
-import { done, failed, fakeApi, silence } from "./fake-api-server.ts";
-import type { StoredEvent } from "./fake-api-server.ts";
+import { done, failed, fakeApi, silence, type StoredEvent } from "./fake-api-server.ts";
 
 type Fault = {
   readonly code: ApiFaultCode;

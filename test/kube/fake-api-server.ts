@@ -1,9 +1,7 @@
 // API servers in memory, for what wafsync writes, and an object with a status and finalizers.
-import { localFault } from "../../src/kube/api-result.ts";
-import type { ApiFault, ApiFaultCode, ApiResult } from "../../src/kube/api-result.ts";
+import { type ApiFault, type ApiFaultCode, type ApiResult, localFault } from "../../src/kube/api-result.ts";
 import type { ApiRequest, ApiServer } from "../../src/kube/api-server.ts";
-import type { KubeObjectMeta } from "../../src/kube/kube-object.ts";
-import { isRecord } from "../../src/kube/kube-object.ts";
+import { isRecord, type KubeObjectMeta } from "../../src/kube/kube-object.ts";
 import type { StatusObject } from "../../src/kube/status-writer.ts";
 import type { JsonPatch } from "../../src/kube/verbs.ts";
 

@@ -6,16 +6,18 @@ import {
   afterLeaseWrite,
   defaultLeaseTimings,
   elapsedMs,
+  type ElectorState,
+  heldLease,
   initialElectorState,
+  type Instant,
   leasePauseMs,
   leaseRequestTimeoutMs,
+  type LeaseView,
   mayWriteUnder,
   nextLeaseAct,
-  heldLease,
   readLease,
   releasedLease,
 } from "../../src/kube/lease-decision.ts";
-import type { ElectorState, Instant, LeaseView } from "../../src/kube/lease-decision.ts";
 
 const timings = defaultLeaseTimings;
 const at = (monotonicMs: number, wallMs = monotonicMs): Instant => ({ monotonicMs, wallMs });

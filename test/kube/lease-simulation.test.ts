@@ -1,6 +1,5 @@
 import { expect, test } from "@jest/globals";
-import { ElectionWorld } from "./election-world.ts";
-import type { Process } from "./election-world.ts";
+import { ElectionWorld, type Process } from "./election-world.ts";
 import { caseCount } from "../support/builders/case-count.ts";
 
 const hourMs = 3_600_000;

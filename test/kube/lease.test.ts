@@ -1,6 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import { ElectionWorld } from "./election-world.ts";
-import type { Process } from "./election-world.ts";
+import { ElectionWorld, type Process } from "./election-world.ts";
 
 /** A leader and a candidate, both running for a while; requests take up to two seconds. */
 async function pair(seed: number): Promise<{ world: ElectionWorld; leader: Process; candidate: Process }> {

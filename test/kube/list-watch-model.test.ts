@@ -2,19 +2,18 @@
 // and all kinds of faults, from one seed. Whatever happens, the store must finally equal the server.
 import { expect, test } from "@jest/globals";
 import { localFault, type ApiFault } from "../../src/kube/api-result.ts";
-import type {
-  ListWatchCommand,
-  ListWatchEffect,
-  ListWatchInput,
-  ListWatchState,
-  WatchEvent,
+import {
+  beginListWatch,
+  type ListWatchCommand,
+  type ListWatchEffect,
+  type ListWatchInput,
+  type ListWatchState,
+  stepListWatch,
+  type WatchEvent,
 } from "../../src/kube/list-watch-step.ts";
-import { beginListWatch, stepListWatch } from "../../src/kube/list-watch-step.ts";
-import { Reflector, type ObjectChange } from "../../src/kube/store.ts";
-import { createObjectStore } from "../../src/kube/store.ts";
+import { createObjectStore, type ObjectChange, Reflector } from "../../src/kube/store.ts";
 import { seededRandom } from "../support/builders/seeded-random.ts";
-import { testObject } from "../support/fakes/scripted-api-server.ts";
-import type { TestObject } from "../support/fakes/scripted-api-server.ts";
+import { testObject, type TestObject } from "../support/fakes/scripted-api-server.ts";
 import { caseCount } from "../support/builders/case-count.ts";
 
 type ChangeEvent = Extract<WatchEvent, { object: unknown }>;

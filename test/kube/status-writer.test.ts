@@ -1,6 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import { StatusWriter } from "../../src/kube/status-writer.ts";
-import type { StatusObject } from "../../src/kube/status-writer.ts";
+import { type StatusObject, StatusWriter } from "../../src/kube/status-writer.ts";
 import { FakeObject } from "./fake-api-server.ts";
 
 const type = { group: "test.dev", version: "v1", plural: "widgets", namespaced: true };

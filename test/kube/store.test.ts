@@ -1,7 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import { createObjectStore, Reflector, type ObjectChange } from "../../src/kube/store.ts";
-import { testObject } from "../support/fakes/scripted-api-server.ts";
-import type { TestObject } from "../support/fakes/scripted-api-server.ts";
+import { testObject, type TestObject } from "../support/fakes/scripted-api-server.ts";
 
 const byColor = (object: TestObject): string[] => [object.spec.color];
 

@@ -12,8 +12,7 @@ import {
   replaceObject,
 } from "../../src/kube/verbs.ts";
 import { failure, listBody, startScriptedApiServer, testObject } from "../support/fakes/scripted-api-server.ts";
-import { json } from "../support/fakes/scripted-server.ts";
-import type { ScriptedServer } from "../support/fakes/scripted-server.ts";
+import { json, type ScriptedServer } from "../support/fakes/scripted-server.ts";
 
 const widgets = { group: "test.dev", version: "v1", plural: "widgets", namespaced: true };
 const address = { namespace: "default", name: "a" };

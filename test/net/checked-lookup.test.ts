@@ -1,10 +1,8 @@
-import { connect, createServer } from "node:net";
-import type { AddressInfo, LookupFunction, Server } from "node:net";
+import { type AddressInfo, connect, createServer, type LookupFunction, type Server } from "node:net";
 import { once } from "node:events";
 import { afterEach, describe, expect, test } from "@jest/globals";
 import { isPublicAddress } from "../../src/net/address-policy.ts";
-import { addressRefused, createCheckedLookup, refusedLiteral } from "../../src/net/checked-lookup.ts";
-import type { ResolveHost } from "../../src/net/checked-lookup.ts";
+import { addressRefused, createCheckedLookup, refusedLiteral, type ResolveHost } from "../../src/net/checked-lookup.ts";
 
 const servers: Server[] = [];
 

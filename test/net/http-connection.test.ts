@@ -1,7 +1,6 @@
 import { createServer } from "node:http";
 import { createServer as createTlsServer } from "node:https";
-import { connect } from "node:net";
-import type { AddressInfo, Server } from "node:net";
+import { type AddressInfo, connect, type Server } from "node:net";
 import { createSecureContext } from "node:tls";
 import { describe, expect, test } from "@jest/globals";
 import { ApiKey } from "../../src/model/api-key.ts";

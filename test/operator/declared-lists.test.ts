@@ -2,10 +2,9 @@
 // declared state in the end, without unnecessary calls. Urgent entries do not wait for long lists.
 // Long: `npm run test:deploy` runs it.
 import { beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
-import { addresses, instance, keySecret, type Manifest, origin, rule } from "../support/builders/manifests.ts";
+import { addresses, type Manifest, rule } from "../support/builders/manifests.ts";
 import { describeOperator } from "../support/worlds/operator-suite.ts";
 import { callsOf, type TestWaf } from "../support/worlds/operator-world.ts";
-import { seededRandom } from "../support/builders/seeded-random.ts";
 
 /** The guards are not the subject of these tests. */
 const unguarded = { guards: { maxRemovals: 100_000, maxRemovalPercent: 100 } };
@@ -120,61 +119,5 @@ await describeOperator("declared lists", (world) => {
       await during(async () => void (await world().requests.expect({ method: "DELETE", path })));
       expect(await settle(namespace, waf, [], before)).toStrictEqual({ added: 0, removed: count });
     });
-  });
-
-  test("in any order, with the operator stopped repeatedly, the lists match the declared state in the end", async () => {
-    const namespace = await world().newNamespace("walk");
-    const waf = world().newWaf();
-    const random = seededRandom(20_261_121);
-    const below = (limit: number): number => Math.floor(random() * limit);
-    const rules = new Map<string, number>();
-    const origins = new Set<string>();
-    const steps: (() => Promise<void>)[] = [
-      async () => {
-        const [name, place] = [`rule-${below(30)}`, below(60)];
-        rules.set(name, place);
-        await world().apply(rule(namespace, name, addresses(1, place)));
-      },
-      async () => {
-        const name = [...rules.keys()].at(below(rules.size));
-        if (name === undefined) return;
-        rules.delete(name);
-        await world().remove(rule(namespace, name, []));
-      },
-      async () => {
-        const [name, place] = [...rules].at(below(rules.size)) ?? [];
-        if (name === undefined || place === undefined) return;
-        const newName = `${name.split("-of-")[0]}-of-${below(1_000_000)}`;
-        rules.delete(name);
-        rules.set(newName, place);
-        await world().apply(rule(namespace, newName, addresses(1, place)));
-        await world().remove(rule(namespace, name, []));
-      },
-      async () => {
-        const host = `host-${below(5)}.example.com`;
-        await (origins.has(host)
-          ? world().remove(origin(namespace, host, host))
-          : world().apply(origin(namespace, host, host)));
-        if (!origins.delete(host)) origins.add(host);
-      },
-    ];
-    for (let step = 0; step < 150; step += 1) {
-      // The instance is created after its first rules, and its Secret last.
-      if (step === 20) await world().apply(instance(namespace, world().simulator.baseUrl, unguarded));
-      if (step === 30) await world().apply(keySecret(namespace, waf.key));
-      if (step === 60 || step === 110) await world().operator.end(step === 60 ? "SIGKILL" : "SIGTERM");
-      if (step === 80 || step === 120) await world().startOperator();
-      await steps[below(steps.length)]?.();
-    }
-    const wanted = [...new Set([...rules.values()].flatMap((place) => addresses(1, place)))].sort();
-    const isAsDeclared = (): boolean =>
-      waf.view.blocklist.sort().join(" ") === wanted.join(" ") &&
-      waf.view.origins
-        .map(({ host }) => host)
-        .sort()
-        .join(" ") === [...origins].sort().join(" ");
-    await world().eventually("lists and origins are as declared", isAsDeclared);
-    await world().allReady(namespace);
-    expect(isAsDeclared()).toBe(true);
   });
 });

@@ -371,15 +371,6 @@ describe("Another domain", () => {
     expect(world.status.eventReasons()).not.toContain("DriftDetected");
     expect(world.owned().disputes).toStrictEqual([]);
   });
-
-  test("stops them in the middle of a run", async () => {
-    const world = new ConvergeWorld({ declared: { rules: [blocking("feed", addresses(5))] } });
-    world.onCall((call) => {
-      if (call.name === "AddEntry" && world.waf.count("AddEntry") === 2) world.waf.domain = "staging.shop.example";
-    });
-    expect((await world.pass()).result).toMatchObject({ kind: "Blocked", blocker: "DomainChanged" });
-    expect(world.waf.count("AddEntry")).toBe(2);
-  });
 });
 
 describe("The inventory", () => {
@@ -507,17 +498,6 @@ describe("During a run", () => {
     expect(world.clock.nowMs()).toBe(startedMs + 10_000);
   });
 
-  test("nothing more is written for a suspended instance", async () => {
-    const world = new ConvergeWorld({ declared: { rules: [blocking("feed", addresses(9))] } });
-    world.onCall((call) => {
-      if (call.name === "AddEntry" && world.waf.count("AddEntry") === 3)
-        world.declare({ instance: anInstance({ suspend: true }) });
-    });
-    expect((await world.pass()).result).toStrictEqual({ kind: "Done" });
-    expect(world.waf.count("AddEntry")).toBe(3);
-    expect(world.status.condition(world.instance, "Ready")).toBe("Unknown Suspended");
-  });
-
   test("another key starts a new run, and is not a failure", async () => {
     const world = new ConvergeWorld({ declared: { rules: [blocking("feed", addresses(9))] } });
     world.onCall((call) => {
@@ -530,22 +510,6 @@ describe("During a run", () => {
     expect(second?.result).toStrictEqual({ kind: "Done" });
     expect(world.waf.lists.blocklist).toHaveLength(9);
     expect(world.status.eventReasons()).not.toContain("Contested");
-  });
-
-  test("an origin whose type changes is removed and added again, even after a crash in between", async () => {
-    for (const [nth, effect] of [
-      [1, "Before"],
-      [1, "After"],
-      [2, "Before"],
-      [2, "After"],
-    ] as const) {
-      const world = await converged({ origins: [anOrigin("a.example")] });
-      world.declare({ origins: [anOrigin("a.example", { type: "Backup", meta: { generation: 2 } })] });
-      world.waf.failOn({ on: "Write", nth, effect, fault: "Crash" });
-      await world.passesUntilDone();
-      expect([...world.waf.origins]).toStrictEqual([["a.example", "Backup"]]);
-      expect(world.owned().origins.get("a.example")?.type).toBe("Backup");
-    }
   });
 
   test("an origin is added again if it is declared after all while the outcome of its removal is unknown", async () => {
@@ -623,33 +587,6 @@ describe("A dispute over an entry", () => {
     }
     expect(world.status.eventReasons()).not.toContain("Contested");
     expect(world.status.condition(world.instance, "Ready")).toBe("True Synced");
-  });
-
-  test("starts with an event about the corrected drift", async () => {
-    const world = await converged({ rules: [blocking("feed", ["192.0.2.1"])] });
-    world.waf.lists.blocklist.splice(0);
-    await world.pass();
-    expect(world.waf.lists.blocklist).toStrictEqual(["192.0.2.1"]);
-    expect(world.status.events.filter(({ reason }) => reason === "DriftDetected")).toStrictEqual([
-      {
-        object: "WafInstance edge/shop",
-        type: "Warning",
-        reason: "DriftDetected",
-        message: "Another writer removed 1 declared entry, and wafsync adds it again: 192.0.2.1.",
-      },
-    ]);
-  });
-});
-
-describe("A deleted rule", () => {
-  test("leaves a retained origin managed while a source can't be read", async () => {
-    const world = await converged({ origins: [anOrigin("a.example", { deletionPolicy: "Retain" })] });
-    world.declare({ origins: [], brokenSources: ["origins.yaml could not be read."] });
-    await world.pass();
-    world.declare({ origins: [anOrigin("a.example", { deletionPolicy: "Retain" })], brokenSources: [] });
-    await world.pass();
-    expect(world.waf.count("AddOrigin")).toBe(1);
-    expect(world.status.read(world.declared().origins[0]!.meta)).toMatchObject({ state: "Added" });
   });
 });
 

@@ -7,8 +7,7 @@ import { fetchResults } from "../../src/telemetry/metrics-sources.ts";
 import { InstanceSeries, instancesMax } from "../../src/telemetry/metrics-instances.ts";
 import { eventDropReasons } from "../../src/telemetry/metrics-runtime.ts";
 import { measuredCalls } from "../../src/telemetry/metrics-waf.ts";
-import { endpointOf, wafOperations } from "../../src/waf/operations.ts";
-import type { OperationName } from "../../src/waf/operations.ts";
+import { endpointOf, type OperationName, wafOperations } from "../../src/waf/operations.ts";
 
 const make = () => createMetrics({ version: "1.2.3", withProcess: false });
 const call = { method: "POST", endpoint: "/api/blocklist_ip", status: 200, faultCode: undefined, durationMs: 20 };

@@ -6,7 +6,6 @@ import { describe, expect, test } from "@jest/globals";
 import { realClock } from "../../../src/async/clock.ts";
 import type { ConfirmedGathering } from "../../../src/model/gathered.ts";
 import { type DirectorySourceOptions, DirectorySource } from "../../../src/source/directory/directory-source.ts";
-import { unattachedOf } from "../../../src/source/directory/gather.ts";
 import type { DirectorySnapshot } from "../../../src/source/directory/snapshot.ts";
 import { type VirtualClock, createVirtualClock } from "../../support/fakes/virtual-clock.ts";
 import { instanceYaml, ruleYaml, scratchDirectory, secretYaml } from "../../support/worlds/scratch-directory.ts";
@@ -198,25 +197,6 @@ describe("the gathered state of an instance", () => {
       ["WafAutoBlock shop/typo", problem, "d.yaml:4"],
     ]);
     expect([...(existing ?? [])]).toStrictEqual(expect.arrayContaining(["WafAutoBlock shop/typo"]));
-  });
-
-  test("excludes objects that refer to a missing instance, which are reported with a similar name", async () => {
-    const source = await loaded({
-      "a.yaml": instanceYaml,
-      "b.yaml": ruleYaml("typo", []).replace("name: main", "name: mian"),
-      "c.yaml": ruleYaml("elsewhere", []).replace("namespace: shop", "namespace: ops"),
-      "d.yaml": ruleYaml("lost", []).replace("name: main", "name: completely-different"),
-    });
-    expect(unattachedOf(source.snapshot()).map(({ declared, problem }) => [declared.meta.name, problem])).toStrictEqual(
-      [
-        ["typo", "there is no WafInstance shop/mian in the directory; did you mean main?"],
-        [
-          "elsewhere",
-          "there is no WafInstance ops/main in the directory; there is one in namespace shop: name it in spec.instanceRef.namespace",
-        ],
-        ["lost", "there is no WafInstance shop/completely-different in the directory"],
-      ],
-    );
   });
 });
 

@@ -1,9 +1,8 @@
-// Several commands at once in one folder: real processes, files and locks, and a simulator whose faults the seed chooses. The seed
+// Several commands at once in one folder: real processes, files and locks, and a simulator. The seed
 // determines what is started, not how the system schedules the processes, so a seed that fails may have to be repeated.
 import { readFile, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as realDelay } from "node:timers/promises";
-import type { FaultEffect } from "../../../src/simulator/fault-rule.ts";
 import type { SimulatedWaf } from "../../../src/simulator/simulated-waf.ts";
 import { seededRandom } from "../builders/seeded-random.ts";
 import { type FinishedProcess, startWafsync } from "../processes/wafsync-process.ts";
@@ -32,13 +31,6 @@ const manual = ["198.51.100.7", "203.0.113.6"];
 const roundsMax = 3;
 const commandsMax = 4;
 const wideGuards = "  guards: {maxRemovals: 10000, maxRemovalPercent: 100}\n";
-const faults: readonly FaultEffect[] = [
-  { kind: "ServerError", status: 500 },
-  { kind: "Reset" },
-  { kind: "Reset", afterEffect: true },
-  { kind: "RateLimited", retryAfter: "1" },
-];
-
 export async function simulateFolder(seed: number): Promise<FolderReport> {
   const random = seededRandom(seed);
   // A guard of one removal, so that `approve` has something to approve.
@@ -77,10 +69,8 @@ class FolderWorld {
       this.#team = ["192.0.2.1", ...pool.slice(0, 4).filter(() => this.#random() < 0.3)];
       this.trace.push(`round ${round}: the rule of the team blocks ${this.#team.join(" ")}`);
       await this.#folder.files.write("team.yaml", ruleDocument("team", { addresses: this.#team }));
-      this.#addFaults();
       const before = await this.#commandBlocks();
       const ended = await this.#playRound();
-      this.#folder.simulator.faults.clear();
       this.#checkRound(ended, before, await this.#commandBlocks());
     }
   }
@@ -106,19 +96,6 @@ class FolderWorld {
     this.#expectListed("without rules", manual);
     if (this.#waf.overlaps > 0) this.#fail(`${this.#waf.overlaps} calls overlapped another one`);
     for (const error of simulator.internalErrors) this.#fail(`the simulator failed: ${error}`);
-    for (const { method, path, parameters, status } of this.#waf.requests) {
-      this.trace.push(`${method} ${path} ${parameters["ip"] ?? ""} ${status}`);
-    }
-  }
-
-  #addFaults(): void {
-    for (let left = below(this.#random, 3); left > 0; left -= 1) {
-      const effect = faults[below(this.#random, faults.length)] ?? { kind: "Reset" };
-      const method = ["GET", "POST", "DELETE"][below(this.#random, 3)] ?? "GET";
-      const match = { method, nth: 1 + below(this.#random, 8) };
-      this.trace.push(`fault: ${JSON.stringify({ match, effect })}`);
-      this.#folder.simulator.addFaults({ match, effect });
-    }
   }
 
   /** Starts the commands at once, kills one of them in half of the rounds, and resolves when all have ended. */
