@@ -71,9 +71,7 @@ export function buildImport(names: ImportNames, content: WafContent) {
     }),
   );
   const counts = { blocklist: kept.blocklist.length, allowlist: kept.allowlist.length };
-  // Guards that differ from their defaults, each with its value and an entry that requires it.
-  const relaxed = neededGuards(kept).map(relaxedBy);
-  return { files: filesOf(names, content, kept), counts, skipped, relaxed };
+  return { files: filesOf(names, content, kept), counts, skipped, relaxed: neededGuards(kept).relaxed };
 }
 
 /** What guards or conflicts would reject, by list and entry, and why. */
@@ -110,45 +108,31 @@ export function gatheredFrom(documents: readonly object[]): Gathered {
   };
 }
 
-/** A guard that must differ from its default, for example `minPrefixLength.ipv4: 4` for 0.0.0.0/4. */
-interface NeededGuard {
-  readonly field: string;
-  readonly value: number | string;
-  /** The first entry that needs this value. */
-  readonly entry: Entry;
-}
-
-function neededGuards(entries: Entries): NeededGuard[] {
-  const needed = new Map<string, NeededGuard>();
+/** The guards that must differ from their defaults, and for people each with its value and the first entry that needs it. */
+function neededGuards(entries: Entries) {
+  const guards: Record<string, Record<string, number> | string> = {};
+  const relaxed = new Map<string, string>();
+  const relax = (field: string, value: number | string, entry: Entry): void =>
+    void relaxed.set(
+      field,
+      `spec.guards.${field}: ${value} (for ${entry}${value === 0 ? ", which is every address" : ""})`,
+    );
   for (const list of listNames) {
+    const lengths: Record<string, number> = {};
     for (const entry of entries[list]) {
       const network = networkOf(entry);
       const { family, prefixLength } = network;
-      const field = `${guardFields[list]}.${family}`;
-      const shortest = needed.get(field)?.value ?? defaults[list][family];
-      if (typeof shortest === "number" && prefixLength < shortest) {
-        needed.set(field, { field, value: prefixLength, entry });
+      if (prefixLength < (lengths[family] ?? defaults[list][family])) {
+        lengths[family] = prefixLength;
+        guards[guardFields[list]] = lengths;
+        relax(`${guardFields[list]}.${family}`, prefixLength, entry);
       }
-      if (specialPurposeObjection(entry, network) === undefined || needed.has("specialPurpose")) continue;
-      needed.set("specialPurpose", { field: "specialPurpose", value: "Allow", entry });
+      if (specialPurposeObjection(entry, network) === undefined || guards["specialPurpose"] !== undefined) continue;
+      guards["specialPurpose"] = "Allow";
+      relax("specialPurpose", "Allow", entry);
     }
   }
-  return [...needed.values()];
-}
-
-function relaxedBy({ field, value, entry }: NeededGuard): string {
-  return `spec.guards.${field}: ${value} (for ${entry}${value === 0 ? ", which is every address" : ""})`;
-}
-
-type GuardFields = Readonly<Record<string, unknown>>;
-
-function guardsFor(entries: Entries): GuardFields {
-  const guards: Record<string, unknown> = {};
-  for (const { field, value } of neededGuards(entries)) {
-    const [name = "", family] = field.split(".");
-    guards[name] = family === undefined ? value : { ...(guards[name] as object | undefined), [family]: value };
-  }
-  return guards;
+  return { guards, relaxed: [...relaxed.values()] };
 }
 
 function filesOf(names: ImportNames, content: WafContent, entries: Entries): ImportedFile[] {
@@ -162,7 +146,7 @@ function filesOf(names: ImportNames, content: WafContent, entries: Entries): Imp
   const waf: ImportedFile = {
     name: `${instance.name}.yaml`,
     comment: `The WAF of ${domain}. Its API key is not in these files: create Secret ${secretName} with the key apiKey, or set WAFSYNC_API_KEY.`,
-    documents: [instanceDocument(names, domain, guardsFor(entries))],
+    documents: [instanceDocument(names, domain, neededGuards(entries).guards)],
   };
   // The API does not return whether the primary is an alternate or a backup.
   const primary = { instanceRef: { name: instance.name }, host: content.primaryOrigin, type: "Alternate" };
@@ -176,7 +160,7 @@ function filesOf(names: ImportNames, content: WafContent, entries: Entries): Imp
   return [waf, ...(isNameable ? [origin] : []), ...lists];
 }
 
-function instanceDocument({ instance, baseUrl, secretName }: ImportNames, domain: string, guards: GuardFields) {
+function instanceDocument({ instance, baseUrl, secretName }: ImportNames, domain: string, guards: object) {
   const { name, namespace } = instance;
   return {
     apiVersion,

@@ -8,7 +8,7 @@ import { approvalAnnotation, type ObjectName, type ResourceMeta, nameKey } from 
 import { removeFileDurably, writeUserFile } from "../../source/directory/atomic-file.ts";
 import type { DirectorySnapshot } from "../../source/directory/snapshot.ts";
 import { objectFileName } from "../../source/directory/status-files.ts";
-import { type CommandRule, createdByAnnotation, isCommandRule, ruleDocument } from "../command-rule.ts";
+import { type CommandRule, createdByAnnotation, ruleDocument } from "../command-rule.ts";
 import { asCommandError, CommandError } from "../describe-error.ts";
 
 /** The same as for other files of a repository. */
@@ -17,20 +17,18 @@ const fileMode = 0o644;
 /** The path of the rule, relative to the folder. @throws CommandError if it can't be written there */
 export async function fileOfRule(directory: string, snapshot: DirectorySnapshot, name: ObjectName): Promise<string> {
   const item = snapshot.items.get(`WafIpRule ${nameKey(name)}`);
-  if (item !== undefined) {
-    const isOwn = "declared" in item && isCommandRule(item.declared.meta);
-    if (isOwn && (await holdsOnlyARule(join(directory, item.file)))) return item.file;
-    throw new CommandError(
-      `WafIpRule ${nameKey(name)} is already declared in ${item.file}, and not only by this command`,
-      "Change the rule there.",
-    );
-  }
-  for (const file of [objectFileName(name.name), objectFileName(`${name.name}.${name.namespace}`)]) {
+  const files =
+    item === undefined ? [objectFileName(name.name), objectFileName(`${name.name}.${name.namespace}`)] : [item.file];
+  for (const file of files) {
     const text = await readIfExists(join(directory, file));
-    // Another command may have written the rule since the snapshot.
+    // Another command may have written or removed it since the snapshot.
     if (text === undefined || isOnlyTheRule(text, name)) return file;
   }
-  throw new CommandError(`the file ${objectFileName(name.name)} already exists and declares something else`);
+  if (item === undefined) throw new CommandError(`the file ${files[0]} already exists and declares something else`);
+  throw new CommandError(
+    `WafIpRule ${nameKey(name)} is already declared in ${item.file}, and not only by this command`,
+    "Change the rule there.",
+  );
 }
 
 export async function writeRuleFile(directory: string, file: string, rule: CommandRule): Promise<void> {
@@ -49,16 +47,7 @@ export async function removeRuleFile(directory: string, file: string, written?: 
   });
 }
 
-/** Whatever else is in the file, be it invalid or of an unknown kind, must not be overwritten. */
-async function holdsOnlyARule(path: string): Promise<boolean> {
-  const text = await readIfExists(path);
-  // Another command may have removed it since the snapshot.
-  if (text === undefined) return true;
-  const documents = parseAllDocuments(text);
-  return documents.length === 1 && documents[0]?.get("kind") === "WafIpRule";
-}
-
-/** Whether the file holds this rule, written by a command, and nothing else. */
+/** Whether the file holds this rule, written by a command, and nothing else: whatever else is in it must not be overwritten. */
 function isOnlyTheRule(text: string, { namespace, name }: ObjectName): boolean {
   const [document, ...others] = parseAllDocuments(text);
   return (
