@@ -4,11 +4,11 @@ import { counted } from "../model/sentence.ts";
 import { nameKey, type ObjectName } from "../model/resource.ts";
 import type { ApproveOptions } from "./commands/incident-commands.ts";
 import { CommandError } from "./describe-error.ts";
-import { holdLines } from "./hold-lines.ts";
 import { withTarget } from "./targets/open-target.ts";
 import { onlyInstance, targetWords } from "./targets/target-options.ts";
 import type { OnHold } from "./targets/rule-changes.ts";
 import { type Answer, ask, canAsk } from "./terminal.ts";
+import { holdLines } from "./object-view.ts";
 
 /** So many removals are listed without being asked for. */
 const listedMax = 10;

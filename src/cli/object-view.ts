@@ -1,9 +1,15 @@
-// What is shown about one object, the same for people and for `-o json`: its condition Ready, and the entries that are not applied.
+// What is shown about one object, the same for people and for `-o json`: its condition Ready, the entries that are not applied, and the removals
+// on hold with the command that approves them, in lines that stay readable on a narrow terminal.
 import { type Condition, findCondition } from "../kinds/conditions.ts";
-import type { ResourceRef } from "../model/resource.ts";
+import type { HeldGroup } from "../kinds/waf-instance.ts";
+import { nameKey, type ObjectName, type ResourceRef } from "../model/resource.ts";
 import { counted, inThousands } from "../model/sentence.ts";
+import { visibleTexts } from "../model/visible-text.ts";
 
 const entriesShownMax = 5;
+const examplesShownMax = 3;
+/** More entries than this get a line each. */
+const inLineMax = 10;
 
 /** An object, and what was reported about it. */
 export interface ReportedObject extends ResourceRef {
@@ -93,4 +99,24 @@ function entryLines(rejected: readonly EntryView[], count: number): string[] {
   });
   const left = count - shown.length;
   return left > 0 ? [...lines, `  … and ${inThousands(left)} more`] : lines;
+}
+
+/** The record in a folder from a repository may contain any names. */
+export function holdLines(groups: readonly HeldGroup[], shownMax = examplesShownMax): string[] {
+  return visibleTexts(groups).flatMap(({ list, count, owners, examples, reason }) => {
+    const whose = owners === "" ? "" : `, last declared by ${owners}`;
+    const shown = examples.slice(0, shownMax);
+    const more = count > shown.length ? ", …" : "";
+    const entries = shown.length > inLineMax ? shown : [`${shown.join(", ")}${more}`];
+    return [
+      `  ${counted(count, "removal", "removals")} from the ${list}${whose}`,
+      ...entries.map((entry) => `    ${entry}`),
+      `    ${reason}`,
+    ];
+  });
+}
+
+/** @param words the options that select the target: see `targetWords` */
+export function approveCommand(words: string, instance: ObjectName): string {
+  return `wafsync approve ${words}--instance ${nameKey(instance)}`;
 }

@@ -121,9 +121,9 @@ export function operatorPage(bind: BindAddress, log: Logger): ServePage {
 }
 
 async function loadApp(sight: OperatorSight): Promise<PageApp> {
-  const { createPageApp } = await import("../pages/app.ts");
+  const { StatePages } = await import("../pages/app.ts");
   const { openOperator } = await import("./targets/cluster-target.ts");
-  return createPageApp({
+  return new StatePages({
     target: openOperator(sight),
     isCluster: true,
     wordsOf: () => "",

@@ -5,8 +5,7 @@ import { summaryObjectsMax } from "../kinds/summary.ts";
 import type { WafFeedStatus } from "../kinds/waf-feed.ts";
 import type { WafInstanceStatus } from "../kinds/waf-instance.ts";
 import { nameKey } from "../model/resource.ts";
-import { approveCommand } from "./hold-lines.ts";
-import { viewObject } from "./object-view.ts";
+import { viewObject, approveCommand } from "./object-view.ts";
 import type { Seen, SeenObject } from "./targets/target.ts";
 
 export interface SummaryWords {

@@ -4,7 +4,7 @@ import { realClock } from "../async/clock.ts";
 import type { UiOptions } from "./commands/process-commands.ts";
 import { CommandError, redactError } from "./describe-error.ts";
 import { isLoopback, parseBindAddress, startPageServer, type PageServer } from "../pages/server.ts";
-import { createPageApp } from "../pages/app.ts";
+import { StatePages } from "../pages/app.ts";
 import { withTarget } from "./targets/open-target.ts";
 import { planningWords, targetWords } from "./targets/target-options.ts";
 import { remark } from "./terminal.ts";
@@ -16,7 +16,7 @@ export async function runUi(options: UiOptions): Promise<number> {
     throw new CommandError("--bind-address 0 serves nothing", "Write 127.0.0.1:0 for a free port.");
   return await withTarget(options, async (target, { out, notes, redactor, stopping }) => {
     const { stop } = stopping();
-    const app = createPageApp({
+    const app = new StatePages({
       target,
       isCluster: options.from === undefined,
       wordsOf: (instance) => planningWords(options, instance),

@@ -11,7 +11,6 @@ import { visibleTexts } from "../model/visible-text.ts";
 import { type CommandRule, commandRule, entriesOf, isCommandRule, isException } from "./command-rule.ts";
 import type { UnblockOptions } from "./commands/incident-commands.ts";
 import { CommandError } from "./describe-error.ts";
-import { approveCommand, holdLines } from "./hold-lines.ts";
 import {
   ownerText,
   parseSpan,
@@ -24,6 +23,7 @@ import {
 import type { ChangeOutcome, RuleChange } from "./targets/rule-changes.ts";
 import { targetWords } from "./targets/target-options.ts";
 import { type CoveringView, type ExaminedSight, examineSight, viewWhy } from "./why-view.ts";
+import { approveCommand, holdLines } from "./object-view.ts";
 
 /** Entries inside a network that are examined and shown; the others are counted. */
 const insideShownMax = 20;

@@ -79,16 +79,7 @@ class RecentReads<Value> {
   }
 }
 
-export interface PreparedPageApp extends PageApp {
-  /** Reads everything once, before the first request. Returns the reason if nothing may be read. */
-  prepare(): Promise<string | undefined>;
-}
-
-export function createPageApp(parts: PageParts): PreparedPageApp {
-  return new App(parts);
-}
-
-class App implements PreparedPageApp {
+export class StatePages implements PageApp {
   readonly #parts: PageParts;
   readonly #summaries: RecentReads<ReadSummary>;
   readonly #requests: RecentReads<Buffer>;
@@ -102,6 +93,7 @@ class App implements PreparedPageApp {
     this.#requests = new RecentReads(parts.clock, { keptMs: requestsKeptMs, keptMax: requestsKeptMax });
   }
 
+  /** Reads everything once, before the first request. Returns the reason if nothing may be read. */
   async prepare(): Promise<string | undefined> {
     return (await this.#read()).summary.refused;
   }

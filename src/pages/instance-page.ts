@@ -1,6 +1,5 @@
 // The pages of one WAF: its state, removals on hold, its rules and other objects, and its history.
 import type { InstanceSummary, ObjectSummary, Summary } from "../kinds/summary.ts";
-import { holdLines } from "../cli/hold-lines.ts";
 import { byNeed, waitReason } from "../cli/summarize.ts";
 import { type HistoryRow, rowOf, valuesShownMax } from "../cli/history-command.ts";
 import type { AddressCover } from "../address/ranges.ts";
@@ -11,6 +10,7 @@ import { type Markup, html } from "./html.ts";
 import { objectSection } from "./overview-page.ts";
 import type { Column } from "./parts.ts";
 import { ageOf, copyable, dataTable, instancePath, moreThan, section, stateMark, tiles, warnings } from "./parts.ts";
+import { holdLines } from "../cli/object-view.ts";
 
 /** The newest changes, and what a search finds. */
 const newestRowsMax = 20;

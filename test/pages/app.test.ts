@@ -1,7 +1,7 @@
 import { expect, test } from "@jest/globals";
 import type { Seen, Target } from "../../src/cli/targets/target.ts";
 import { Redactor } from "../../src/model/redactor.ts";
-import { createPageApp } from "../../src/pages/app.ts";
+import { StatePages } from "../../src/pages/app.ts";
 import { createVirtualClock } from "../support/fakes/virtual-clock.ts";
 
 const seen: Seen = { atMs: 0, where: "", objects: [], refused: undefined, gaps: [] };
@@ -15,7 +15,7 @@ test("Objects are read once for all requests within two seconds, and again after
     return await Promise.resolve(seen);
   };
   const target = { see, redactor: new Redactor() } as unknown as Target;
-  const app = createPageApp({ target, isCluster: true, wordsOf: () => "", words: "", readsAllLogs: false, clock });
+  const app = new StatePages({ target, isCluster: true, wordsOf: () => "", words: "", readsAllLogs: false, clock });
   const open = async () => await app.handle({ path: "/", query: new URLSearchParams() });
   await Promise.all([open(), open()]);
   await clock.advance(1_999);

@@ -48,7 +48,7 @@ Examples:
 
 Exit codes: 0 nothing to do, 1 the WAF differs from the declared state or a feed has a problem, 2 error.
 `,
-    load: async () => onFolder((await import("../plan-command.ts")).runPlan),
+    load: async () => onFolder((await import("../reconcile-commands.ts")).runPlan),
   }),
   command("apply", {
     description: "Bring every WAF to its declared state, show the progress, and exit.",
@@ -63,7 +63,7 @@ On a terminal, it first shows what it would remove, and asks. Without a terminal
 
 Exit codes: 0 complete, 1 incomplete (rejected, on hold, conflict, suspended, feed with a problem, not confirmed), 2 error, 130 stopped.
 `,
-    load: async () => onFolder((await import("../apply-command.ts")).runApply),
+    load: async () => onFolder((await import("../reconcile-commands.ts")).runApply),
   }),
   command("run", {
     description: "Keep every WAF in its declared state, and apply changes to the files.",
@@ -76,6 +76,6 @@ Examples:
 
 Exit codes: 0 stopped by a signal, 2 error.
 `,
-    load: async () => onFolder((await import("../run-command.ts")).runFollow),
+    load: async () => onFolder((await import("../reconcile-commands.ts")).runFollow),
   }),
 ];

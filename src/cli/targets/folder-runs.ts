@@ -49,22 +49,12 @@ type RunOptions = Pick<StandaloneOptions, "isDryRun" | "stopping" | "observer" |
 /** For plan, apply and run. A signal stops the work within a second. @throws CommandError if the folder can't be used */
 export async function withStandalone(
   options: FolderOptions,
-  how: Omit<RunOptions, "stopping" | "observer" | "onEvent"> & {
-    readonly observer?: (session: Session) => ReconcileObserver;
-    readonly onEvent?: (session: Session) => NonNullable<StandaloneOptions["onEvent"]>;
-  },
+  how: (session: Session) => Omit<RunOptions, "stopping" | "observer"> & Partial<Pick<RunOptions, "observer">>,
   work: (standalone: Standalone, session: Session) => Promise<number>,
 ): Promise<number> {
   return await withSession(async (session) => {
-    const { isDryRun, command } = how;
     const place = await folderPlace(options, session.redactor);
-    const opened = await openRuns(place, {
-      isDryRun,
-      command,
-      stopping: session.stopping(),
-      observer: how.observer?.(session) ?? {},
-      ...(how.onEvent === undefined ? {} : { onEvent: how.onEvent(session) }),
-    });
+    const opened = await openRuns(place, { observer: {}, ...how(session), stopping: session.stopping() });
     if (!opened.ok) throw new CommandError(opened.problem);
     const { standalone } = opened;
     session.atEnd(async () => {
