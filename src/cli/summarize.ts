@@ -1,7 +1,7 @@
 // Summarizes the reported state of all WAFs, for `wafsync status` and the page.
 import { formatTime } from "../kinds/conditions.ts";
 import type { FeedSummary, InstanceSummary, ObjectSummary, Summary } from "../kinds/summary.ts";
-import { summaryObjectsMax } from "../kinds/summary.ts";
+import { summaryEntriesMax, summaryObjectsMax } from "../kinds/summary.ts";
 import type { WafFeedStatus } from "../kinds/waf-feed.ts";
 import type { WafInstanceStatus } from "../kinds/waf-instance.ts";
 import { nameKey } from "../model/resource.ts";
@@ -77,8 +77,8 @@ function notReady(objects: readonly SeenObject[]): ObjectSummary[] {
 }
 
 function summarizeObject(object: SeenObject): ObjectSummary {
-  const { namespace, name, ...view } = viewObject(object);
-  return { ...view, name: nameKey({ namespace, name }) };
+  const { namespace, name, rejected, ...view } = viewObject(object);
+  return { ...view, name: nameKey({ namespace, name }), rejected: rejected.slice(0, summaryEntriesMax) };
 }
 
 function readyOf(object: SeenObject): Pick<ObjectSummary, "ready" | "reason" | "message"> {

@@ -5,6 +5,8 @@ import { heldGroup, listStatus } from "./waf-instance.ts";
 
 /** The maximum number of objects of an instance that are listed as not Ready. */
 export const summaryObjectsMax = 20;
+/** The same of the entries of an object that are not applied. */
+export const summaryEntriesMax = 5;
 
 const ready = z
   .enum(["True", "False", "Unknown"])
@@ -33,7 +35,7 @@ const objectSummary = z.object({
   place: z.string().optional().describe("File and line of its declaration; absent in a cluster."),
   isAccepted: z.boolean().describe("False if the object or a part of it is invalid."),
   rejectedCount: count.describe("The number of its entries that are not applied."),
-  rejected: z.array(rejectedEntry).describe("The first of these entries."),
+  rejected: z.array(rejectedEntry).describe(`The first ${summaryEntriesMax} of these entries.`),
 });
 
 const instanceSummary = z.object({

@@ -19,12 +19,12 @@ import { assetAt, framed } from "./frame.ts";
 import { declaredLists } from "./client-lists.ts";
 import { html } from "./html.ts";
 import { type ReadHistory, instancePage } from "./instance-page.ts";
-import { findIn, instancesWith, overviewPage, refusal } from "./overview-page.ts";
+import { chooseInstancePage, findIn, instancesWith, overviewPage, refusal } from "./overview-page.ts";
 import { instancePath, nameLengthMax } from "./parts.ts";
 import { readRequests } from "./requests.ts";
 import { requestSections } from "./requests-page.ts";
 import type { PageApp, PageRequest, PageResponse } from "./server.ts";
-import { chooseInstancePage, whyPage } from "./why-page.ts";
+import { whyPage } from "./why-page.ts";
 
 export interface PageParts {
   readonly target: Target;
@@ -219,7 +219,8 @@ export class StatePages implements PageApp {
     const instances = wantedInstances(summary, wanted || undefined, find);
     const frame = { where, version, searched: { address: text, instance: wanted } };
     if (instances.length > searchedMax) {
-      if (!isJson) return page(200, chooseInstancePage(frame, instances, { find, instancesMax: searchedMax }));
+      if (!isJson)
+        return page(200, chooseInstancePage({ ...summary, instances: [...instances] }, find, address, searchedMax));
       return json(400, { error: "Add instance=NAMESPACE/NAME: one search reads the lists of only a few WAFs." });
     }
     const views: readonly WhyView[] = await this.#inTurn(async () => {

@@ -1,5 +1,6 @@
 // The overview page: totals, every WAF with its state and what it is waiting for, and the feeds. WAFs and feeds that need
 // attention come first.
+import type { Entry } from "../address/entry.ts";
 import type { FeedSummary, InstanceSummary, ObjectSummary, Summary } from "../kinds/summary.ts";
 import { byNeed, countColumns, objectsNotReady, waitReason } from "../cli/summarize.ts";
 import { counted, inThousands, shortened } from "../model/sentence.ts";
@@ -62,6 +63,20 @@ export function overviewPage(summary: Summary, find: string): string {
   });
 }
 
+/** For a search over more WAFs than one request may call: the table of WAFs, with links that search one of them. */
+export function chooseInstancePage(summary: Summary, find: string, address: Entry, instancesMax: number): string {
+  const { where, version } = summary;
+  const title = "Choose a WAF";
+  const why = html`<div>
+    <h1>${title}</h1>
+    <p class="quiet">
+      The answer depends on the lists of each WAF, and the page reads at most ${instancesMax} WAFs for one search.
+    </p>
+  </div>`;
+  const body = [why, instanceSection(summary, find, address)];
+  return framed({ where, version, title, searched: { address, instance: "" }, body });
+}
+
 function titleOf(summary: Summary): string {
   const { totals, refused } = summary;
   const { instances, unknown } = totals;
@@ -86,9 +101,9 @@ export function refusal(problem: string): Markup {
   </section>`;
 }
 
-function instanceColumns(now: string): readonly Column<InstanceSummary>[] {
+function instanceColumns(now: string, pathOf: (instance: string) => string): readonly Column<InstanceSummary>[] {
   return [
-    { title: "WAF", kind: "name", cell: (instance) => instanceLink(instance, instancePath(instance.instance)) },
+    { title: "WAF", kind: "name", cell: (instance) => instanceLink(instance, pathOf(instance.instance)) },
     { title: "State", cell: stateMark },
     { title: "Why it waits", kind: "words", cell: whyOf },
     ...countColumns.map(({ title, count }): Column<InstanceSummary> => {
@@ -106,14 +121,18 @@ function whyOf(instance: InstanceSummary): Markup {
   return html`${shortened(waitReason(instance) || objects, messageLengthMax)} ${holds}`;
 }
 
-function instanceSection({ instances, generatedAt }: Summary, find: string): Markup {
+/** @param address the search that the links narrow to one WAF; undefined for links to the WAFs */
+function instanceSection({ instances, generatedAt }: Summary, find: string, address?: Entry): Markup {
+  const pathOf = (instance: string): string =>
+    address === undefined ? instancePath(instance) : `/why?${String(new URLSearchParams({ address, instance }))}`;
   const found = byNeed(instancesWith(find, instances));
   const rows = found.slice(0, rowsMax);
-  const finder = filterForm("/", { label: "Name or domain", name: "find", value: find });
+  const filter = { label: "Name or domain", name: "find", value: find };
+  const finder = address === undefined ? filterForm("/", filter) : filterForm("/why", filter, { address });
   const none = find === "" ? firstSteps : html`<p>No WAF has this text in its name or domain.</p>`;
-  return section("instances", "WAFs", [
+  return section("instances", address === undefined ? "WAFs" : `Which WAF blocks or allows ${address}?`, [
     ...(instances.length >= findFrom || find !== "" ? [finder] : []),
-    rows.length === 0 ? none : dataTable("WAFs", instanceColumns(generatedAt), rows),
+    rows.length === 0 ? none : dataTable("WAFs", instanceColumns(generatedAt, pathOf), rows),
     ...moreThan(rows.length, found.length),
   ]);
 }
@@ -126,7 +145,7 @@ const firstSteps = html`<p>To add a WAF, declare a WafInstance with its base URL
   </p>`;
 
 /** The name and domain of an instance, with a link. */
-export function instanceLink({ instance, domain = "" }: InstanceSummary, path: string): Markup {
+function instanceLink({ instance, domain = "" }: InstanceSummary, path: string): Markup {
   return html`<a href="${path}">${shortened(instance, nameLengthMax)}</a
     >${domain === "" ? "" : html`<br /><span class="quiet">${shortened(domain, nameLengthMax)}</span>`}`;
 }

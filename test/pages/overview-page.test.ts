@@ -1,7 +1,8 @@
 // The overview page and the summary of 1,000 WAFs with 100,000 entries, whatever the names and messages of their objects are.
 import { describe, expect, test } from "@jest/globals";
+import { readObservedEntry } from "../../src/address/entry.ts";
 import { summarySchema } from "../../src/kinds/summary.ts";
-import { findIn, overviewPage } from "../../src/pages/overview-page.ts";
+import { chooseInstancePage, findIn, overviewPage } from "../../src/pages/overview-page.ts";
 import { summarize } from "../../src/cli/summarize.ts";
 import type { Seen, SeenObject } from "../../src/cli/targets/target.ts";
 
@@ -74,6 +75,13 @@ describe("The overview page of 1,000 WAFs", () => {
     const found = overviewPage(summary, findIn(new URLSearchParams({ find: "SHOP-77.example" })));
     expect(found.match(/\/instances\/[^"]+/g)).toStrictEqual(["/instances/team-27/waf-0077"]);
     expect(overviewPage(summary, findIn(new URLSearchParams({ find: '"><b>' })))).not.toContain('"><b>');
+  });
+
+  test("links each WAF to the search for an address", () => {
+    const address = readObservedEntry("192.0.2.1");
+    const text = chooseInstancePage(summarize(seenWith("wait"), words), "shop-77.example", address, 10);
+    expect(text).toContain('href="/why?address=192.0.2.1&amp;instance=team-27%2Fwaf-0077"');
+    expect(text).toContain("Which WAF blocks or allows 192.0.2.1?");
   });
 
   test("counts the rules of each WAF", () => {
