@@ -5,7 +5,7 @@ import * as z from "zod";
 import { type Entry, parseDeclaredEntry } from "../address/entry.ts";
 import { parseJson } from "../model/record.ts";
 import { nameKey, type ObjectName } from "../model/resource.ts";
-import { describeRecord, type RecordKey, type RecordStore } from "../records/record-store.ts";
+import type { RecordKey, RecordStore } from "../records/record-store.ts";
 import type { FeedContent } from "./content.ts";
 import { type FeedState, storedFeed } from "./feed-state.ts";
 
@@ -41,7 +41,7 @@ export class FeedRecords {
   /** Undefined on success, otherwise the reason. */
   async save(feed: ObjectName, state: FeedState): Promise<string | undefined> {
     const revision = this.#revisions.get(nameKey(feed));
-    if (revision === undefined) return `${describeRecord(feedKey(feed))} has not been read.`;
+    if (revision === undefined) return `${this.#store.placeOf(feedKey(feed))} has not been read.`;
     const saved = await this.#store.save(feedKey(feed), encodeFeed(state), revision);
     if (saved.state !== "Saved") return saved.problem;
     this.#revisions.set(nameKey(feed), saved.revision);

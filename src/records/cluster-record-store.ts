@@ -26,13 +26,7 @@ import {
   recordResource,
   recordSelector,
 } from "./record-object.ts";
-import {
-  describeRecord,
-  type LoadedRecord,
-  type RecordKey,
-  type RecordStore,
-  type SavedRecord,
-} from "./record-store.ts";
+import { type LoadedRecord, type RecordKey, type RecordStore, type SavedRecord } from "./record-store.ts";
 
 const requestTimeoutMs = 10_000;
 const listTimeoutMs = 30_000;
@@ -420,7 +414,7 @@ function unreachable(key: RecordKey, fault: ApiFault): string {
   const why = isUnknown
     ? "the API server does not know the kind WafRecord. Install the CRDs."
     : asSentence(fault.message);
-  return `${describeRecord(key)} can't be accessed: ${why}`;
+  return `${nameOf(key)} can't be accessed: ${why}`;
 }
 
 /**

@@ -68,7 +68,6 @@ const head = z.strictObject({
   approval: maybe(z.strictObject({ hash: text })),
   allowed: z.strictObject({ blocklist: allowed, allowlist: allowed }),
   refusals: z.array(z.strictObject({ operation: text, message: text, refusedAtMs: time, wantedBy: text })),
-  disputes: z.array(z.strictObject({ list, entry, atMs: z.array(time) })),
   handledTriggers: z.array(z.strictObject({ cacheClear: text, trigger: text, handledAtMs: time })),
 });
 const row = z.strictObject({
@@ -79,6 +78,7 @@ const row = z.strictObject({
   missingSinceMs: time.exactOptional(),
   lines: z.int().min(2).exactOptional(),
 });
+const dispute = z.strictObject({ list, entry, atMs: z.array(time) });
 const origin = z.strictObject({
   host: text,
   type: z.enum(["Alternate", "Backup"]),
@@ -94,7 +94,7 @@ export function encodeInventory(inventory: Inventory): string {
 
 /** The same in slices: a million entries block the event loop for a second. */
 export function* inventorySlices(inventory: Inventory): Generator<undefined, string> {
-  const { approval, allowed: removing, entries, origins, otherDomains, ...same } = inventory;
+  const { approval, allowed: removing, entries, origins, otherDomains, disputes, ...same } = inventory;
   const rows = new RowWriter();
   const sections: string[] = [];
   const add = (title: string, lines: readonly string[]): void => {
@@ -109,6 +109,8 @@ export function* inventorySlices(inventory: Inventory): Generator<undefined, str
   };
   yield* addManaged({ entries, origins }, "");
   for (const [other, managed] of otherDomains) yield* addManaged(managed, ` ${encodeWord(other)}`);
+  const disputed = disputes.map((one) => jsonLine(dispute, one as z.output<typeof dispute>));
+  add("disputes", disputed);
   for (const name of listNames) add(`removing ${name}`, [...removing[name].pending].map(encodeWord));
   for (const name of listNames) add(`approved ${name}`, [...(approval?.removals[name] ?? [])].map(encodeWord));
   const first = jsonLine(head, {
@@ -193,6 +195,7 @@ class SectionReader {
   readonly #rows = new Map<string, OwnedEntry>();
   readonly #own: MutableManaged = emptyManaged();
   readonly #others = new Map<string, MutableManaged>();
+  readonly #disputes: Inventory["disputes"][number][] = [];
   readonly #removing: Record<ListName, Set<Entry>> = { blocklist: new Set(), allowlist: new Set() };
   readonly #approved: Record<ListName, Set<Entry>> = { blocklist: new Set(), allowlist: new Set() };
   /** Adds a line of the current section; false if it is invalid. */
@@ -204,6 +207,7 @@ class SectionReader {
       ...rest,
       ...this.#own,
       otherDomains: this.#others,
+      disputes: this.#disputes,
       approval: approval && {
         hash: approval.hash,
         removals: this.#approved,
@@ -225,12 +229,17 @@ class SectionReader {
   }
 
   #readerOf(title: string, argument: string | undefined): ((line: string) => boolean) | undefined {
-    if (title === "owners") return (line) => this.#readRow(line);
+    if (title === "owners") {
+      return (line) => readJson(row, line.slice(idLength + 1), (one) => this.#rows.set(line.slice(0, idLength), one));
+    }
+    if (title === "disputes") return (line) => readJson(dispute, line, (one) => this.#disputes.push(one));
     if (title === "removing" && isList(argument)) return (line) => addEntry(line, this.#removing[argument]);
     if (title === "approved" && isList(argument)) return (line) => addEntry(line, this.#approved[argument]);
     const managed = argument === undefined ? this.#own : this.#otherDomain(argument);
     if (isList(title) && managed) return (line) => this.#readEntry(line, managed.entries[title]);
-    return title === "origins" && managed ? (line) => readOrigin(line, managed.origins) : undefined;
+    if (title !== "origins" || managed === undefined) return undefined;
+    return (line) =>
+      readJson(origin, line, ({ host, ...one }) => !managed.origins.has(host) && managed.origins.set(host, one));
   }
 
   #otherDomain(word: string): MutableManaged | undefined {
@@ -239,12 +248,6 @@ class SectionReader {
     const managed = this.#others.get(domain) ?? emptyManaged();
     this.#others.set(domain, managed);
     return managed;
-  }
-
-  #readRow(line: string): boolean {
-    const parsed = row.safeParse(parseJson(line.slice(idLength + 1)));
-    if (parsed.success) this.#rows.set(line.slice(0, idLength), parsed.data);
-    return parsed.success;
   }
 
   #readEntry(line: string, into: Map<Entry, OwnedEntry>): boolean {
@@ -261,12 +264,14 @@ function emptyManaged(): MutableManaged {
   return { entries: { blocklist: new Map(), allowlist: new Map() }, origins: new Map() };
 }
 
-function readOrigin(line: string, origins: Map<string, OwnedOrigin>): boolean {
-  const parsed = origin.safeParse(parseJson(line));
-  if (!parsed.success || origins.has(parsed.data.host)) return false;
-  const { host, ...known } = parsed.data;
-  origins.set(host, known);
-  return true;
+/** @param use returns false if the line is invalid nevertheless */
+function readJson<Schema extends z.ZodType>(
+  schema: Schema,
+  line: string,
+  use: (value: z.output<Schema>) => unknown,
+): boolean {
+  const parsed = schema.safeParse(parseJson(line));
+  return parsed.success && use(parsed.data) !== false;
 }
 
 function addEntry(line: string, entries: Set<Entry>): boolean {

@@ -1,7 +1,7 @@
 // One place for every record: inventories, feeds, positions in logs, histories. A record is a text, which its owner in this folder
 // encodes; a store keeps it as a whole, with a revision as the precondition of the next save.
 import type { WafRecordSpec } from "../kinds/waf-record.ts";
-import { nameKey, type ObjectName } from "../model/resource.ts";
+import type { ObjectName } from "../model/resource.ts";
 
 /** What a record is about. The name of each type is part of the names of files and objects. */
 export const recordNames = {
@@ -47,16 +47,4 @@ export interface RecordStore {
   hasChanged?(key: RecordKey): Promise<boolean>;
   /** Where it is stored, for messages. */
   placeOf(key: RecordKey): string;
-}
-
-/** `The inventory of shop/edge`. */
-export function describeRecord({ type, ...name }: RecordKey): string {
-  const what = {
-    Inventory: "inventory",
-    LogForwarding: "record of forwarded logs",
-    History: "history",
-    Feed: "record of WafFeed",
-    Seen: "record of the lists",
-  }[type];
-  return `The ${what} ${type === "Feed" ? "" : "of "}${nameKey(name)}`;
 }

@@ -80,7 +80,7 @@ export class ClusterSource {
       },
       onConfigMap: ({ object }) => this.#texts.configMapChanged(object),
       onNamespace: (change) => {
-        if (hasOtherLabels(change)) this.changes.namespaceChanged(change.object.metadata.name);
+        if (hasOtherLabels(change)) this.changes.namespaceChanged(change);
       },
       onProblem: (plural, problem) => onProblem?.(plural, problem),
     });

@@ -2,9 +2,10 @@
 // runs. Changes in namespaces without access affect no instance. Reads nothing, so that watch handlers return immediately.
 import { requestedAtAnnotation } from "../../kinds/kinds.ts";
 import type { KubeObject } from "../../kube/kube-object.ts";
+import { sameJson } from "../../kube/status-writer.ts";
 import type { ObjectChange } from "../../kube/store.ts";
 import type { ApiKey } from "../../model/api-key.ts";
-import { dependsOnLabels } from "../../model/attachment.ts";
+import { decideAttachment } from "../../model/attachment.ts";
 import { continuedBy } from "../../model/continues.ts";
 import { type DeclaredFeed, type DeclaredFeeds, mayUseFeed } from "../../model/declared-feed.ts";
 import type { DeclaredInstance } from "../../model/declared.ts";
@@ -89,9 +90,12 @@ export class InstanceChanges {
     this.#touchAll(names, `${key} changed`);
   }
 
-  /** The namespace was created or deleted, or has other labels: concerns the instances whose grants depend on labels. */
-  namespaceChanged(namespace: string): void {
+  /** The namespace was created or deleted, or has other labels: concerns the instances to which its objects then have other access. */
+  namespaceChanged(change: ObjectChange<KubeObject>): void {
     const { byKind } = this.#options.stores;
+    const { name: namespace, labels = {} } = change.object.metadata;
+    const before = change.type === "Added" ? undefined : (change.old.metadata.labels ?? {});
+    const after = change.type === "Deleted" ? undefined : labels;
     if (byKind.WafFeed.list().length > 0) this.#options.onFeedChange?.();
     const names = guestKinds
       .flatMap((kind) => byKind[kind].listBy("namespace", namespace))
@@ -99,7 +103,11 @@ export class InstanceChanges {
     if (names.length === 0) return;
     const concerned = names.filter((name) => {
       const instance = parseInstance(this.#instanceStore.get(nameKey(name)));
-      return instance !== undefined && dependsOnLabels(instance);
+      if (instance === undefined) return false;
+      return guestKinds.some((kind) => {
+        const [old, next] = [before, after].map((labels) => decideAttachment(instance, kind, namespace, labels));
+        return !sameJson(old, next);
+      });
     });
     this.#touchAll(concerned, `Namespace ${namespace} changed`);
     this.#options.onUnattachedChange?.();

@@ -2,9 +2,11 @@
 import { beforeEach, describe, expect, test } from "@jest/globals";
 import { realClock } from "../../../src/async/clock.ts";
 import type { ApiServer } from "../../../src/kube/api-server.ts";
+import type { KubeObject } from "../../../src/kube/kube-object.ts";
 import type { ObjectStore } from "../../../src/kube/store.ts";
 import { nameKey, type ResourceKind } from "../../../src/model/resource.ts";
 import { ApiKeys } from "../../../src/source/cluster/api-keys.ts";
+import type { Labels } from "../../../src/source/gather.ts";
 import type { ClusterObject } from "../../../src/source/cluster/cluster-object.ts";
 import { ClusterWatches } from "../../../src/source/cluster/cluster-watches.ts";
 import { InstanceChanges } from "../../../src/source/cluster/instance-changes.ts";
@@ -69,6 +71,10 @@ function feed(namespace: string, spec: object = {}): Manifest {
   return { apiVersion, kind: "WafFeed", metadata, spec: { http: { url: "https://a.example/list" }, ...spec } };
 }
 
+function namespaceWith(labels: Labels): KubeObject {
+  return { metadata: { name: "guest", uid: "guest", resourceVersion: "1", labels } };
+}
+
 /** The instances that have changed since the given versions. */
 function changedSince(versions: Readonly<Record<string, number>>): string[] {
   return Object.keys(versions).filter((namespace) => versionsNow()[namespace] !== versions[namespace]);
@@ -110,6 +116,21 @@ describe("A former guest's object", () => {
   });
 });
 
+test("A label of a namespace concerns an instance only if it attaches or detaches the namespace", () => {
+  const selector = { matchLabels: { waf: "yes" } };
+  put(instance("owner", "https://owner.example", { access: [{ namespaces: { from: "Selector", selector } }] }));
+  put(rule("guest", "theirs", ["198.51.100.2"], toOwner));
+  const changedBy = (from: Labels, to: Labels): string[] => {
+    const before = versionsNow();
+    changes.namespaceChanged({ type: "Changed", old: namespaceWith(from), object: namespaceWith(to) });
+    return changedSince(before);
+  };
+  expect(changedBy({}, { team: "shop" })).toStrictEqual([]);
+  expect(changedBy({ team: "shop" }, { waf: "yes" })).toStrictEqual(["owner"]);
+  expect(changedBy({ waf: "yes" }, { waf: "yes", team: "shop" })).toStrictEqual([]);
+  expect(changedBy({ waf: "yes" }, { waf: "no" })).toStrictEqual(["owner"]);
+});
+
 describe("A feed", () => {
   test("is used by attached rules of its namespace, and changes their instances only", () => {
     for (const namespace of ["owner", "other", "stranger"]) put(feed(namespace));
@@ -146,6 +167,6 @@ describe("A feed", () => {
     expect(changesOf(() => put(rule("owner", "mine", [], { addressesFrom })))).toBe(1);
     expect(changesOf(() => put(rule("owner", "mine", ["198.51.100.2"])))).toBe(1);
     expect(changesOf(() => put(instance("owner", "https://new.example")))).toBe(1);
-    expect(changesOf(() => changes.namespaceChanged("owner"))).toBe(1);
+    expect(changesOf(() => changes.namespaceChanged({ type: "Added", object: namespaceWith({}) }))).toBe(1);
   });
 });
