@@ -82,8 +82,8 @@ export type LogPiece =
  * the calls end. A piece that was consumed counts as forwarded.
  */
 export async function* readLogs(ports: LogReaderPorts, options: ReadLogsOptions): AsyncGenerator<LogPiece, void, void> {
-  const { days, perPage = logsPerPageMax } = options;
-  const pages = new LogPages(ports.waf, perPage, ports.stopping);
+  const { days } = options;
+  const pages = new LogPages(ports, options);
   const reader = new DayReader(ports, pages, options);
   try {
     for (let day = days.firstDay; day <= days.lastDay; day += 1) {
@@ -151,7 +151,8 @@ class DayReader {
         continue;
       }
       this.#hasWorked = true;
-      await this.#askAhead(day, page.value);
+      const { scrollId, length } = page.value;
+      if (scrollId === null || length > 0) await this.#pages.askAhead(day, scrollId);
       const isFirst = request.scrollId === undefined;
       const rows = page.value.rows();
       const verdict = reading.page(page.value, rows);
@@ -171,24 +172,6 @@ class DayReader {
         reading.begin();
       }
     }
-  }
-
-  /**
-   * Requests the page that most likely follows before the rows of the current page are checked and processed, so that the WAF and wafsync work at the same
-   * time. If another page is needed, the response is discarded.
-   */
-  async #askAhead(day: number, { scrollId, length }: LogPage): Promise<void> {
-    if (scrollId === null) {
-      // For a day that was read before, only the total is requested first.
-      const { days, cursor } = this.#options;
-      if (day >= days.lastDay || cursor?.markOf(day + 1).total !== undefined) return;
-      this.#pages.readAhead({ day: day + 1 });
-    } else {
-      if (length === 0) return;
-      this.#pages.readAhead({ day, scrollId });
-    }
-    // The lane waits one turn of the event loop for other calls, and sends in the next turn.
-    for (let turn = 0; turn < turnsUntilSent; turn += 1) await new Promise((resolve) => setImmediate(resolve));
   }
 
   /** Waits before a retry. @returns the next request, or the fault if a retry is pointless */
@@ -249,20 +232,29 @@ interface PageRequest {
 /** Fetches pages one after another, and the next page while the last one is processed. Never makes two calls at a time. */
 class LogPages {
   readonly #waf: LogPort;
-  readonly #perPage: number;
+  readonly #options: ReadLogsOptions;
   readonly #ended = new AbortController();
   readonly #signal: AbortSignal;
   #ahead: { readonly request: PageRequest; readonly result: Promise<WafResult<LogPage>> } | undefined;
 
-  constructor(waf: LogPort, perPage: number, stopping: AbortSignal) {
+  constructor({ waf, stopping }: LogReaderPorts, options: ReadLogsOptions) {
     this.#waf = waf;
-    this.#perPage = perPage;
+    this.#options = options;
     this.#signal = AbortSignal.any([stopping, this.#ended.signal]);
   }
 
-  /** Requests the page that is likely to be needed next. */
-  readAhead(request: PageRequest): void {
+  /**
+   * Requests the page that most likely follows the one with this scroll ID, before its rows are checked, so that the WAF and wafsync work
+   * at the same time. If another page is needed, the response is discarded.
+   */
+  async askAhead(day: number, scrollId: string | null): Promise<void> {
+    const { days, cursor } = this.#options;
+    // For a day that was read before, only the total is requested first.
+    if (scrollId === null && (day >= days.lastDay || cursor?.markOf(day + 1).total !== undefined)) return;
+    const request = scrollId === null ? { day: day + 1 } : { day, scrollId };
     this.#ahead ??= { request, result: this.#call(request) };
+    // The lane waits one turn of the event loop for other calls, and sends in the next turn.
+    for (let turn = 0; turn < turnsUntilSent; turn += 1) await new Promise((resolve) => setImmediate(resolve));
   }
 
   async get(request: PageRequest): Promise<WafResult<LogPage>> {
@@ -291,7 +283,8 @@ class LogPages {
     const options = { signal: this.#signal };
     if (scrollId !== undefined) return await this.#waf.scrollLogs(scrollId, options);
     const date = formatDay(day);
-    return await this.#waf.queryLogs({ startDate: date, endDate: date, perPage: this.#perPage }, options);
+    const { perPage = logsPerPageMax } = this.#options;
+    return await this.#waf.queryLogs({ startDate: date, endDate: date, perPage }, options);
   }
 }
 
