@@ -1,6 +1,5 @@
 // `wafsync operator` as a process: how it starts, what it needs, what it reports, and how it ends.
-import { createServer } from "node:net";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, createServer } from "node:net";
 import { afterAll, afterEach, beforeAll, expect, test } from "@jest/globals";
 import { runOperator } from "../../src/app/operator.ts";
 import type { OperatorOptions } from "../../src/app/operator-work.ts";
@@ -9,17 +8,14 @@ import { realClock } from "../../src/async/clock.ts";
 import { loadKubeConfig } from "../../src/kube/credentials.ts";
 import { Redactor } from "../../src/model/redactor.ts";
 import { silentLogger } from "../../src/telemetry/log.ts";
-import { startSimulator } from "../../src/simulator/start-simulator.ts";
-import type { Simulator } from "../../src/simulator/start-simulator.ts";
+import { type Simulator, startSimulator } from "../../src/simulator/start-simulator.ts";
 import { everythingPrinted, runWafsync } from "../support/processes/wafsync-process.ts";
 import { createAll, deleteManifest } from "../support/fakes/api-clients.ts";
 import { createNamespace, installDefinitions, waitFor } from "../support/builders/cluster-objects.ts";
 import { describeWithOwnControlPlane } from "../support/control-plane/suite.ts";
-import { addresses, collectionOf, instance, keySecret, rule } from "../support/builders/manifests.ts";
-import type { Manifest } from "../support/builders/manifests.ts";
+import { addresses, collectionOf, instance, keySecret, type Manifest, rule } from "../support/builders/manifests.ts";
 import { slow } from "../support/processes/slowness.ts";
-import { startOperator } from "../support/processes/operator-process.ts";
-import type { OperatorProcess, OperatorStart } from "../support/processes/operator-process.ts";
+import { type OperatorProcess, type OperatorStart, startOperator } from "../support/processes/operator-process.ts";
 
 const key = "made-up-key-0123456789";
 const waitMs = 60_000;

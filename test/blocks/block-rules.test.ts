@@ -4,15 +4,14 @@ import type { GatheredRule } from "../../src/model/gathered.ts";
 import type { BlocksView } from "../../src/blocks/block-book.ts";
 import { withBlockRules } from "../../src/blocks/block-rules.ts";
 import { examineInSlices, explainAddress } from "../../src/decide/explain.ts";
-import type { AutoBlockOverrides } from "../support/builders/declare-auto-block.ts";
-import { anAutoBlock } from "../support/builders/declare-auto-block.ts";
+import { anAutoBlock, type AutoBlockOverrides } from "../support/builders/declare-auto-block.ts";
 import { aGrant, anInstance, anOrigin, aRule } from "../support/builders/declare.ts";
-import type { InventoryOverrides } from "../support/builders/gathered.ts";
 import {
   anInventory,
   desiredOf,
   entry,
   gathered,
+  type InventoryOverrides,
   nowMs,
   observed,
   ownedBy,

@@ -1,9 +1,7 @@
 import { blockKey } from "../../src/blocks/judges.ts";
 import { expect, test } from "@jest/globals";
-import type { Condition } from "../../src/kinds/conditions.ts";
-import { findCondition } from "../../src/kinds/conditions.ts";
-import type { ConditionType } from "../../src/kinds/reasons.ts";
-import { isPublished } from "../../src/kinds/reasons.ts";
+import { type Condition, findCondition } from "../../src/kinds/conditions.ts";
+import { type ConditionType, isPublished } from "../../src/kinds/reasons.ts";
 import type { ReadingReport } from "../../src/blocks/judgement.ts";
 import type { WafAutoBlockStatus } from "../../src/kinds/waf-auto-block.ts";
 import { readObservedEntry } from "../../src/address/entry.ts";
@@ -13,8 +11,7 @@ import { progressOf } from "../../src/decide/progress.ts";
 import { withBlockRules } from "../../src/blocks/block-rules.ts";
 import { nothingDone, type RunFacts } from "../../src/run/facts.ts";
 import { blockStatusFrom } from "../../src/blocks/block-status.ts";
-import type { AutoBlockOverrides } from "../support/builders/declare-auto-block.ts";
-import { anAutoBlock } from "../support/builders/declare-auto-block.ts";
+import { anAutoBlock, type AutoBlockOverrides } from "../support/builders/declare-auto-block.ts";
 import { anInventory, gathered, nowMs, observed } from "../support/builders/gathered.ts";
 
 interface Told {

@@ -1,13 +1,11 @@
 // Clock: 2026-03-10 12:00 UTC at the start of each test.
 import { blockKey } from "../../src/blocks/judges.ts";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
-import { anAutoBlock } from "../support/builders/declare-auto-block.ts";
-import type { AutoBlockOverrides } from "../support/builders/declare-auto-block.ts";
+import { anAutoBlock, type AutoBlockOverrides } from "../support/builders/declare-auto-block.ts";
 import { aRule } from "../support/builders/declare.ts";
 import { crash } from "../support/fakes/crash.ts";
 import { anEntry } from "../support/builders/log-entry.ts";
-import { ForwardWorld } from "../support/worlds/forward-world.ts";
-import type { SaveFault } from "../support/worlds/forward-world.ts";
+import { ForwardWorld, type SaveFault } from "../support/worlds/forward-world.ts";
 
 const minuteMs = 60_000;
 

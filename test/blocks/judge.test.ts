@@ -3,8 +3,7 @@ import { array, assert, boolean, integer, property, tuple } from "fast-check";
 import type { DeclaredAutoBlock } from "../../src/model/declared.ts";
 import type { LogEntry } from "../../src/model/log-entry.ts";
 import { Judge, ttlOf } from "../../src/blocks/judge.ts";
-import { anAutoBlock, newRow } from "../support/builders/declare-auto-block.ts";
-import type { AutoBlockOverrides } from "../support/builders/declare-auto-block.ts";
+import { anAutoBlock, type AutoBlockOverrides, newRow } from "../support/builders/declare-auto-block.ts";
 import { caseCount } from "../support/builders/case-count.ts";
 import { anEntry } from "../support/builders/log-entry.ts";
 

@@ -1,6 +1,5 @@
 import { expect, test } from "@jest/globals";
-import { autoBlocksMax, judgedBlocks } from "../../src/blocks/judges.ts";
-import { blockKey, clientsMax, Judges, savedJudgements } from "../../src/blocks/judges.ts";
+import { autoBlocksMax, blockKey, clientsMax, judgedBlocks, Judges, savedJudgements } from "../../src/blocks/judges.ts";
 import { anAutoBlock, newRow } from "../support/builders/declare-auto-block.ts";
 import { aGrant, anInstance } from "../support/builders/declare.ts";
 import { gathered } from "../support/builders/gathered.ts";

@@ -3,14 +3,18 @@ import { describe, expect, test } from "@jest/globals";
 import * as fc from "fast-check";
 import { stringify } from "yaml";
 import { parseResource } from "../../src/kinds/parse-resource.ts";
-import type { CommandRule } from "../../src/cli/command-rule.ts";
-import { commandRule, declaredRule, expiredRule, ruleDocument, ruleName } from "../../src/cli/command-rule.ts";
-import { withApproval } from "../../src/cli/targets/folder-files.ts";
-import { fileOfRule, removeRuleFile, writeRuleFile } from "../../src/cli/targets/folder-files.ts";
+import {
+  type CommandRule,
+  commandRule,
+  declaredRule,
+  expiredRule,
+  ruleDocument,
+  ruleName,
+} from "../../src/cli/command-rule.ts";
+import { fileOfRule, removeRuleFile, withApproval, writeRuleFile } from "../../src/cli/targets/folder-files.ts";
 import { planRelease, type Release } from "../../src/cli/unblock-command.ts";
 import { NetworkIndex } from "../../src/address/ranges.ts";
-import type { Entry } from "../../src/address/entry.ts";
-import { readObservedEntry } from "../../src/address/entry.ts";
+import { type Entry, readObservedEntry } from "../../src/address/entry.ts";
 import type { DirectorySnapshot } from "../../src/source/directory/snapshot.ts";
 import { anyNetwork, spelling } from "../support/builders/arbitraries.ts";
 import { caseCount } from "../support/builders/case-count.ts";

@@ -5,10 +5,8 @@ import { basename, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { builtBundle } from "../support/processes/built-program.ts";
 import { runWafsync } from "../support/processes/wafsync-process.ts";
-import { scratchDirectory } from "../support/worlds/scratch-directory.ts";
-import type { ScratchDirectory } from "../support/worlds/scratch-directory.ts";
-import { ruleDocument, testKey, wafFolder } from "../support/worlds/waf-folder.ts";
-import type { WafFolder } from "../support/worlds/waf-folder.ts";
+import { scratchDirectory, type ScratchDirectory } from "../support/worlds/scratch-directory.ts";
+import { ruleDocument, testKey, wafFolder, type WafFolder } from "../support/worlds/waf-folder.ts";
 
 /** Loaded before the program: at the end, it records the URL of every module that was loaded. */
 function recorderOf(file: string): string {

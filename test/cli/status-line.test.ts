@@ -1,7 +1,6 @@
 import { expect, test } from "@jest/globals";
 import { StatusLine } from "../../src/cli/status-line.ts";
-import { editedTerminal } from "../../src/cli/terminal.ts";
-import type { Terminal } from "../../src/cli/terminal.ts";
+import { editedTerminal, type Terminal } from "../../src/cli/terminal.ts";
 import { createVirtualClock } from "../support/fakes/virtual-clock.ts";
 
 interface Screen {

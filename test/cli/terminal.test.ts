@@ -7,8 +7,7 @@ import { addresses } from "../support/builders/declare.ts";
 import { builtProgram } from "../support/processes/built-program.ts";
 import { describeWithProgram } from "./describe-with-program.ts";
 import { runFaster, runWafsync } from "../support/processes/wafsync-process.ts";
-import { ruleDocument, testKey, wafFolder } from "../support/worlds/waf-folder.ts";
-import type { WafFolder } from "../support/worlds/waf-folder.ts";
+import { ruleDocument, testKey, wafFolder, type WafFolder } from "../support/worlds/waf-folder.ts";
 
 runFaster();
 

@@ -41,6 +41,7 @@ const refused = (operation: string, wantedBy: string) => ({
 const contested = {
   inventory: { disputes: [{ list: "blocklist", entry: entry(a), atMs: [nowMs, nowMs, nowMs, nowMs] }] },
 } as const;
+const observing = { instance: { policies: { blocklist: "Observe" } } } as const;
 const suspended = { instance: { suspend: true } };
 const exclusive: InstanceOverrides = { policies: { blocklist: "Exclusive" } };
 const tiny: InstanceOverrides = { lists: { blocklist: { maxEntries: 1 } } };
@@ -109,6 +110,7 @@ const examples: Readonly<Record<string, Example>> = {
     expected: `Held ${b}; NoRoom ${a}`,
   },
   "instead of Adopt: Off": { declared: [a], shown: [a], rule: adopts, ...suspended, expected: `Foreign ${a}` },
+  "instead of Adopt: Observe": { declared: [a], shown: [a], rule: adopts, ...observing, expected: `Foreign ${a}` },
   "instead of Remove: Off": { shown: [a], recorded: { [a]: ours }, ...suspended, expected: `Off ${a}` },
   "instead of Remove: SourceBroken": { shown: [a], instance: exclusive, ...broken, expected: `SourceBroken ${a}` },
   "instead of Remove: Refused": {

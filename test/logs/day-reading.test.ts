@@ -1,8 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import * as fc from "fast-check";
 import type { LogPage } from "../../src/model/log-entry.ts";
-import { LogDayReading } from "../../src/logs/day-reading.ts";
-import type { PageVerdict } from "../../src/logs/day-reading.ts";
+import { LogDayReading, type PageVerdict } from "../../src/logs/day-reading.ts";
 import { createRowIdentity, type RowTally } from "../../src/logs/row-tally.ts";
 import { pageOf, row } from "../support/fakes/scripted-logs.ts";
 

@@ -2,10 +2,22 @@ import { describe, expect, test } from "@jest/globals";
 import type { BrokenLogEntry, LogEntry, LogPage } from "../../src/model/log-entry.ts";
 import { LogCursor } from "../../src/logs/cursor.ts";
 import { brokenShownMax } from "../../src/logs/day-reading.ts";
-import { logFailuresMax } from "../../src/logs/read-logs.ts";
-import { type LogPiece, type LogReaderPorts, type LogWait, readLogs } from "../../src/logs/read-logs.ts";
-import { day, pageOf, row, scriptedLogs, told } from "../support/fakes/scripted-logs.ts";
-import type { Answer, ScriptedLogs } from "../support/fakes/scripted-logs.ts";
+import {
+  logFailuresMax,
+  type LogPiece,
+  type LogReaderPorts,
+  type LogWait,
+  readLogs,
+} from "../../src/logs/read-logs.ts";
+import {
+  type Answer,
+  day,
+  pageOf,
+  row,
+  scriptedLogs,
+  type ScriptedLogs,
+  told,
+} from "../support/fakes/scripted-logs.ts";
 
 const date = "2026-06-10";
 const days = { firstDay: day(date), lastDay: day(date) };

@@ -1,7 +1,6 @@
 // The WafRecords of one namespace in memory, with the API server's rules for versions, finalizers and deletions, and with a garbage
 // collector that runs when the test says so.
-import { localFault } from "../../src/kube/api-result.ts";
-import type { ApiFaultCode, ApiResult } from "../../src/kube/api-result.ts";
+import { type ApiFaultCode, type ApiResult, localFault } from "../../src/kube/api-result.ts";
 import type { ApiRequest, ApiServer } from "../../src/kube/api-server.ts";
 
 export interface StoredObject {

@@ -1,8 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import { viewInstance } from "../../src/cli/instance-view.ts";
 import { planLines } from "../../src/cli/print-instance.ts";
-import { addresses, anInstance, anOrigin, blocking } from "../support/builders/declare.ts";
-import { planOf } from "../support/builders/gathered.ts";
+import { addresses, anOrigin, blocking } from "../support/builders/declare.ts";
 import { ConvergeWorld } from "../support/worlds/converge-world.ts";
 
 const adopt = { meta: { annotations: { "wafsync.dev/adopt": "true" } } };
@@ -41,23 +40,6 @@ describe("A rule that adopts", () => {
     await world.pass();
     expect(world.inventory.saves).toHaveLength(saves);
     expect(world.owned().entries.blocklist.size).toBe(foreign);
-  });
-
-  test("is in the plan as operations without a call, next to the others", () => {
-    const plan = planOf({
-      gathered: { rules: [blocking("a", addresses(3), adopt), blocking("b", addresses(1))] },
-      observed: { blocklist: addresses(2) },
-    });
-    expect(plan.operations.map(({ kind }) => kind)).toStrictEqual(["AddEntry"]);
-    expect(plan.adoptions).toStrictEqual([
-      { list: "blocklist", entry: "198.18.0.0", rules: ["edge/a"] },
-      { list: "blocklist", entry: "198.18.0.1", rules: ["edge/a"] },
-    ]);
-    const observed = {
-      instance: anInstance({ policies: { blocklist: "Observe" } }),
-      rules: [blocking("a", addresses(3), adopt)],
-    };
-    expect(planOf({ gathered: observed, observed: { blocklist: addresses(2) } }).adoptions).toStrictEqual([]);
   });
 });
 

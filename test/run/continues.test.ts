@@ -85,15 +85,6 @@ describe("An instance that continues another one", () => {
     expect(world.inventory.of(former).entries.blocklist.size).toBe(0);
   });
 
-  test("later removes entries that no rule declares any longer, and nothing else", async () => {
-    const world = movedWorld();
-    await world.pass();
-    await world.clock.advance(60_000);
-    world.declare({ rules: [blocking("feed", addresses(18))] });
-    await world.pass();
-    expect(world.waf.lists.blocklist).toStrictEqual([...addresses(18), foreign]);
-  });
-
   test("takes over nothing from a record of another WAF, and does nothing until this is corrected", async () => {
     const world = movedWorld(leftRecord({ domain: "other.example" }));
     expect((await world.pass()).result).toMatchObject({ kind: "Blocked", blocker: "NotContinued" });

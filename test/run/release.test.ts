@@ -2,8 +2,7 @@
 import { countManaged } from "../../src/model/inventory.ts";
 import { describe, expect, test } from "@jest/globals";
 import { ApiKey } from "../../src/model/api-key.ts";
-import { addresses, anInstance, anOrigin, blocking } from "../support/builders/declare.ts";
-import type { InstanceOverrides } from "../support/builders/declare.ts";
+import { addresses, anInstance, anOrigin, blocking, type InstanceOverrides } from "../support/builders/declare.ts";
 import type { WafFaultRule } from "../support/fakes/fake-waf.ts";
 import { ConvergeWorld, converged } from "../support/worlds/converge-world.ts";
 

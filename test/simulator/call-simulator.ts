@@ -1,7 +1,6 @@
 // A simple client of the WAF API for tests. It is only an HTTP client, so it can also send invalid requests.
 import { Agent, request } from "undici";
-import { startSimulator } from "../../src/simulator/start-simulator.ts";
-import type { Simulator, SimulatorOptions } from "../../src/simulator/start-simulator.ts";
+import { type Simulator, type SimulatorOptions, startSimulator } from "../../src/simulator/start-simulator.ts";
 import { atTestEnd } from "../support/builders/at-test-end.ts";
 
 export const apiKey = "simulated+key/with=odd %signs";

@@ -1,6 +1,5 @@
-import { request } from "node:http";
+import { type IncomingMessage, request } from "node:http";
 import { once } from "node:events";
-import type { IncomingMessage } from "node:http";
 import { describe, expect, test } from "@jest/globals";
 import { describeSimulator, startSimulator } from "../../src/simulator/start-simulator.ts";
 import { apiKey, domain, startSimulated } from "./call-simulator.ts";

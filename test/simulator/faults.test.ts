@@ -1,8 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
-import { faultKinds } from "../../src/simulator/fault-rule.ts";
-import type { FaultEffect, FaultKind } from "../../src/simulator/fault-rule.ts";
-import { apiKey, startSimulated } from "./call-simulator.ts";
-import type { Caller, Reply } from "./call-simulator.ts";
+import { type FaultEffect, type FaultKind, faultKinds } from "../../src/simulator/fault-rule.ts";
+import { apiKey, type Caller, type Reply, startSimulated } from "./call-simulator.ts";
 
 const ip = "192.0.2.1";
 const now = Date.parse("2026-06-15T12:00:00Z");

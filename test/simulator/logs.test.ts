@@ -1,9 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
-import type { LogPage } from "../../src/simulator/simulated-logs.ts";
-import { plans, retentionDays } from "../../src/simulator/simulated-logs.ts";
+import { type LogPage, plans, retentionDays } from "../../src/simulator/simulated-logs.ts";
 import type { SimulatorOptions } from "../../src/simulator/start-simulator.ts";
-import { apiKey, domain, startSimulated } from "./call-simulator.ts";
-import type { Caller } from "./call-simulator.ts";
+import { apiKey, type Caller, domain, startSimulated } from "./call-simulator.ts";
 
 const noon = Date.parse("2026-06-15T12:00:00Z");
 const clockAt = (timeMs: { now: number }) => ({ nowMs: () => timeMs.now, sleep: async () => {} });

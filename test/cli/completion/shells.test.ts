@@ -7,8 +7,7 @@ import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { builtProgram } from "../../support/processes/built-program.ts";
 import { describeWithProgram } from "../describe-with-program.ts";
 import { runWafsync } from "../../support/processes/wafsync-process.ts";
-import { scratchDirectory } from "../../support/worlds/scratch-directory.ts";
-import type { ScratchDirectory } from "../../support/worlds/scratch-directory.ts";
+import { scratchDirectory, type ScratchDirectory } from "../../support/worlds/scratch-directory.ts";
 import { instanceDocument, secretDocument } from "../../support/worlds/waf-folder.ts";
 
 const execute = promisify(execFile);

@@ -1,14 +1,12 @@
 import { readFile, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
-import { collectRange, followLogs } from "../../../src/cli/logs/collect-logs.ts";
-import type { Following, LogCollection } from "../../../src/cli/logs/collect-logs.ts";
+import { collectRange, type Following, followLogs, type LogCollection } from "../../../src/cli/logs/collect-logs.ts";
 import { createLogFormat } from "../../../src/cli/logs/log-format.ts";
 import { type LogOutput, openLogFile } from "../../../src/cli/logs/log-output.ts";
 import { seededRandom } from "../../support/builders/seeded-random.ts";
 import { scratchDirectory } from "../../support/worlds/scratch-directory.ts";
-import { Multiset, dayNumber, failPages, logWorld } from "../../support/worlds/log-world.ts";
-import type { LogWorld } from "../../support/worlds/log-world.ts";
+import { dayNumber, failPages, logWorld, type LogWorld, Multiset } from "../../support/worlds/log-world.ts";
 
 const firstDay = dayNumber("2026-06-06");
 const lastDay = dayNumber("2026-06-15");

@@ -4,8 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import type { LogEntry } from "../../../src/model/log-entry.ts";
 import { hostileRows } from "../../support/builders/hostile-rows.ts";
 import { runWafsync } from "../../support/processes/wafsync-process.ts";
-import { logKey, logWorld } from "../../support/worlds/log-world.ts";
-import type { LogWorld } from "../../support/worlds/log-world.ts";
+import { logKey, logWorld, type LogWorld } from "../../support/worlds/log-world.ts";
 import { scratchDirectory } from "../../support/worlds/scratch-directory.ts";
 import { instanceDocument, secretDocument } from "../../support/worlds/waf-folder.ts";
 

@@ -1,8 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
-import { createLogFormat } from "../../../src/cli/logs/log-format.ts";
-import type { LogFormatName } from "../../../src/cli/logs/log-format.ts";
-import { logEntryFields } from "../../../src/model/log-entry.ts";
-import type { LogEntry } from "../../../src/model/log-entry.ts";
+import { createLogFormat, type LogFormatName } from "../../../src/cli/logs/log-format.ts";
+import { type LogEntry, logEntryFields } from "../../../src/model/log-entry.ts";
 import { row } from "../../support/fakes/scripted-logs.ts";
 
 const nasty = 'a,"b"\n=c\r\u0000\u001B[31mé😀\u009B2J\u2028\u202E\uD800';

@@ -5,8 +5,12 @@ import { describe, expect, test } from "@jest/globals";
 import type { LogEntry } from "../../../src/model/log-entry.ts";
 import type { Simulator } from "../../../src/simulator/start-simulator.ts";
 import { instanceDocument, keySpellings, secretDocument } from "../../support/worlds/waf-folder.ts";
-import { everythingPrinted, runWafsync, startWafsync } from "../../support/processes/wafsync-process.ts";
-import type { RunningProcess } from "../../support/processes/wafsync-process.ts";
+import {
+  everythingPrinted,
+  type RunningProcess,
+  runWafsync,
+  startWafsync,
+} from "../../support/processes/wafsync-process.ts";
 import { scratchDirectory } from "../../support/worlds/scratch-directory.ts";
 import { row } from "../../support/fakes/scripted-logs.ts";
 import { logKey, logWorld } from "../../support/worlds/log-world.ts";

@@ -6,17 +6,29 @@ import { instanceFinalizer } from "../../../src/kinds/kinds.ts";
 import { type ApiResult, localFault } from "../../../src/kube/api-result.ts";
 import type { ApiRequest, ApiServer } from "../../../src/kube/api-server.ts";
 import type { Gathered } from "../../../src/model/gathered.ts";
-import type { ObjectName, ResourceKind, ResourceRef } from "../../../src/model/resource.ts";
-import { nameKey } from "../../../src/model/resource.ts";
+import { nameKey, type ObjectName, type ResourceKind, type ResourceRef } from "../../../src/model/resource.ts";
 import { ClusterSource } from "../../../src/source/cluster/cluster-source.ts";
 import type { Unattached } from "../../../src/source/cluster/attachment.ts";
 import { readInstanceOnce } from "../../../src/source/cluster/read-cluster.ts";
-import { apiClient, createAll, deleteManifest, patchObject, watchedClient } from "../../support/fakes/api-clients.ts";
-import type { WatchedClient } from "../../support/fakes/api-clients.ts";
+import {
+  apiClient,
+  createAll,
+  deleteManifest,
+  patchObject,
+  watchedClient,
+  type WatchedClient,
+} from "../../support/fakes/api-clients.ts";
 import { createNamespace, installDefinitions, waitFor } from "../../support/builders/cluster-objects.ts";
 import { describeWithOwnControlPlane } from "../../support/control-plane/suite.ts";
-import { cacheClear, configMap, instance, keySecret, origin, rule } from "../../support/builders/manifests.ts";
-import type { Manifest } from "../../support/builders/manifests.ts";
+import {
+  cacheClear,
+  configMap,
+  instance,
+  keySecret,
+  type Manifest,
+  origin,
+  rule,
+} from "../../support/builders/manifests.ts";
 
 const waitMs = 30_000;
 const baseUrl = "https://waf.example";

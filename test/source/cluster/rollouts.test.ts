@@ -8,8 +8,12 @@ import type { ObservedWorkload } from "../../../src/model/gathered.ts";
 import { Rollouts, storedWorkload } from "../../../src/source/cluster/rollouts.ts";
 import { waitFor } from "../../support/builders/cluster-objects.ts";
 import { anInstance } from "../../support/builders/declare.ts";
-import { scriptedStream, startScriptedApiServer } from "../../support/fakes/scripted-api-server.ts";
-import type { ScriptedStream, TestObject } from "../../support/fakes/scripted-api-server.ts";
+import {
+  scriptedStream,
+  type ScriptedStream,
+  startScriptedApiServer,
+  type TestObject,
+} from "../../support/fakes/scripted-api-server.ts";
 import type { ScriptedServer } from "../../support/fakes/scripted-server.ts";
 
 const patienceMs = 30_000;

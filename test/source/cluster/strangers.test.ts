@@ -9,7 +9,6 @@ import { nameKey, type ObjectName, type ResourceKind } from "../../../src/model/
 import { ClusterSource } from "../../../src/source/cluster/cluster-source.ts";
 import { entry, ownedBy, planOf } from "../../support/builders/gathered.ts";
 import { createNamespace, installDefinitions, waitFor } from "../../support/builders/cluster-objects.ts";
-import type { Manifest } from "../../support/builders/manifests.ts";
 import {
   addresses,
   apiVersion,
@@ -17,12 +16,18 @@ import {
   configMap,
   instance,
   keySecret,
+  type Manifest,
   origin,
   rule,
 } from "../../support/builders/manifests.ts";
 import { describeWithOwnControlPlane } from "../../support/control-plane/suite.ts";
-import type { WatchedClient } from "../../support/fakes/api-clients.ts";
-import { apiClient, createAll, patchObject, watchedClient } from "../../support/fakes/api-clients.ts";
+import {
+  apiClient,
+  createAll,
+  patchObject,
+  type WatchedClient,
+  watchedClient,
+} from "../../support/fakes/api-clients.ts";
 
 const waitMs = 30_000;
 

@@ -6,8 +6,7 @@ import { describe, expect, test } from "@jest/globals";
 import { realClock } from "../../../src/async/clock.ts";
 import { temporarySuffix } from "../../../src/source/directory/atomic-file.ts";
 import { holderOfLock, LockFile } from "../../../src/source/directory/lock-file.ts";
-import { createVirtualClock } from "../../support/fakes/virtual-clock.ts";
-import type { VirtualClock } from "../../support/fakes/virtual-clock.ts";
+import { createVirtualClock, type VirtualClock } from "../../support/fakes/virtual-clock.ts";
 import { scratchDirectory } from "../../support/worlds/scratch-directory.ts";
 
 const command = "wafsync run";

@@ -1,7 +1,6 @@
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import type { FileHandle } from "node:fs/promises";
-import { open as openFile, readFile, readdir, rename, rm, stat, symlink } from "node:fs/promises";
+import { type FileHandle, open as openFile, readdir, readFile, rename, rm, stat, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, describe, expect, test } from "@jest/globals";
 import { realClock } from "../../../src/async/clock.ts";
