@@ -281,7 +281,7 @@ export class Standalone {
     const ports = this.#ports();
     const facts = await previewInstance(name, ports, memory);
     if (facts === undefined) return undefined;
-    const pendingClears = memory.hooks?.atEnd(ports, facts).pending ?? [];
+    const pendingClears = memory.hooks?.atEnd(ports.status, facts).pending ?? [];
     await reportFacts(ports, memory, facts);
     return { facts, pendingClears: facts.result?.kind === "Done" ? pendingClears : [] };
   }

@@ -1,7 +1,7 @@
 // Reports on objects that no reconcile run covers, after changes and periodically. Anyone can create such objects in any number,
 // so namespaces take turns, writes are rate-limited, and nothing here triggers a run.
 import { isDeepStrictEqual } from "node:util";
-import { type Condition, findCondition, withConditions } from "../kinds/conditions.ts";
+import { type Condition, findCondition, seeReady, withConditions } from "../kinds/conditions.ts";
 import type { ChangeSignal } from "../async/change-signal.ts";
 import type { Clock } from "../async/clock.ts";
 import { withDeadline } from "../async/deadline.ts";
@@ -170,14 +170,14 @@ export async function reportUnattached(status: StatusPort, object: UnattachedObj
   const hasFinished = known.some(({ type, status: is }) => (type === "Complete" || type === "Failed") && is === "True");
   const isCurrent = meta.kind === "WafCacheClear" && before["observedGeneration"] === generation;
   if (!isInvalid && isCurrent && hasFinished) return false;
-  const refused = { status: "False", reason, message } as const;
+  const refused = { status: "False", reason, message: seeReady } as const;
   const next = {
     Accepted: refused,
-    Ready: refused,
+    Ready: { ...refused, message },
     // The former state on the WAF is no longer known.
     Synced: undefined,
     Reconciling: undefined,
-    Stalled: reason === "InstanceNotFound" ? undefined : ({ status: "True", reason, message } as const),
+    Stalled: reason === "InstanceNotFound" ? undefined : ({ ...refused, status: "True" } as const),
   };
   const after = {
     // The entries may be gone with the instance. Results of completed work stay.

@@ -3,8 +3,9 @@ import {
   type Condition,
   findCondition,
   formatTime,
-  removeCondition,
-  setCondition,
+  type NewConditions,
+  seeReady,
+  withConditions,
   withTransitionTimesOf,
 } from "../kinds/conditions.ts";
 import type { ReasonOf } from "../kinds/reasons.ts";
@@ -129,32 +130,21 @@ function withReading(
   { nowMs }: RunFacts,
 ): readonly Condition[] {
   const { declared, judgement } = judged;
-  const { generation: observedGeneration } = declared.meta;
-  if (!isInEffect) return removeCondition(removeCondition(before, "LogsJudged"), "Incomplete");
+  const { generation } = declared.meta;
+  if (!isInEffect) return withConditions(before, { LogsJudged: undefined, Incomplete: undefined }, generation, nowMs);
   const reading = readingOf(judged);
-  const judgedLogs = setCondition(before, { type: "LogsJudged", ...reading, observedGeneration }, nowMs);
-  const conditions = withTrouble(judgedLogs, reading, observedGeneration, nowMs);
+  const ready = findCondition(before, "Ready");
+  // Not ready without the logs, even if all clients that it has listed are on the blocklist.
+  const isBlind = reading.status === "False" && ready?.status === "True";
   const isFull = judgement.entries.length >= declared.maxEntries && judgement.leftOut > 0;
-  if (!isFull) return removeCondition(conditions, "Incomplete");
   const message = `${counted(declared.maxEntries, "client is", "clients are")} listed, the maximum in spec.maxEntries. Clients have reached the threshold ${counted(judgement.leftOut, "time", "times")} without being listed.`;
-  return setCondition(
-    conditions,
-    { type: "Incomplete", status: "True", reason: "MaxEntriesReached", message, observedGeneration },
-    nowMs,
-  );
-}
-
-/** A WafAutoBlock whose logs can't be read is not ready, even if all clients that it has listed are on the blocklist. */
-function withTrouble(
-  before: readonly Condition[],
-  { status, reason, message }: Reading,
-  observedGeneration: number,
-  nowMs: number,
-): readonly Condition[] {
-  if (status !== "False" || findCondition(before, "Ready")?.status !== "True") return before;
-  const common = { message, observedGeneration } as const;
-  const ready = setCondition(before, { type: "Ready", status: "False", reason, ...common }, nowMs);
-  return setCondition(ready, { type: "Reconciling", status: "True", reason, ...common }, nowMs);
+  const next: NewConditions = {
+    // The same trouble can keep wafsync from the lists and from the logs.
+    LogsJudged: isBlind || ready?.message === reading.message ? { ...reading, message: seeReady } : reading,
+    ...(isBlind ? { Ready: reading, Reconciling: { ...reading, status: "True", message: seeReady } } : {}),
+    Incomplete: isFull ? { status: "True", reason: "MaxEntriesReached", message } : undefined,
+  };
+  return withConditions(before, next, generation, nowMs);
 }
 
 type Reading = {

@@ -235,12 +235,6 @@ export function decideAfterFault(
 /** The number of recorded objects; beyond it, those that were handled first are dropped. */
 const handledMax = 2_000;
 
-/** What the instance remembers of a clear; undefined if it has cleared nothing. */
-export function handledBy(cacheClear: string, { trigger, finish }: ClearRecord): HandledTrigger | undefined {
-  if (finish === undefined || finish.state === "Failed") return undefined;
-  return { cacheClear, trigger, handledAtMs: finish.clearedAtMs };
-}
-
 /**
  * Adds handled triggers to the record of the instance, each replacing an earlier one of the same object. Returns the same array if
  * nothing changes. `Now`: they have just been handled. `Recalled`: they were read from a status, and count only if they are newer.

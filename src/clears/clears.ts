@@ -8,9 +8,9 @@ import type { Gathered } from "../model/gathered.ts";
 import type { HandledTrigger } from "../model/inventory.ts";
 import { byAge } from "../model/resource.ts";
 import type { WafFault } from "../model/waf-result.ts";
-import type { ReconcilePorts, RunHooks, StatusPort } from "../run/ports.ts";
+import type { HooksEnd, HookStep, ReportedObject, RunHooks, StatusPort } from "../run/ports.ts";
 import type { World } from "../run/world.ts";
-import type { RunFacts, RunResult } from "../run/facts.ts";
+import type { RunFacts } from "../run/facts.ts";
 import { emitChange } from "../run/status/events.ts";
 import { troubleOf } from "../run/status/findings.ts";
 import { writeStatus } from "../run/status/write-status.ts";
@@ -22,7 +22,6 @@ import {
   type ClearTrouble,
   decideAfterFault,
   decideCacheClear,
-  handledBy,
   isWorkload,
   notBeforeMs,
   recordAfter,
@@ -30,7 +29,7 @@ import {
   withAttempt,
   withHandled,
 } from "./cache-clear.ts";
-import { ClearMemory } from "./records.ts";
+import { ClearMemory, handledBy } from "./records.ts";
 import {
   clearName,
   isRollout,
@@ -75,58 +74,62 @@ export class CacheClears implements RunHooks {
   #advanced:
     | { readonly run: World; readonly gathered: Gathered; readonly atMs: number; readonly nextMs: number }
     | undefined;
+  /** The run that was last told to save something. */
+  #learnedIn: World | undefined;
 
   /**
    * Advances the cache clears if the declared state has changed or a scheduled time has come, and calls the WAF once if any clear
    * is due. Otherwise, it is cheap enough to be called before every write. Problems of the whole instance end the run.
    */
-  async beforeWrite(run: World): Promise<RunResult | undefined> {
+  async beforeWrite(run: World): Promise<HookStep | undefined> {
     const { ports, gathered, desired, inventory } = run;
     if (gathered.instance.meta.deleting) return undefined;
+    // A run saves what it has learned before it calls this again.
+    if (this.#learnedIn === run) this.#memory.unsavedRollouts = [];
     const nowMs = ports.clock.nowMs();
     const last = this.#advanced;
     // The clock may have been set back since.
     const isSame = last?.run === run && last.gathered === gathered && nowMs >= last.atMs;
     if (isSame && nowMs < last.nextMs) return undefined;
-    const situation = this.#situationOf({ gathered, desired, inventory, result: undefined, nowMs });
-    const clears = this.#advance(ports.status, situation);
+    const clears = this.#advance(
+      ports.status,
+      this.#situationOf({ gathered, desired, inventory, result: undefined, nowMs }),
+    );
     this.#advanced = { run, gathered, atMs: nowMs, nextMs: clears.nextMs };
     emitChange(run, gathered.instance.meta, "rolloutsIgnored", rolloutsIgnored(gathered));
-    const ended = await this.#remember(run, clears.handled);
     await this.#report(run, clears.finished);
-    if (ended !== undefined || clears.due.length === 0) return ended;
-    if (ports.stopping.aborted) return { kind: "Interrupted" };
-    // The first write of a process requires a fresh read, which may show that nothing is due.
-    if (!run.isFresh) return (await run.confirm()) ?? (await run.record()) ?? (await this.beforeWrite(run));
-    return this.#callOnce(run, clears);
+    const learned = this.#learned(run, clears.handled);
+    if (learned !== undefined || clears.due.length === 0) return learned;
+    if (ports.stopping.aborted) return interrupted;
+    // A fresh read may show that nothing is due.
+    return run.isFresh ? await this.#callOnce(run, clears) : { kind: "Unconfirmed" };
   }
 
-  instanceStatus(before: Partial<WafInstanceStatus>, facts: RunFacts): Partial<WafInstanceStatus> {
-    // While the inventory is unknown, the former value stays.
-    if (facts.inventory === undefined) return { rollouts: before.rollouts };
-    const situation = this.#situationOf(facts);
-    const failureOf = (clear: DeclaredCacheClear): string => this.#memory.recordOf(clear)?.message ?? "";
-    return { rollouts: rolloutsStatus(facts.gathered, situation.handled, failureOf) };
-  }
-
-  async report(status: StatusPort, facts: RunFacts, clears = facts.gathered.cacheClears): Promise<void> {
-    for (const clear of clears) {
-      if (isRollout(clear) || clear.meta.deleting || facts.gathered.instance.meta.deleting) continue;
-      const record = this.#memory.recordOf(clear, status);
-      await writeStatus(status, clear.meta, (before) => cacheClearStatus(before, clear, record, facts));
-    }
-  }
-
-  atEnd({ status, source, stopping }: ReconcilePorts, facts: RunFacts) {
-    const { due, waiting, outlived, nextMs } = this.#advance(status, this.#situationOf(facts));
+  report(facts: RunFacts): ReturnType<RunHooks["report"]> {
+    const { gathered, nowMs } = facts;
+    const scene = { instanceSuspended: gathered.instance.suspend, trouble: troubleOf(facts)?.message, nowMs };
+    const objects = gathered.cacheClears.filter(({ meta }) => !meta.deleting);
     return {
-      pending: [...due, ...waiting],
-      wakeAtMs: Number.isFinite(nextMs) ? nextMs : undefined,
-      afterReport: async () => {
-        // If the source supports this.
-        for (const { meta } of outlived) if (!stopping.aborted) await source.removeObject?.(meta);
-      },
+      instance: this.#instanceStatus(facts),
+      objects: objects.map((clear): ReportedObject => {
+        const attachment = attachmentOf(clear, gathered);
+        const record = (before: object) => this.#memory.recordIn(clear, before);
+        return [clear.meta, (before) => cacheClearStatus(before, clear, record(before), attachment, scene)];
+      }),
     };
+  }
+
+  #instanceStatus(facts: RunFacts): Partial<WafInstanceStatus> {
+    // While the inventory is unknown, the former value stays.
+    if (facts.inventory === undefined) return {};
+    const failureOf = (clear: DeclaredCacheClear): string => this.#memory.recordIn(clear, undefined)?.message ?? "";
+    return { rollouts: rolloutsStatus(facts.gathered, this.#situationOf(facts).handled, failureOf) };
+  }
+
+  atEnd(status: StatusPort, facts: RunFacts): HooksEnd {
+    const { due, waiting, outlived, nextMs } = this.#advance(status, this.#situationOf(facts));
+    const wakeAtMs = Number.isFinite(nextMs) ? nextMs : undefined;
+    return { pending: [...due, ...waiting], wakeAtMs, expired: outlived.map(({ meta }) => meta) };
   }
 
   #situationOf(facts: Pick<RunFacts, "gathered" | "desired" | "inventory" | "result" | "nowMs">): ClearSituation {
@@ -166,26 +169,28 @@ export class CacheClears implements RunHooks {
       const { group, nextMs: ownMs } = consequencesOf(clear, decision, nowMs);
       if (group !== undefined) groups[group].push(clear);
       if (group === "finished") emitFinish(status, clear, record);
-      const done = handledBy(clearName(clear), record);
-      if (done !== undefined) handled.push(done);
+      handled.push(...handledBy(clear, record));
       nextMs = Math.min(nextMs, ownMs ?? nextMs);
     }
     return { ...groups, handled: withHandled(situation.handled, handled, "Recalled"), nextMs };
   }
 
-  async #callOnce(run: World, { due, waiting }: AdvancedClears): Promise<RunResult | undefined> {
+  async #callOnce(run: World, { due, waiting }: AdvancedClears): Promise<HookStep | undefined> {
     const { waf, ports } = run;
     const { clock, abandon, observer, stopping } = ports;
     for (const clear of due) this.#memory.keep(clear, withAttempt(this.#known(run, clear), clock.nowMs()));
     await this.#report(run, due);
-    if (stopping.aborted) return { kind: "Interrupted" };
-    const result = await waf.clearCache({ signal: abandon });
+    if (stopping.aborted) return interrupted;
+    const answer = await waf.clearCache({ signal: abandon });
     const nowMs = clock.nowMs();
     this.#memory.wait(nowMs + callIntervalMs, nowMs);
     this.#advanced = undefined;
-    observer.clearTried?.(run.name, due.every(isRollout) ? "Rollout" : "WafCacheClear", result.ok);
-    if (!result.ok) return this.#settleFault(run, due, result.fault);
-    return run.movedTo(result.value.domain) ?? this.#settleCleared(run, [...due, ...waiting], nowMs);
+    observer.clearTried?.(run.name, due.every(isRollout) ? "Rollout" : "WafCacheClear", answer.ok);
+    if (!answer.ok) return this.#settleFault(run, due, answer.fault);
+    const moved = run.movedTo(answer.value.domain);
+    return moved === undefined
+      ? this.#settleCleared(run, [...due, ...waiting], nowMs)
+      : { kind: "Ended", result: moved };
   }
 
   /** One call, made for the first of them, clears everything, so all clears that were waiting when it began are complete. */
@@ -193,31 +198,29 @@ export class CacheClears implements RunHooks {
     run: World,
     clears: readonly DeclaredCacheClear[],
     nowMs: number,
-  ): Promise<RunResult | undefined> {
+  ): Promise<HookStep | undefined> {
     const [by] = clears;
     const times = { atMs: nowMs, clearedAtMs: nowMs };
-    const finished = clears.map((clear): readonly [DeclaredCacheClear, ClearRecord] => {
+    const handled: HandledTrigger[] = [];
+    for (const clear of clears) {
       const finish: ClearFinish =
         by === undefined || clear === by
           ? { state: "Cleared", ...times }
           : { state: "Coalesced", ...times, with: clearName(by) };
-      return [clear, { ...this.#known(run, clear), message: "", finish }];
-    });
-    for (const [clear, record] of finished) this.#memory.keep(clear, record);
-    const { status } = run.ports;
-    const handled = finished.flatMap(([clear, record]) => handledBy(clearName(clear), record) ?? []);
-    const ended = await this.#remember(run, withHandled(run.inventory.handledTriggers, handled, "Now"));
-    await this.#report(run, clears);
-    for (const [clear, record] of finished) emitFinish(status, clear, record);
+      const record = { ...this.#known(run, clear), message: "", finish };
+      this.#memory.keep(clear, record);
+      emitFinish(run.ports.status, clear, record);
+      handled.push(...handledBy(clear, record));
+    }
     emitChange(run, run.gathered.instance.meta, "rolloutClear", undefined);
-    return ended;
+    await this.#report(run, clears);
+    return this.#learned(run, withHandled(run.inventory.handledTriggers, handled, "Now"));
   }
 
-  async #settleFault(run: World, due: readonly DeclaredCacheClear[], fault: WafFault): Promise<RunResult | undefined> {
+  async #settleFault(run: World, due: readonly DeclaredCacheClear[], fault: WafFault): Promise<HookStep | undefined> {
     const { clock, status, stopping } = run.ports;
-    if (fault.code === "Aborted" || fault.code === "NotPermitted") return { kind: "Interrupted" };
     // The outcome of an abandoned call is unknown: the next process repeats it.
-    if (stopping.aborted) return { kind: "Interrupted" };
+    if (fault.code === "Aborted" || fault.code === "NotPermitted" || stopping.aborted) return interrupted;
     for (const clear of due) {
       const nowMs = clock.nowMs();
       const { record, notBeforeMs } = decideAfterFault(clear, this.#known(run, clear), fault, nowMs);
@@ -228,31 +231,34 @@ export class CacheClears implements RunHooks {
     }
     await this.#report(run, due);
     const isWrongKey = fault.code === "BadApiKey" || fault.code === "MissingApiKey";
-    return isWrongKey ? { kind: "Failed", fault } : undefined;
+    return isWrongKey ? { kind: "Ended", result: { kind: "Failed", fault } } : undefined;
   }
 
-  /** Stores handled triggers and observed rollouts in the inventory, before wafsync acts on them. */
-  async #remember(run: World, handledTriggers: readonly HandledTrigger[]): Promise<RunResult | undefined> {
+  /** Handled triggers and observed rollouts are saved in the inventory before wafsync acts on them. */
+  #learned(run: World, handledTriggers: readonly HandledTrigger[]): HookStep | undefined {
     const { inventory } = run;
     if (sameOr(inventory.handledTriggers, handledTriggers) === inventory.handledTriggers) return undefined;
+    this.#learnedIn = run;
     this.#memory.unsavedRollouts = handledTriggers.filter(({ cacheClear }) => isWorkload(cacheClear));
-    await run.learn({ inventory: { ...inventory, handledTriggers } });
-    const ended = await run.record();
-    if (ended === undefined) this.#memory.unsavedRollouts = [];
-    return ended;
+    return { kind: "Learned", inventory: { ...inventory, handledTriggers } };
   }
 
   /** Returns the record of the clear, which every advanced one has. */
-  #known(run: World, clear: DeclaredCacheClear): ClearRecord {
-    const record = this.#memory.recordOf(clear, run.ports.status);
+  #known({ ports }: World, clear: DeclaredCacheClear): ClearRecord {
+    const record = this.#memory.recordOf(clear, ports.status);
     if (record === undefined) throw new Error(`The cache clear of ${clearName(clear)} has no record`);
     return record;
   }
 
   async #report(run: World, clears: readonly DeclaredCacheClear[]): Promise<void> {
-    if (clears.length > 0) await this.report(run.ports.status, await run.facts("Applying"), clears);
+    if (clears.length === 0) return;
+    const changed = new Set(clears.map(({ meta }) => meta));
+    const { objects } = this.report(await run.facts("Applying"));
+    for (const [meta, after] of objects) if (changed.has(meta)) await writeStatus(run.ports.status, meta, after);
   }
 }
+
+const interrupted: HookStep = { kind: "Ended", result: { kind: "Interrupted" } };
 
 /** Why the whole instance can't be reconciled, from the point of view of its cache clears. */
 export function clearTroubleOf({ result, desired }: Pick<RunFacts, "result" | "desired">): ClearTrouble | undefined {

@@ -210,7 +210,7 @@ function outcomeOf(object: ClearObject): ClearObjectOutcome | undefined {
   const failed = findCondition(conditions, "Failed");
   const over = failed?.status === "True" ? failed : complete;
   if (over?.status !== "True") return undefined;
-  const outcome = { object: keyOf(object), message: over.message, attempts };
+  const outcome = { object: keyOf(object), message: messageOf(object), attempts };
   if (over === failed) return { state: "Failed", ...outcome };
   return attempts === 0 && coalescedWith === undefined ? alreadyHandled(outcome) : { state: "Cleared", ...outcome };
 }

@@ -1,6 +1,6 @@
 // The progress of each WafCacheClear of an instance. As with a Job, the status of the object is its record. This process relies
 // on its own last record, because the status that it reads may be stale.
-import { findCondition } from "../kinds/conditions.ts";
+import { detailOf, findCondition } from "../kinds/conditions.ts";
 import { wafCacheClearStatus } from "../kinds/waf-cache-clear.ts";
 import type { WafCacheClearStatus } from "../kinds/waf-cache-clear.ts";
 import type { DeclaredCacheClear } from "../model/declared.ts";
@@ -29,9 +29,14 @@ export class ClearMemory {
   }
 
   /** What is known about the clear; undefined if it was never advanced. Only objects have a status. */
-  recordOf(clear: DeclaredCacheClear, status?: Pick<StatusPort, "read">): ClearRecord | undefined {
+  recordOf(clear: DeclaredCacheClear, status: Pick<StatusPort, "read">): ClearRecord | undefined {
+    return this.recordIn(clear, status.read(clear.meta));
+  }
+
+  /** The same if the status of the object is known. */
+  recordIn(clear: DeclaredCacheClear, status: object | undefined): ClearRecord | undefined {
     const known = this.#records.get(recordKey(clear));
-    return known ?? (isRollout(clear) ? undefined : readRecord(status?.read(clear.meta)));
+    return known ?? (isRollout(clear) ? undefined : readRecord(status));
   }
 
   keep(clear: DeclaredCacheClear, record: ClearRecord): void {
@@ -46,13 +51,19 @@ export class ClearMemory {
   }
 }
 
+/** What the instance remembers of a clear; nothing if it has cleared nothing. */
+export function handledBy(clear: DeclaredCacheClear, { trigger, finish }: ClearRecord): HandledTrigger[] {
+  if (finish === undefined || finish.state === "Failed") return [];
+  return [{ cacheClear: clearName(clear), trigger, handledAtMs: finish.clearedAtMs }];
+}
+
 /** A recreated object with the same name has its own record. In a directory, objects have only a name. */
 function recordKey(clear: DeclaredCacheClear): string {
   return `${clearName(clear)} ${clear.meta.uid}`;
 }
 
 /** Reads the record from a status. Returns undefined if no work was started, or if the status is invalid. */
-function readRecord(status: Readonly<Record<string, unknown>> | undefined): ClearRecord | undefined {
+function readRecord(status: object | undefined): ClearRecord | undefined {
   if (status === undefined) return undefined;
   const parsed = wafCacheClearStatus.safeParse(status);
   if (!parsed.success) return undefined;
@@ -78,7 +89,7 @@ function readFinish({
   const failed = findCondition(conditions, "Failed");
   if (failed?.status === "True") {
     const atMs = timeOf(failed.lastTransitionTime) ?? 0;
-    return { state: "Failed", atMs, message: failed.message };
+    return { state: "Failed", atMs, message: detailOf(conditions, "Failed") ?? "" };
   }
   const complete = findCondition(conditions, "Complete");
   if (complete?.status !== "True") return undefined;

@@ -2,16 +2,15 @@
 //
 //   Complete is True when the cache was cleared; Failed is True when wafsync has given up. With Complete, Ready is True. With
 //   Failed, Ready is False and Stalled is True, because only a person can help. Until then, Ready is Unknown.
-import { type Condition, formatTime, type NewCondition, setCondition } from "../kinds/conditions.ts";
+import { formatTime, type NewConditions, seeReady, withConditions } from "../kinds/conditions.ts";
 import { formatDuration } from "../kinds/durations.ts";
-import type { ConditionType, ReasonOf } from "../kinds/reasons.ts";
+import type { ReasonOf } from "../kinds/reasons.ts";
 import type { WafCacheClearStatus } from "../kinds/waf-cache-clear.ts";
+import type { Attachment } from "../model/attachment.ts";
 import type { DeclaredCacheClear } from "../model/declared.ts";
 import { shortened } from "../model/sentence.ts";
-import { decideAttachment } from "../model/attachment.ts";
+import { accepted, type AcceptedFinding } from "../run/status/findings.ts";
 import { type ClearRecord, currentRecord } from "./cache-clear.ts";
-import { accepted, type AcceptedFinding, troubleOf } from "../run/status/findings.ts";
-import type { RunFacts } from "../run/facts.ts";
 
 const messageLengthMax = 1024;
 
@@ -27,23 +26,36 @@ const completeReasons = {
   Working: "Pending",
 } as const satisfies Record<string, ReasonOf<"Complete">>;
 
+/** What all clears of an instance have in common. */
+export interface ClearScene {
+  readonly instanceSuspended: boolean;
+  /** What troubles the whole instance, as a sentence. */
+  readonly trouble: string | undefined;
+  readonly nowMs: number;
+}
+
 /** Returns the complete next status. `known` is the record of the object, for any trigger. */
 export function cacheClearStatus(
   before: Partial<WafCacheClearStatus>,
   clear: DeclaredCacheClear,
   known: ClearRecord | undefined,
-  facts: RunFacts,
+  attachment: Attachment,
+  scene: ClearScene,
 ): Partial<WafCacheClearStatus> {
   const { generation } = clear.meta;
   const record = currentRecord(clear, known);
-  const acceptance = acceptClear(clear, facts);
-  const finding = assessClear(clear, record, acceptance, facts);
-  return {
-    ...before,
-    observedGeneration: generation,
-    conditions: [...conditionsOf(before.conditions ?? [], acceptance, finding, generation, facts.nowMs)],
-    ...recordPart(record, finding),
-  };
+  const isAttached = attachment.state === "Allowed";
+  const acceptance = isAttached
+    ? accepted
+    : ({ status: "False", reason: "NotAllowed", message: attachment.message } as const);
+  const finding = assessClear(clear, record, isAttached, scene);
+  const conditions = withConditions(
+    before.conditions ?? [],
+    conditionsOf(acceptance, finding),
+    generation,
+    scene.nowMs,
+  );
+  return { ...before, observedGeneration: generation, conditions: [...conditions], ...recordPart(record, finding) };
 }
 
 function recordPart(record: ClearRecord | undefined, finding: ClearFinding): Partial<WafCacheClearStatus> {
@@ -62,18 +74,11 @@ function recordPart(record: ClearRecord | undefined, finding: ClearFinding): Par
   };
 }
 
-function acceptClear({ meta }: DeclaredCacheClear, { gathered }: RunFacts): AcceptedFinding {
-  const labels = gathered.namespaceLabels.get(meta.namespace);
-  const attachment = decideAttachment(gathered.instance, "WafCacheClear", meta.namespace, labels);
-  if (attachment.state === "Allowed") return accepted;
-  return { status: "False", reason: "NotAllowed", message: attachment.message };
-}
-
 function assessClear(
   clear: DeclaredCacheClear,
   record: ClearRecord | undefined,
-  acceptance: AcceptedFinding,
-  facts: RunFacts,
+  isAttached: boolean,
+  { instanceSuspended, trouble }: ClearScene,
 ): ClearFinding {
   const finish = record?.finish;
   switch (finish?.state) {
@@ -82,27 +87,17 @@ function assessClear(
     case "Cleared":
       return { state: "Complete", message: "The API has started to clear the cache." };
     case "Coalesced":
-      return {
-        state: "Complete",
-        message: `The call for ${finish.with} also cleared the cache for this object.`,
-      };
-    case "AlreadyHandled":
-      return {
-        state: "Complete",
-        message: `An object with the same name handled this trigger at ${formatTime(finish.clearedAtMs)}, so the cache was not cleared again.`,
-      };
+      return { state: "Complete", message: `The call for ${finish.with} also cleared the cache for this object.` };
+    case "AlreadyHandled": {
+      const message = `An object with the same name handled this trigger at ${formatTime(finish.clearedAtMs)}, so the cache was not cleared again.`;
+      return { state: "Complete", message };
+    }
     case undefined:
-      return acceptance.status === "False"
-        ? { state: "Working", message: "The object is not attached to its instance." }
-        : assessUnfinished(clear, record, facts);
   }
-}
-
-function assessUnfinished(clear: DeclaredCacheClear, record: ClearRecord | undefined, facts: RunFacts): ClearFinding {
+  if (!isAttached) return { state: "Working", message: "The object is not attached to its instance." };
   if (clear.suspend) return { state: "Suspended", message: "Suspended by spec.suspend." };
-  if (facts.gathered.instance.suspend) return { state: "Suspended", message: "The instance is suspended." };
-  const trouble = troubleOf(facts);
-  if (trouble !== undefined) return { state: "Working", message: trouble.message };
+  if (instanceSuspended) return { state: "Suspended", message: "The instance is suspended." };
+  if (trouble !== undefined) return { state: "Working", message: trouble };
   if (record === undefined || record.lastAttemptMs === undefined) {
     return { state: "Working", message: "The clear starts after the WAF has been read." };
   }
@@ -110,56 +105,25 @@ function assessUnfinished(clear: DeclaredCacheClear, record: ClearRecord | undef
   return { state: "Working", message: `Attempt ${record.attempts} is in progress.` };
 }
 
-function conditionsOf(
-  before: readonly Condition[],
-  acceptance: AcceptedFinding,
-  finding: ClearFinding,
-  observedGeneration: number,
-  nowMs: number,
-): readonly Condition[] {
-  const { state, message } = finding;
-  const found = { reason: completeReasons[state], message, observedGeneration } as const;
-  const next: readonly NewCondition[] = [
-    { type: "Accepted", ...acceptance, observedGeneration },
-    { type: "Complete", status: state === "Complete" ? "True" : "False", ...found },
-    ...resultOf(acceptance, finding, observedGeneration),
-  ];
-  const types = new Set<string>(next.map(({ type }) => type));
-  return next
-    .reduce((conditions, condition) => setCondition(conditions, condition, nowMs), before)
-    .filter(({ type }) => types.has(type) || !abnormal.has(type));
-}
-
-/** Conditions that are present only in some states. */
-const abnormal: ReadonlySet<string> = new Set<ConditionType>(["Failed", "Reconciling", "Stalled"]);
-
 /** Reconciling while wafsync works or retries, and Stalled when only a person can help. A complete or suspended clear has neither. */
-function resultOf(acceptance: AcceptedFinding, finding: ClearFinding, observedGeneration: number): NewCondition[] {
-  const { state, message } = finding;
-  const told = { message, observedGeneration };
-  if (state === "Complete") return [{ type: "Ready", status: "True", reason: "Cleared", ...told }];
-  if (state === "Failed") {
-    const failed = { status: "True", reason: "Failed", ...told } as const;
-    return [
-      { type: "Failed", ...failed },
-      { type: "Ready", ...failed, status: "False" },
-      { type: "Stalled", ...failed },
-    ];
-  }
-  if (acceptance.status === "False") {
-    const rejected = { ...acceptance, observedGeneration };
-    return [
-      { type: "Ready", ...rejected },
-      { type: "Stalled", ...rejected, status: "True" },
-    ];
-  }
-  if (state === "Suspended") return [{ type: "Ready", status: "Unknown", reason: "Suspended", ...told }];
-  const working = { status: "True", reason: "Pending", ...told } as const;
-  return [
-    { type: "Ready", ...working, status: "Unknown" },
-    { type: "Reconciling", ...working },
-  ];
+function conditionsOf(acceptance: AcceptedFinding, { state, message }: ClearFinding): NewConditions {
+  const reason = completeReasons[state];
+  const isOver = state === "Complete" || state === "Failed";
+  const isRejected = acceptance.status === "False" && !isOver;
+  const failed = state === "Failed" ? ({ status: "True", reason: "Failed", message: seeReady } as const) : undefined;
+  const rejected = isRejected ? ({ ...acceptance, status: "True", message: seeReady } as const) : undefined;
+  const isWorking = state === "Working" && !isRejected;
+  return {
+    Accepted: isRejected ? { ...acceptance, message: seeReady } : acceptance,
+    Complete: { status: state === "Complete" ? "True" : "False", reason, message: isRejected ? message : seeReady },
+    Failed: failed,
+    Ready: isRejected ? acceptance : { status: readyStatuses[state], reason, message },
+    Reconciling: isWorking ? { status: "True", reason: "Pending", message: seeReady } : undefined,
+    Stalled: failed ?? rejected,
+  };
 }
+
+const readyStatuses = { Complete: "True", Failed: "False", Suspended: "Unknown", Working: "Unknown" } as const;
 
 /** In whole seconds, like the duration of a Job; undefined if the clear never started. */
 function durationOf(startedMs: number | undefined, clearedMs: number): string | undefined {

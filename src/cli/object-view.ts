@@ -1,6 +1,6 @@
 // What is shown about one object, the same for people and for `-o json`: its condition Ready, the entries that are not applied, and the removals
 // on hold with the command that approves them, in lines that stay readable on a narrow terminal.
-import { type Condition, findCondition } from "../kinds/conditions.ts";
+import { type Condition, detailOf, findCondition } from "../kinds/conditions.ts";
 import type { HeldGroup } from "../kinds/waf-instance.ts";
 import { nameKey, type ObjectName, type ResourceRef } from "../model/resource.ts";
 import { counted, inThousands } from "../model/sentence.ts";
@@ -43,7 +43,7 @@ export function viewObject({ status = {}, placeOf, description, ...object }: Rep
   const ready = findCondition(conditions, "Ready");
   const accepted = findCondition(conditions, "Accepted");
   const isAccepted = accepted?.status !== "False";
-  const shown = isAccepted || ready?.status === "False" ? ready : accepted;
+  const shown = isAccepted || ready?.status === "False" ? "Ready" : "Accepted";
   const reported = progress ?? status["progress"] ?? status["state"] ?? status["lastTrigger"];
   const { kind, namespace, name } = object;
   return {
@@ -54,8 +54,8 @@ export function viewObject({ status = {}, placeOf, description, ...object }: Rep
     /** `120/10000` or `expired` for a rule, the state for an origin, the last handled trigger for a cache clear. */
     progress: typeof reported === "string" ? reported : "",
     ready: ready?.status ?? ("Unknown" as const),
-    reason: shown?.reason ?? "",
-    message: shown?.message ?? "No reconcile run has reported on it yet.",
+    reason: findCondition(conditions, shown)?.reason ?? "",
+    message: detailOf(conditions, shown) ?? "No reconcile run has reported on it yet.",
     /** The place of its declaration: `rules.yaml:1`. */
     place: placeOf?.(),
     /** False if it, or a part of it, is invalid and has to be corrected. */

@@ -1,5 +1,5 @@
 // The result of `why` for one address on one WAF, as plain data.
-import { type Condition, findCondition, formatTime } from "../kinds/conditions.ts";
+import { type Condition, detailOf, findCondition, formatTime } from "../kinds/conditions.ts";
 import { realClock } from "../async/clock.ts";
 import { inSlices } from "../async/time-slices.ts";
 import { AddressCover } from "../address/ranges.ts";
@@ -168,5 +168,5 @@ function noteOf({ isLive, wantedBy, outcome }: Covering, sight: InstanceSight): 
 function reportedOn(meta: ResourceMeta, { statusOf }: InstanceSight): string | undefined {
   const conditions = (statusOf(meta)?.["conditions"] ?? []) as readonly Condition[];
   const synced = findCondition(conditions, "Synced");
-  return synced === undefined || synced.status === "True" ? undefined : synced.message;
+  return synced === undefined || synced.status === "True" ? undefined : detailOf(conditions, "Synced");
 }

@@ -1,6 +1,6 @@
 // Derives the status and the events of a feed from its state.
 import { networkOf } from "../address/entry.ts";
-import { type Condition, formatTime, type NewConditions, withConditions } from "../kinds/conditions.ts";
+import { type Condition, formatTime, type NewConditions, seeReady, withConditions } from "../kinds/conditions.ts";
 import type { ConditionStatus, ReasonOf } from "../kinds/reasons.ts";
 import type { WafFeedStatus } from "../kinds/waf-feed.ts";
 import type { DeclaredFeed, FeedGuards } from "../model/declared-feed.ts";
@@ -72,13 +72,13 @@ function conditionsOf(before: readonly Condition[], facts: FeedFacts): readonly 
   const { feed, state, nowMs } = facts;
   const { next, reason, message } = verdictOf(facts);
   const [fetched, ready, work] = conditionsFor[next];
-  const verdict = (status: ConditionStatus) => ({ status, reason, message });
+  const verdict = (status: ConditionStatus) => ({ status, reason, message: seeReady });
   const confirmed = formatTime(state.good?.confirmedAtMs ?? 0);
   const stale = `The source last confirmed the content at ${confirmed}. Rules continue to use it.`;
   const conditions = {
     Accepted: { status: "True", reason: "Accepted", message: "The feed is valid." },
     Fetched: verdict(fetched),
-    Ready: verdict(ready),
+    Ready: { status: ready, reason, message },
     Stalled: work === "Stalled" ? verdict("True") : undefined,
     Reconciling: work === "Reconciling" ? verdict("True") : undefined,
     Stale:

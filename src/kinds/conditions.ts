@@ -113,6 +113,20 @@ export function withConditions(
   }, before);
 }
 
+/** What a condition says whose reason is also that of Ready: the same sentence never stands in two conditions. */
+export const seeReady = "See the condition Ready.";
+
+/** Conditions that outlast Ready with these reasons. They keep their details, and Ready points to them. */
+const lasting: Readonly<Record<string, ConditionType>> = { Held: "RemovalsHeld", SourceBroken: "SourceBroken" };
+
+/** The message with the details about a condition; undefined if the condition is absent. */
+export function detailOf(conditions: readonly Condition[], type: ConditionType): string | undefined {
+  const condition = findCondition(conditions, type);
+  const ready = findCondition(conditions, "Ready");
+  if (ready === undefined || condition?.reason !== ready.reason) return condition?.message;
+  return (findCondition(conditions, lasting[ready.reason] ?? "Ready") ?? ready).message;
+}
+
 /**
  * Returns the conditions for a status that was derived from an older version than `current`, which it replaces. A condition with
  * the same status as in `current` keeps its transition time.

@@ -29,7 +29,7 @@ export const conditionFacts = {
     kinds: resourceKinds,
     polarity: "NormalTrue",
     meaning:
-      "Summarizes the other conditions: `Unknown` during the first sync, and `False` only after a failure. The reason and message are those of the condition that decides.",
+      "Summarizes the other conditions: `Unknown` during the first sync, and `False` only after a failure. The reason is that of the condition that decides, and only `Ready` has its message: a condition with the same reason points to it. For the reasons `Held` and `SourceBroken`, see the conditions `RemovalsHeld` and `SourceBroken`.",
     repeats: ["Accepted", "Synced", "Complete", "Failed", "Fetched", "LogsForwarded", "LogsJudged"],
     repeatedStatuses: conditionStatuses,
   },
@@ -98,15 +98,14 @@ export const conditionFacts = {
     kinds: resourceKinds,
     polarity: "AbnormalTrue",
     meaning:
-      "Work on this object is in progress or will be retried. Never present while `Ready` is `True`. The reason and message are those of `Ready`.",
+      "Work on this object is in progress or will be retried. Never present while `Ready` is `True`. The reason is that of `Ready`.",
     repeats: ["Synced", "Complete", "Fetched", "LogsForwarded", "LogsJudged"],
     repeatedStatuses: ["True"],
   },
   Stalled: {
     kinds: resourceKinds,
     polarity: "AbnormalTrue",
-    meaning:
-      "Only a change by a person can resolve the problem. The reason and message are those of the condition that failed.",
+    meaning: "Only a change by a person can resolve the problem. The reason is that of the condition that failed.",
     repeats: ["Accepted", "Synced", "Failed", "Fetched"],
     repeatedStatuses: ["True"],
   },

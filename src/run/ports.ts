@@ -122,22 +122,34 @@ export type Known = Pick<World, "gathered" | "desired" | "inventory">;
 
 /** What else happens in the runs of one instance: work on the same lane that a run knows nothing of, between its writes. */
 export interface RunHooks {
-  /** Called before every write, so it must be cheap while there is nothing to do. A result ends the run. */
-  beforeWrite(world: World): Promise<RunResult | undefined>;
-  /** Its part of the instance's status. */
-  instanceStatus(before: Partial<WafInstanceStatus>, facts: RunFacts): Partial<WafInstanceStatus>;
-  /** Writes the statuses of its objects. */
-  report(status: StatusPort, facts: RunFacts): Promise<void>;
+  /** Called before every write, so it must be cheap while there is nothing to do. Returns what the run has to do first, if anything. */
+  beforeWrite(world: World): Promise<HookStep | undefined>;
+  /** What it reports: its part of the instance's status, and the next status of each of its objects. */
+  report(facts: RunFacts): {
+    readonly instance: Partial<WafInstanceStatus>;
+    readonly objects: readonly ReportedObject[];
+  };
   /** Called at the end of a run, before its report. */
-  atEnd(ports: ReconcilePorts, facts: RunFacts): HooksEnd;
+  atEnd(status: StatusPort, facts: RunFacts): HooksEnd;
 }
+
+export type HookStep =
+  /** It has changed the inventory, which must be saved. */
+  | { readonly kind: "Learned"; readonly inventory: Inventory }
+  /** It is about to call the WAF, and this process has not confirmed the declared state yet. */
+  | { readonly kind: "Unconfirmed" }
+  | { readonly kind: "Ended"; readonly result: RunResult };
+
+/** An object, and its next status. */
+export type ReportedObject = readonly [meta: ResourceMeta, after: (before: object) => object];
 
 export interface HooksEnd {
   /** Cache clears that are neither finished nor suspended. */
   readonly pending: readonly DeclaredCacheClear[];
   /** When to run again without a change; undefined if there is nothing to do then. */
   readonly wakeAtMs: number | undefined;
-  readonly afterReport: () => Promise<void>;
+  /** The objects to delete after the report. */
+  readonly expired: readonly ResourceMeta[];
 }
 
 /** The history for people. Nothing waits for it or depends on it. Must not throw. */

@@ -7,12 +7,11 @@ import { mapConcurrently } from "../async/map-concurrently.ts";
 import type { InstanceMemory } from "./instance-memory.ts";
 import { instanceStatus } from "./status/instance-status.ts";
 import { originStatus } from "./status/origin-status.ts";
-import type { WafInstanceStatus } from "../kinds/waf-instance.ts";
 import { ruleStatus } from "./status/rule-status.ts";
 import { withoutUndefined, writeStatus } from "./status/write-status.ts";
 import { isCutOff, isTransient, type RunFacts, type RunResult } from "./facts.ts";
 import type { ResourceMeta } from "../model/resource.ts";
-import type { ReconcilePorts } from "./ports.ts";
+import type { ReconcilePorts, ReportedObject } from "./ports.ts";
 import { upwardBackOffDelayMs } from "../async/back-off.ts";
 import { earliest } from "../async/earliest.ts";
 import { emitOutcome } from "./status/events.ts";
@@ -29,15 +28,53 @@ type ReportPorts = Pick<ReconcilePorts, "status" | "statusOf" | "clock">;
 /** Decides whether a status is written, from the current status and its replacement. */
 type IsWorthWriting = (object: ResourceMeta, before: object, after: (before: object) => object) => boolean;
 
-/** Writes every status at the end of a run. With `goesOn`, unwritten statuses are left to the next run. */
+/** Writes every status at the end of a run. Without `goesOn`, unwritten statuses are left to the next run. */
 export async function reportFacts(
   ports: ReportPorts,
   memory: InstanceMemory,
   facts: RunFacts,
   goesOn: () => boolean = () => true,
 ): Promise<void> {
-  await reportObjects(ports, memory, facts, ({ kind }) => kind === "WafInstance" || goesOn());
-  await memory.hooks?.report(ports.status, facts);
+  const statuses = statusesOf(facts, memory, ports.statusOf);
+  await writeStatuses(ports, statuses, ({ kind }) => kind === "WafInstance" || goesOn());
+}
+
+/** The next status of every object: of the instance, of the objects of hooks, and of the rules, those of owners first, and origins. */
+function statusesOf(facts: RunFacts, memory: InstanceMemory, statusOf: ReconcilePorts["statusOf"]): ReportedObject[] {
+  const { gathered, desired } = facts;
+  const others = memory.hooks?.report(facts);
+  const instance: ReportedObject = [
+    gathered.instance.meta,
+    (before) => ({ ...instanceStatus(before, facts, memory.lastSyncMs), ...others?.instance }),
+  ];
+  // No run covers objects that are attached to an instance that is being deleted.
+  if (gathered.instance.meta.deleting) return [instance];
+  const rules = desired.rules
+    .filter(({ rule }) => !rule.meta.deleting)
+    .toSorted((a, b) => Number(b.isOwners) - Number(a.isOwners))
+    .map((rule): ReportedObject => {
+      const changedMs = memory.ruleChangedMs.get(rule.id);
+      const after = (before: object) => statusOf?.(before, rule, facts) ?? ruleStatus(before, rule, facts, changedMs);
+      return [rule.rule.meta, after];
+    });
+  const origins = desired.compiledOrigins.map((origin): ReportedObject => [
+    origin.origin.meta,
+    (before) => originStatus(before, origin, facts),
+  ]);
+  return [instance, ...(others?.objects ?? []), ...rules, ...origins];
+}
+
+async function writeStatuses(
+  { status, clock }: ReportPorts,
+  statuses: readonly ReportedObject[],
+  isWorthWriting: IsWorthWriting,
+): Promise<void> {
+  // Usually, nothing is written and nothing waits, so yield explicitly: otherwise, the whole report would run in one piece.
+  const slices = new TimeSlices(clock);
+  await mapConcurrently(statuses, statusesAtOnceMax, async ([meta, after]) => {
+    if (slices.isOver) await slices.pause();
+    if (isWorthWriting(meta, status.read(meta) ?? {}, after)) await writeStatus(status, meta, after);
+  });
 }
 
 /** The reports of a run before its end. They are written in parallel with its calls, so that no call of the WAF waits for them. */
@@ -65,12 +102,9 @@ export class EarlyReports {
    */
   async open(facts: RunFacts): Promise<void> {
     const isNew: IsWorthWriting = (object, before) => (before as Reported).observedGeneration !== object.generation;
-    const ofInstance: IsWorthWriting = (object, ...rest) => object.kind === "WafInstance" && isNew(object, ...rest);
-    await reportObjects(this.#ports, this.#memory, facts, ofInstance);
-    await this.#memory.hooks?.report(this.#ports.status, facts);
-    const ofOthers: IsWorthWriting = (object, ...rest) =>
-      !this.#hasEnded && object.kind !== "WafInstance" && isNew(object, ...rest);
-    this.#opening = reportObjects(this.#ports, this.#memory, facts, ofOthers);
+    const [instance, ...others] = this.#statusesOf(facts);
+    await writeStatuses(this.#ports, instance === undefined ? [] : [instance], isNew);
+    this.#opening = writeStatuses(this.#ports, others, (...status) => !this.#hasEnded && isNew(...status));
     this.#opening.catch(() => undefined);
   }
 
@@ -87,7 +121,8 @@ export class EarlyReports {
     this.#lastMs = nowMs;
     const toAll = this.waiting !== this.#reportedWaiting;
     this.#reportedWaiting = this.waiting;
-    const written = reportObjects(this.#ports, this.#memory, await factsNow(), (object, before, after) => {
+    const statuses = this.#statusesOf(await factsNow());
+    const written = writeStatuses(this.#ports, statuses, (object, before, after) => {
       if (object.kind === "WafInstance") return true;
       const goesOn = !this.#hasEnded && !this.#ports.stopping.aborted;
       return goesOn && (toAll || hasMoved(before, after(before)));
@@ -96,6 +131,10 @@ export class EarlyReports {
     const note = (): void => void (report.isWritten = true);
     written.then(note, note);
     this.#progress = report;
+  }
+
+  #statusesOf(facts: RunFacts): ReportedObject[] {
+    return statusesOf(facts, this.#memory, this.#ports.statusOf);
   }
 
   /** Ends all reports early: unwritten statuses are left to the final report. */
@@ -108,38 +147,6 @@ export class EarlyReports {
 
 interface Reported {
   readonly observedGeneration?: number;
-}
-
-async function reportObjects(
-  { status, clock, statusOf }: ReportPorts,
-  memory: InstanceMemory,
-  facts: RunFacts,
-  isWorthWriting: IsWorthWriting,
-): Promise<void> {
-  // Usually, nothing is written and nothing waits, so yield explicitly: otherwise, the whole report would run in one piece.
-  const slices = new TimeSlices(clock);
-  const report = async (meta: ResourceMeta, after: (before: object) => object): Promise<void> => {
-    if (slices.isOver) await slices.pause();
-    if (isWorthWriting(meta, status.read(meta) ?? {}, after)) await writeStatus(status, meta, after);
-  };
-  await report(facts.gathered.instance.meta, (before: Partial<WafInstanceStatus>) => ({
-    ...instanceStatus(before, facts, memory.lastSyncMs),
-    ...memory.hooks?.instanceStatus(before, facts),
-  }));
-  // No run covers objects that are attached to an instance that is being deleted.
-  if (facts.gathered.instance.meta.deleting) return;
-  const ownersFirst = facts.desired.rules.toSorted((a, b) => Number(b.isOwners) - Number(a.isOwners));
-  await mapConcurrently(ownersFirst, statusesAtOnceMax, async (rule) => {
-    if (rule.rule.meta.deleting) return;
-    const changedMs = memory.ruleChangedMs.get(rule.id);
-    await report(
-      rule.rule.meta,
-      (before) => statusOf?.(before, rule, facts) ?? ruleStatus(before, rule, facts, changedMs),
-    );
-  });
-  for (const origin of facts.desired.compiledOrigins) {
-    await report(origin.origin.meta, (before) => originStatus(before, origin, facts));
-  }
 }
 
 /** Whether more than the rate and the remaining time differs. */
@@ -183,16 +190,16 @@ export async function finishRun(world: World, result: RunResult, isDeferred: boo
   }
   if (result.kind !== "Gone" && world.release === undefined) world.emitChanges();
   if (isCutOff(result)) return { result, facts, wakeAtMs: retryAtMs, pendingClears: 0, version };
-  const others = memory.hooks?.atEnd(ports, facts);
   if (!isDeferred) {
     memory.forgetRulesBut(new Set(facts.desired.rules.map(({ id }) => id)));
     emitOutcome(world, facts);
   }
+  const others = memory.hooks?.atEnd(ports.status, facts);
   // After a limited time, only for as long as nothing changes: after a change, another, possibly urgent, run follows.
   const untilMs = ports.clock.monotonicMs() + reportMsMin;
   const hasTime = () => ports.clock.monotonicMs() < untilMs || ports.source.version(world.name) === version;
   await reportFacts(ports, memory, facts, hasTime);
-  await others?.afterReport();
+  for (const object of others?.expired ?? []) if (!ports.stopping.aborted) await ports.source.removeObject?.(object);
   const pendingClears = others?.pending.length ?? 0;
   return { result, facts, wakeAtMs: earliest(retryAtMs, others?.wakeAtMs), pendingClears, version };
 }

@@ -9,7 +9,7 @@
 import type { Operation } from "../model/operation.ts";
 import type { ObjectName } from "../model/resource.ts";
 import { type RunFacts, type RunResult, writesOf } from "./facts.ts";
-import type { ReconcilePorts, RunHooks } from "./ports.ts";
+import type { HookStep, ReconcilePorts, RunHooks } from "./ports.ts";
 import { call } from "./call.ts";
 import { finishRun, type ReconcileOutcome } from "./report.ts";
 import type { InstanceMemory } from "./instance-memory.ts";
@@ -39,6 +39,7 @@ export async function reconcileInstance(
   try {
     result = deferred ?? (await open(world)) ?? (await converge(world, memory.hooks));
   } finally {
+    tellHistory(world);
     await world.reports.end();
   }
   return await finishRun(world, await endRelease(world, result), deferred !== undefined);
@@ -63,19 +64,37 @@ async function open(world: World): Promise<RunResult | undefined> {
 
 /** Saves, calls and verifies, until a verification finds nothing left to do. */
 async function converge(world: World, hooks: RunHooks | undefined): Promise<RunResult> {
-  for (;;) {
+  let ended: RunResult | undefined;
+  while (ended === undefined) {
     if (world.ports.stopping.aborted) return { kind: "Interrupted" };
-    const ended = world.isUnsaved
-      ? await world.record()
-      : world.needsRefresh
-        ? await world.refresh()
-        : ((await hooks?.beforeWrite(world)) ?? (await proceed(world)));
-    if (ended !== undefined) return ended;
+    if (world.isUnsaved) ended = await world.record();
+    else if (world.needsRefresh) ended = await world.refresh();
+    else ended = await proceed(world, await hooks?.beforeWrite(world));
+    tellHistory(world);
+  }
+  return ended;
+}
+
+function tellHistory({ ports, happenings }: World): void {
+  for (const happening of happenings.splice(0)) ports.history?.happened(...happening);
+}
+
+/** What the hooks ask for, and otherwise the next step of the plan. */
+async function proceed(world: World, asked: HookStep | undefined): Promise<RunResult | undefined> {
+  switch (asked?.kind) {
+    case "Learned":
+      return await world.follow(asked.inventory);
+    case "Unconfirmed":
+      return await world.confirm();
+    case "Ended":
+      return asked.result;
+    case undefined:
+      return await nextStep(world);
   }
 }
 
 /** The next step of a plan whose record is saved. */
-async function proceed(world: World): Promise<RunResult | undefined> {
+async function nextStep(world: World): Promise<RunResult | undefined> {
   const { ledger, counted, operation: next, plan } = world;
   // Removals on hold, or what can't be read, may belong to an incomplete change: they are reported when the change is complete.
   const isIncomplete = world.isUnsettled && (plan.held !== undefined || plan.kept.length > 0);

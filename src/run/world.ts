@@ -18,7 +18,7 @@ import { type Plan, planInSlices } from "../decide/plan.ts";
 import { progressOf } from "../decide/progress.ts";
 import { noteDisputes } from "../decide/disputes.ts";
 import { blocked, writesOf, resultOfFault, type RunFacts, type RunResult } from "./facts.ts";
-import type { Happening, ReconcilePorts, WafPort } from "./ports.ts";
+import type { Happening, HistoryPort, ReconcilePorts, WafPort } from "./ports.ts";
 import { emitApproval, emitChange, emitDrift, emitEntries } from "./status/events.ts";
 import type { InstanceMemory } from "./instance-memory.ts";
 import { type Release, wantsRemoval } from "./release.ts";
@@ -58,6 +58,8 @@ export class World {
   readonly memory: InstanceMemory;
   readonly ledger: WriteLedger;
   readonly reports: EarlyReports;
+  /** What has happened, and what the run knew before. */
+  readonly happenings: Parameters<HistoryPort["happened"]>[] = [];
   /** What a run counts for its limits: calls, writes in a row with an unknown outcome or a limited rate, and verifications. */
   readonly counted = { calls: 0, unknown: 0, rateLimited: 0, verifications: 0 };
   readonly startedMs: number;
@@ -170,7 +172,7 @@ export class World {
     this.#stored = stored.inventory;
     this.#inventory = stored.inventory;
     this.#revision = stored.revision;
-    await inSlices(ports.clock, this.#compile(stored.inventory, memory.lastObserved));
+    await this.#inSlices(this.#compile(stored.inventory, memory.lastObserved));
     const problem =
       this.release === undefined ? await ports.lifecycle.ensureFinalizer(gathered.instance.meta) : undefined;
     if (problem !== undefined) return blocked("InventoryUnwritable", problem);
@@ -198,9 +200,9 @@ export class World {
     await this.learn({ inventory });
     const last = memory.lastSeen?.domain === observed.domain ? memory.lastSeen : undefined;
     this.#drift = last === undefined ? [] : findDrift(gathered.instance, this.plan, last);
+    const disputes = noteDisputes(inventory.disputes, this.#drift, ports.clock.nowMs());
     emitDrift(this, this.#drift);
     for (const drift of this.#drift) this.happened({ kind: "Drifted", drift });
-    const disputes = noteDisputes(inventory.disputes, this.#drift, ports.clock.nowMs());
     if (disputes !== inventory.disputes) await this.learn({ inventory: { ...inventory, disputes } });
     if (this.#revision === "") {
       const rows = listNames.flatMap((list) => this.plan.outcomes[list]);
@@ -225,10 +227,13 @@ export class World {
 
   /** Plans again with new information. After a change of what is declared, the next such plan has to wait. */
   async learn(learned: Learned): Promise<void> {
-    const { clock } = this.ports;
-    await inSlices(clock, this.#learn(learned), (tookMs) => {
-      if (learned.gathered !== undefined) this.#restsUntilMs = clock.monotonicMs() + pauseMsAfter(tookMs);
+    await this.#inSlices(this.#learn(learned), (tookMs) => {
+      if (learned.gathered !== undefined) this.#restsUntilMs = this.ports.clock.monotonicMs() + pauseMsAfter(tookMs);
     });
+  }
+
+  async #inSlices<T>(work: Generator<undefined, T>, onDone?: (tookMs: number) => void): Promise<T> {
+    return await inSlices(this.ports.clock, work, onDone);
   }
 
   *#learn({ gathered, inventory }: Learned): Generator<undefined, void> {
@@ -425,9 +430,10 @@ export class World {
     for (const change of ["Added", "Removed"] as const) emitEntries(this, change, this.ledger.changed(change));
   }
 
-  /** Adds to the history. Call it before the world changes. */
+  /** Notes it for the history. Call it before the world changes. */
   happened(happening: Happening): void {
-    this.ports.history?.happened(happening, this, this.ports.clock.nowMs());
+    const { gathered, desired, inventory } = this;
+    this.happenings.push([happening, { gathered, desired, inventory }, this.ports.clock.nowMs()]);
   }
 
   /**
@@ -464,7 +470,7 @@ export class World {
     const { gathered, desired, inventory, ledger } = this;
     const observed = this.#plan && ledger.shown(this.observed);
     const isPast = this.#next > 0 && observed !== undefined;
-    const plan = isPast ? await inSlices(this.ports.clock, this.#planFor(observed)) : this.#plan;
+    const plan = isPast ? await this.#inSlices(this.#planFor(observed)) : this.#plan;
     return {
       gathered,
       desired,
@@ -493,7 +499,7 @@ export class World {
   /** The facts at the end of a run, which may have ended before it compiled what is declared. */
   async lastFacts(result: RunResult): Promise<RunFacts> {
     const { record, lastObserved } = this.memory;
-    if (this.#desired === undefined) await inSlices(this.ports.clock, this.#compile(record, lastObserved));
+    if (this.#desired === undefined) await this.#inSlices(this.#compile(record, lastObserved));
     return await this.facts("Ended", result);
   }
 

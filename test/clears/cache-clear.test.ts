@@ -6,12 +6,12 @@ import {
   currentRecord,
   decideAfterFault,
   decideCacheClear,
-  handledBy,
   notBeforeMs,
   recordAfter,
   withAttempt,
   withHandled,
 } from "../../src/clears/cache-clear.ts";
+import { handledBy } from "../../src/clears/records.ts";
 import { aCacheClear } from "../support/builders/declare.ts";
 
 const nowMs = Date.UTC(2026, 0, 1);
@@ -209,12 +209,14 @@ function finished(finish: ClearFinish | undefined): ClearRecord {
 describe("The handled triggers of an instance", () => {
   test("are those of objects whose cache was cleared, by their own call or another one", () => {
     const times = { atMs: 9, clearedAtMs: 5 };
-    const expected = aHandled("edge/x", "a", 5);
-    expect(handledBy("edge/x", finished({ state: "Cleared", ...times }))).toStrictEqual(expected);
-    expect(handledBy("edge/x", finished({ state: "Coalesced", ...times, with: "edge/y" }))).toStrictEqual(expected);
-    expect(handledBy("edge/x", finished(undefined))).toBeUndefined();
+    const expected = [aHandled("edge/x", "a", 5)];
+    expect(handledBy(aCacheClear("edge/x"), finished({ state: "Cleared", ...times }))).toStrictEqual(expected);
+    expect(handledBy(aCacheClear("edge/x"), finished({ state: "Coalesced", ...times, with: "edge/y" }))).toStrictEqual(
+      expected,
+    );
+    expect(handledBy(aCacheClear("edge/x"), finished(undefined))).toStrictEqual([]);
     const failed = { state: "Failed", atMs: 9, reason: "Rejected", message: "No." } as const;
-    expect(handledBy("edge/x", finished(failed))).toBeUndefined();
+    expect(handledBy(aCacheClear("edge/x"), finished(failed))).toStrictEqual([]);
   });
 
   test("contain the last trigger of each object", () => {

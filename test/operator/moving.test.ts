@@ -54,7 +54,7 @@ await describeOperator("an instance under another name", (world) => {
     await world().apply(keySecret(target, waf.key));
     await world().apply(continuing(target, `${namespace}/waf`, "front"));
     await world().eventually("the former instance says who continues it", async () => {
-      const former = conditionOf(await world().read("WafInstance", namespace, "waf"), "Synced");
+      const former = conditionOf(await world().read("WafInstance", namespace, "waf"), "Ready");
       return former?.reason === "Blocked" && former.message.includes(`${target}/front`);
     });
     // Its rules still refer to the former instance: their entries are not removed meanwhile.

@@ -103,8 +103,8 @@ await describeOperator("the records of wafsync", (world) => {
         metadata: { annotations: { "wafsync.dev/requested-at": "now" } },
       });
       await world().eventually("it is unreadable", async () => {
-        const synced = conditionOf(await world().read("WafInstance", namespace, "waf"), "Synced");
-        return synced?.reason === "Blocked" && synced.message.includes("waf-inventory");
+        const ready = conditionOf(await world().read("WafInstance", namespace, "waf"), "Ready");
+        return ready?.reason === "Blocked" && ready.message.includes("waf-inventory");
       });
       const name = { namespace, name: "waf" };
       const ended = await runShell(

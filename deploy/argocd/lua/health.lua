@@ -26,15 +26,24 @@ end
 local function isTrue(type)
   return found[type] ~= nil and found[type].status == "True"
 end
+-- Ready carries the details, except those that outlast it.
+local lasting = { Held = "RemovalsHeld", SourceBroken = "SourceBroken" }
+local function details(type)
+  local ready = found.Ready
+  if ready == nil or found[type].reason ~= ready.reason then
+    return found[type].message
+  end
+  return (found[lasting[ready.reason]] or ready).message
+end
 local function summary(type)
-  return found[type].reason .. ": " .. found[type].message
+  return found[type].reason .. ": " .. details(type)
 end
 
 if isTrue("Reconciling") then
   if found.Ready ~= nil and found.Ready.status == "False" then
     return health("Progressing", summary("Ready"))
   end
-  return health("Progressing", found.Reconciling.message)
+  return health("Progressing", details("Reconciling"))
 end
 if isTrue("Stalled") then
   if held[found.Stalled.reason] then

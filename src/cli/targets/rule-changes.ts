@@ -1,5 +1,5 @@
 // A change of rules by a command, its result, and how far the reported status of rules and instances shows it.
-import { type Condition, findCondition } from "../../kinds/conditions.ts";
+import { type Condition, detailOf, findCondition } from "../../kinds/conditions.ts";
 import type { HeldGroup } from "../../kinds/waf-instance.ts";
 import { type DeclaredRule, listOf } from "../../model/declared.ts";
 import type { Clock } from "../../async/clock.ts";
@@ -104,10 +104,10 @@ export function progressOf(status: Reported | undefined, generation: number): Pr
   if (observedGeneration < generation)
     return { state: "Open", message: "No reconcile run has processed the rule yet." };
   const accepted = findCondition(conditions, "Accepted");
-  if (accepted?.status === "False") return { state: "Left", message: accepted.message };
+  if (accepted?.status === "False") return { state: "Left", message: detailOf(conditions, "Accepted") ?? "" };
   const synced = findCondition(conditions, "Synced");
   if (synced?.status === "True") return { state: "Settled", message: "" };
-  const message = synced?.message ?? "No reconcile run has reported on the rule yet.";
+  const message = detailOf(conditions, "Synced") ?? "No reconcile run has reported on the rule yet.";
   const isStuck = findCondition(conditions, "Stalled")?.status === "True";
   return { state: isStuck ? "Left" : "Open", message };
 }

@@ -3,7 +3,7 @@
 //
 // Ready is False only after failures, and Unknown while work is pending; Reconciling is present while work is in progress or will
 // be retried, and never while Ready is True; Stalled is present when only a person can resolve the problem.
-import { type Condition, findCondition, type NewConditions, withConditions } from "../../kinds/conditions.ts";
+import { type Condition, findCondition, type NewConditions, seeReady, withConditions } from "../../kinds/conditions.ts";
 import type { AcceptedReason, SyncedReason } from "../../kinds/reasons.ts";
 import type { ListName } from "../../model/declared.ts";
 import type { Gathered } from "../../model/gathered.ts";
@@ -34,6 +34,8 @@ export interface SyncedFinding {
 export interface Assessment {
   readonly accepted: AcceptedFinding;
   readonly synced: SyncedFinding;
+  /** Conditions that only this kind of object has. */
+  readonly others?: NewConditions;
 }
 
 export const accepted: AcceptedFinding = {
@@ -42,25 +44,31 @@ export const accepted: AcceptedFinding = {
   message: "The object is valid and attached.",
 };
 
-/** Returns the status with the conditions for an assessment. Keeps other conditions, and the transition times of unchanged ones. */
+/**
+ * Returns the status with the conditions for an assessment. Ready says in detail why the object is as ready as it is; the others point
+ * to it. Keeps other conditions, and the transition times of unchanged ones.
+ */
 export function withFindings<Status extends { readonly conditions?: readonly Condition[] }>(
   status: Status,
   { generation }: Pick<ResourceMeta, "generation">,
-  { accepted, synced: found }: Assessment,
+  { accepted, synced: found, others }: Assessment,
   nowMs: number,
 ): Status & { observedGeneration: number; conditions: Condition[] } {
   const before = status.conditions ?? [];
-  const synced = withKnownWords(before, found);
-  const { reason, message, next } = synced;
+  const { reason, message, next } = withKnownWords(before, found);
   const isWorking = next === "Working" || next === "Retrying";
   const isAccepted = accepted.status === "True";
+  const isReadyAccepted = !isAccepted && next !== "Working";
   const stalled = isAccepted ? next === "Person" : !isWorking;
+  const details = isReadyAccepted ? accepted : { status: readyStatuses[next], reason, message };
+  const known = found.status === "True" ? "The WAF matches what the object declares." : seeReady;
   const conditions: NewConditions = {
-    Accepted: accepted,
-    Synced: { status: synced.status, reason, message },
-    Ready: next === "Working" || isAccepted ? { status: readyStatuses[next], reason, message } : accepted,
-    Reconciling: isWorking ? { status: "True", reason, message } : undefined,
-    Stalled: stalled ? { ...(isAccepted ? { reason, message } : accepted), status: "True" } : undefined,
+    Accepted: isReadyAccepted ? { ...accepted, message: seeReady } : accepted,
+    Synced: { status: found.status, reason, message: message === details.message ? known : message },
+    Ready: details,
+    Reconciling: isWorking ? { status: "True", reason, message: seeReady } : undefined,
+    Stalled: stalled ? { ...(isAccepted ? { reason } : accepted), status: "True", message: seeReady } : undefined,
+    ...others,
   };
   const after = withConditions(before, conditions, generation, nowMs);
   return { ...status, observedGeneration: generation, conditions: [...after] };
@@ -77,7 +85,7 @@ const readyStatuses = {
 /** Keeps the current message if the new one differs only in IDs. */
 function withKnownWords(before: readonly Condition[], synced: SyncedFinding): SyncedFinding {
   if (synced.quotesApi !== true) return synced;
-  const known = findCondition(before, "Synced");
+  const known = findCondition(before, "Ready");
   const isKnown = known?.reason === synced.reason && withoutIds(known.message) === withoutIds(synced.message);
   return isKnown ? { ...synced, message: known.message } : synced;
 }

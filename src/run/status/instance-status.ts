@@ -1,5 +1,5 @@
 // The status of a WafInstance, from the facts of a run.
-import { type Condition, formatTime, withConditions } from "../../kinds/conditions.ts";
+import { formatTime, type NewConditions } from "../../kinds/conditions.ts";
 import { heldGroupsMax, type WafInstanceStatus } from "../../kinds/waf-instance.ts";
 import { operationKey } from "../../model/operation.ts";
 import { asSentence, counted, examplesOf, inThousands } from "../../model/sentence.ts";
@@ -35,12 +35,14 @@ export function instanceStatus(
   lastSyncMs: number | undefined,
 ): Partial<WafInstanceStatus> {
   const { desired, nowMs } = facts;
-  const assessment = { accepted: acceptInstance(facts), synced: assessInstance(facts, lastSyncMs) };
-  const common = withFindings(before, facts.gathered.instance.meta, assessment, nowMs);
+  const assessment = {
+    accepted: acceptInstance(facts),
+    synced: assessInstance(facts, lastSyncMs),
+    others: stayingConditions(facts),
+  };
   const attached = desired.rules.filter(({ isAttached, rule }) => isAttached && rule.meta.kind === "WafIpRule");
   return {
-    ...common,
-    conditions: [...withStaying(common.conditions, facts)],
+    ...withFindings(before, facts.gathered.instance.meta, assessment, nowMs),
     attachedRules: attached.length,
     attachedOrigins: desired.compiledOrigins.filter(({ isAttached }) => isAttached).length,
     ...(lastSyncMs === undefined ? {} : { lastSyncTime: formatTime(lastSyncMs) }),
@@ -49,22 +51,19 @@ export function instanceStatus(
 }
 
 /** The conditions about what stays on the WAF. They keep their state while there is no plan. */
-function withStaying(before: readonly Condition[], facts: RunFacts): readonly Condition[] {
-  const { plan, result, nowMs } = facts;
-  const { generation } = facts.gathered.instance.meta;
+function stayingConditions({ plan, result, gathered }: RunFacts): NewConditions {
   if (result?.kind === "Blocked" && result.blocker === "InventoryUnreadable") {
-    const held = { status: "True", reason: "InventoryUnreadable", message: result.message } as const;
-    return withConditions(before, { RemovalsHeld: held }, generation, nowMs);
+    const message = "wafsync removes nothing until it can read its record.";
+    return { RemovalsHeld: { status: "True", reason: "InventoryUnreadable", message } };
   }
-  if (plan === undefined) return before;
+  if (plan === undefined) return {};
   const { held, kept } = plan;
   const reason = held?.obstacle === undefined ? "TooManyRemovals" : obstacleReasons[held.obstacle.kind];
-  const broken = { status: "True", reason: "SourceBroken", message: keptMessage(facts) } as const;
-  const next = {
-    RemovalsHeld: held && ({ status: "True", reason, message: heldMessage(facts) } as const),
+  const broken = { status: "True", reason: "SourceBroken", message: keptMessage({ plan }) } as const;
+  return {
+    RemovalsHeld: held && { status: "True", reason, message: heldMessage({ plan, gathered }) },
     SourceBroken: kept.length === 0 ? undefined : broken,
   };
-  return withConditions(before, next, generation, nowMs);
 }
 
 const obstacleReasons = { Unconfirmed: "Unconfirmed", Restored: "InventoryUnreadable" } as const;
@@ -120,8 +119,11 @@ function assessInstance(facts: RunFacts, lastSyncMs: number | undefined): Synced
     const message = `The instance is suspended; ${changes} for spec.suspend: false.`;
     return { status: "Unknown", reason: "Suspended", message, next: "Paused" };
   }
-  if (plan.held !== undefined) return forPerson("Held", heldMessage(facts));
-  if (plan.kept.length > 0) return forPerson("SourceBroken", keptMessage(facts));
+  if (plan.held !== undefined) return forPerson("Held", "Removals are on hold: see the condition RemovalsHeld.");
+  if (plan.kept.length > 0) {
+    const message = "wafsync keeps entries because something can't be read: see the condition SourceBroken.";
+    return forPerson("SourceBroken", message);
+  }
   if (plan.contested.length > 0) return forPerson("Contested", contestedMessage(plan));
   if (plan.refusals.size + plan.origins.refused.size > 0) return forPerson("Rejected", refusedMessage(facts, plan));
   const overflow = overflowOfInstance(facts);

@@ -1,6 +1,7 @@
 // Statuses and events in memory. Every written status is checked against the rules for all statuses; violations are recorded.
 import { isDeepStrictEqual } from "node:util";
-import type { Condition } from "../../../src/kinds/conditions.ts";
+import { type Condition, detailOf } from "../../../src/kinds/conditions.ts";
+import type { ConditionType } from "../../../src/kinds/reasons.ts";
 import { resourceKey, type ResourceMeta } from "../../../src/model/resource.ts";
 import type { ObjectEvent, StatusPort } from "../../../src/run/ports.ts";
 import { statusFaults } from "../worlds/conformance.ts";
@@ -56,8 +57,9 @@ export class RecordedStatus implements StatusPort {
     return found === undefined ? undefined : `${found.status} ${found.reason}`;
   }
 
-  message(object: ResourceMeta, type: string): string {
-    return this.conditionOf(object, type)?.message ?? "";
+  /** The details about a condition, which another one may carry. */
+  message(object: ResourceMeta, type: ConditionType): string {
+    return detailOf((this.read(object)?.["conditions"] ?? []) as readonly Condition[], type) ?? "";
   }
 
   conditionOf(object: ResourceMeta, type: string): Condition | undefined {

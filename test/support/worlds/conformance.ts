@@ -1,7 +1,7 @@
 // The rules for every status: it matches the schema, its reasons are published, observed generations are not in the
 // future, transition times change only with the status, kubectl, Flux and Argo CD agree, and its size is limited.
 import type { z } from "zod";
-import type { Condition } from "../../../src/kinds/conditions.ts";
+import { type Condition, seeReady } from "../../../src/kinds/conditions.ts";
 import { type ConditionFact, conditionFacts, isPublished } from "../../../src/kinds/reasons.ts";
 import { wafCacheClearDefinition } from "../../../src/kinds/waf-cache-clear.ts";
 import { wafAutoBlockDefinition } from "../../../src/kinds/waf-auto-block.ts";
@@ -104,6 +104,10 @@ function consistencyFaults(conditions: readonly Condition[]): string[] {
   const reconciling = find("Reconciling");
   const stalled = find("Stalled");
   if (ready === undefined) return [...faults, "there is no Ready"];
+  // Forwarding logs is work of its own, which can fail in the same words.
+  const said = conditions.filter(({ type, message }) => type !== "LogsForwarded" && message !== seeReady);
+  const messages = said.map(({ message }) => message);
+  if (new Set(messages).size < messages.length) faults.push("two conditions say the same");
   if (stalled !== undefined && reconciling !== undefined) faults.push("it is both Stalled and Reconciling");
   if (stalled !== undefined && ready.status !== "False") faults.push(`it is Stalled and Ready is ${ready.status}`);
   // The instance will be created, which takes only seconds with GitOps: this is neither work in progress nor a failure.

@@ -90,7 +90,7 @@ export class ForwardWorld {
     this.domain = "shop.example";
     const lastTransitionTime = formatTime(this.clock.nowMs());
     const condition = (type: string, reason: string) => {
-      return { type, status: "True", reason, message: "All is well.", lastTransitionTime, observedGeneration: 1 };
+      return { type, status: "True", reason, message: `${type} is well.`, lastTransitionTime, observedGeneration: 1 };
     };
     const conditions = [condition("Ready", "Synced"), condition("Accepted", "Accepted")];
     await this.status.write(this.instance, { observedGeneration: 1, domain: "shop.example", conditions });
