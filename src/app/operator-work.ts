@@ -127,7 +127,7 @@ export class OperatorWork {
 
   /** Resolves when all objects have been listed once, or when the signal aborts. */
   async whenSynced(signal: AbortSignal): Promise<void> {
-    await this.source.watches.whenSynced(signal);
+    await this.source.watches.whenSynced();
     // If the records can't be read in time, each instance reports the reason.
     await this.#records.whenUsable(signal);
   }

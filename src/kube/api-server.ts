@@ -11,7 +11,7 @@ import { localFault, type ApiFault, type ApiResult } from "./api-result.ts";
 import { type Connection, Connections } from "./connections.ts";
 import type { Credentials } from "./credentials.ts";
 
-const requestTimeoutMsDefault = 30_000;
+const requestTimeoutMs = 30_000;
 const connectionsMaxDefault = 4;
 const bodyBytesMaxDefault = 64 * 1024 * 1024;
 const faultBodyBytesMax = 256 * 1024;
@@ -60,7 +60,6 @@ export interface ApiServer {
 export interface ApiServerOptions {
   readonly credentials: Credentials;
   readonly clock: Clock;
-  readonly requestTimeoutMs?: number;
   /** For requests; streams have separate connections. */
   readonly connectionsMax?: number;
   readonly bodyBytesMax?: number;
@@ -71,7 +70,7 @@ type Attempt<T> = (connection: Connection, signal: AbortSignal) => Promise<ApiRe
 
 /** Each client has its own sockets: create another one for requests that must not wait for others, such as those for the Lease. */
 export function createApiServer(options: ApiServerOptions): ApiServer {
-  const { clock, requestTimeoutMs = requestTimeoutMsDefault, bodyBytesMax = bodyBytesMaxDefault } = options;
+  const { clock, bodyBytesMax = bodyBytesMaxDefault } = options;
   const { credentials, userAgent = userAgentDefault, connectionsMax = connectionsMaxDefault } = options;
   const connections = new Connections({ credentials, clock, connectionsMax });
   const closing = new AbortController();

@@ -67,8 +67,8 @@ export type ListWatchInput =
 
 /** What to do next instead of the current activity: if a stream is being read, it is closed. */
 export type ListWatchCommand =
-  | { readonly type: "OpenWatchList"; readonly timeoutSeconds: number }
-  | { readonly type: "OpenWatch"; readonly resourceVersion: string; readonly timeoutSeconds: number }
+  /** From this position; undefined for a watch-list. */
+  | { readonly type: "Open"; readonly position: string | undefined; readonly timeoutSeconds: number }
   | { readonly type: "ReadPages" }
   | { readonly type: "Wait"; readonly delayMs: number };
 
@@ -150,7 +150,9 @@ function startList(state: ListWatchState, context: StepContext): ListWatchStep {
   const activity = state.activity === "WaitingForKind" ? "WaitingForKind" : "Listing";
   const doing: Doing = { type: state.listBy };
   const command: ListWatchCommand =
-    state.listBy === "Pages" ? { type: "ReadPages" } : { type: "OpenWatchList", timeoutSeconds: watchSeconds(context) };
+    state.listBy === "Pages"
+      ? { type: "ReadPages" }
+      : { type: "Open", position: undefined, timeoutSeconds: watchSeconds(context) };
   return { state: { ...state, activity, doing }, effects: [{ type: "StartCollecting" }], command };
 }
 
@@ -161,7 +163,7 @@ function startWatch(
   context: StepContext,
 ): ListWatchStep {
   const timeoutSeconds = watchSeconds(context);
-  const command: ListWatchCommand = { type: "OpenWatch", resourceVersion: position, timeoutSeconds };
+  const command: ListWatchCommand = { type: "Open", position, timeoutSeconds };
   return { state: { ...state, doing: { type: "Watch", position, stream: undefined } }, effects, command };
 }
 

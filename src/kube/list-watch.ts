@@ -64,7 +64,7 @@ export class ListWatch<T extends KubeObject> {
   readonly store: ObjectView<T>;
   readonly #options: ListWatchOptions<T>;
   readonly #reflector: Reflector<T>;
-  readonly #synced = Promise.withResolvers<true>();
+  readonly #synced = Promise.withResolvers<boolean>();
   #state: ListWatchState | undefined;
   #lists = 0;
   #lastFault: ApiFault | undefined;
@@ -90,18 +90,9 @@ export class ListWatch<T extends KubeObject> {
     };
   }
 
-  /** True as soon as the store is complete for the first time; false if the signal aborts first. */
-  async whenSynced(signal?: AbortSignal): Promise<boolean> {
-    if (signal === undefined) return this.#synced.promise;
-    const stopped = Promise.withResolvers<boolean>();
-    const stop = (): void => stopped.resolve(false);
-    if (signal.aborted) stop();
-    signal.addEventListener("abort", stop, { once: true });
-    try {
-      return await Promise.race([this.#synced.promise, stopped.promise]);
-    } finally {
-      signal.removeEventListener("abort", stop);
-    }
+  /** True as soon as the store is complete for the first time; false if `run` ends before. */
+  async whenSynced(): Promise<boolean> {
+    return await this.#synced.promise;
   }
 
   /** Runs until the signal aborts; never rejects. Call it once. */
@@ -115,6 +106,7 @@ export class ListWatch<T extends KubeObject> {
         await this.#options.clock.sleep(restartDelayMs, signal);
       }
     }
+    this.#synced.resolve(false);
   }
 
   async #follow(signal: AbortSignal): Promise<void> {
@@ -140,10 +132,8 @@ export class ListWatch<T extends KubeObject> {
         return yield { type: "Waited" };
       case "ReadPages":
         return yield* this.#readPages(signal);
-      case "OpenWatch":
-        return yield* this.#openStream(command, { resourceVersion: command.resourceVersion }, signal);
-      case "OpenWatchList":
-        return yield* this.#openStream(command, watchListQuery, signal);
+      case "Open":
+        return yield* this.#openStream(command, signal);
       default:
         return command satisfies never;
     }
@@ -158,21 +148,14 @@ export class ListWatch<T extends KubeObject> {
   }
 
   #openStream(
-    { timeoutSeconds }: { readonly timeoutSeconds: number },
-    position: { readonly resourceVersion?: string; readonly sendInitialEvents?: boolean },
+    { position, timeoutSeconds }: Extract<ListWatchCommand, { type: "Open" }>,
     signal: AbortSignal,
   ): AsyncGenerator<ListWatchInput> {
-    const { api, clock, type } = this.#options;
-    const query = { watch: true, allowWatchBookmarks: true, timeoutSeconds, ...position };
-    const accept = this.#options.metadataOnly === true ? { accept: metadataOfObject } : {};
-    return readWatchStream({
-      api,
-      clock,
-      path: collectionPath(type, this.#options.namespace),
-      query,
-      signal,
-      ...accept,
-    });
+    const { api, clock, type, namespace, metadataOnly } = this.#options;
+    const from = position === undefined ? watchListQuery : { resourceVersion: position };
+    const query = { watch: true, allowWatchBookmarks: true, timeoutSeconds, ...from };
+    const accept = metadataOnly === true ? { accept: metadataOfObject } : {};
+    return readWatchStream({ api, clock, path: collectionPath(type, namespace), query, signal, ...accept });
   }
 
   #context(): { readonly nowMs: number; readonly random: () => number } {

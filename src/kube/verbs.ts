@@ -1,7 +1,7 @@
 // The verbs of the Kubernetes API as small functions. Name, UID and resourceVersion of returned objects have been checked;
 // the rest is as the server's schema guarantees.
 import { type ApiFault, type ApiFaultCode, type ApiResult, localFault } from "./api-result.ts";
-import type { ApiRequest, ApiServer, Query } from "./api-server.ts";
+import type { ApiRequest, ApiServer } from "./api-server.ts";
 import { isKubeObject, isRecord, type KubeObject } from "./kube-object.ts";
 import { collectionPath, objectPath, type ObjectAddress, type ResourceType } from "./resource-path.ts";
 
@@ -13,13 +13,10 @@ const listPageTimeoutMs = 60_000;
 export const metadataOfObject = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
 const metadataOfList = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
 
-export interface VerbOptions {
-  readonly timeoutMs?: number;
-  readonly signal?: AbortSignal;
+/** The query is for example `{ dryRun: "All" }` or `{ fieldManager: "wafsync" }`. */
+export interface VerbOptions extends Pick<ApiRequest, "timeoutMs" | "signal" | "query"> {
   /** For example `status`. */
   readonly subresource?: string;
-  /** For example `{ dryRun: "All" }` or `{ fieldManager: "wafsync" }`. */
-  readonly query?: Query;
 }
 
 /** Reads one object from etcd, not from a cache of the server. */
@@ -124,17 +121,12 @@ export async function changeObject<T extends KubeObject, Ended extends object>(
   }
 }
 
-export interface DeletePreconditions {
-  readonly uid?: string;
-  readonly resourceVersion?: string;
-}
-
 /** Deletes an object, or marks it for deletion if it has finalizers; `Conflict` if a precondition is not met. */
 export function deleteObject(
   api: ApiServer,
   type: ResourceType,
   address: ObjectAddress,
-  options: Omit<VerbOptions, "subresource"> & { readonly preconditions?: DeletePreconditions } = {},
+  options: Omit<VerbOptions, "subresource"> & { readonly preconditions?: { readonly uid: string } } = {},
 ): Promise<ApiResult<unknown>> {
   const { preconditions, ...rest } = options;
   const body = { kind: "DeleteOptions", apiVersion: "v1", ...(preconditions === undefined ? {} : { preconditions }) };
@@ -148,16 +140,12 @@ export interface ObjectPage<T> {
   readonly continueToken: string;
 }
 
-export interface ListOptions {
+export interface ListOptions extends Pick<ApiRequest, "timeoutMs" | "bodyBytesMax" | "signal"> {
   readonly namespace?: string | undefined;
   readonly labelSelector?: string;
   readonly fieldSelector?: string;
   /** Only the metadata of the objects. */
   readonly metadataOnly?: boolean;
-  readonly timeoutMs?: number;
-  /** The maximum size of one page. */
-  readonly bodyBytesMax?: number;
-  readonly signal?: AbortSignal;
 }
 
 /** One page of a list. The first page is a consistent read; the continue token ties later pages to it. */
@@ -167,13 +155,11 @@ export async function listPage<T extends KubeObject>(
   options: ListOptions & { readonly limit?: number; readonly continueToken?: string } = {},
 ): Promise<ApiResult<ObjectPage<T>>> {
   const { namespace, labelSelector, fieldSelector, metadataOnly, ...others } = options;
-  const { limit = listPageSize, continueToken, ...rest } = others;
-  const token = continueToken === "" ? undefined : continueToken;
-  const query = { labelSelector, fieldSelector, limit, continue: token };
-  const path = collectionPath(type, namespace);
+  const { limit = listPageSize, continueToken: token, ...rest } = others;
+  const query = { labelSelector, fieldSelector, limit, continue: token === "" ? undefined : token };
   const accept = metadataOnly === true ? { accept: metadataOfList } : {};
-  const timeoutMs = listPageTimeoutMs;
-  const result = await api.request<unknown>({ method: "GET", path, query, timeoutMs, ...accept, ...rest });
+  const request = { method: "GET", path: collectionPath(type, namespace), query, ...accept } as const;
+  const result = await api.request<unknown>({ timeoutMs: listPageTimeoutMs, ...request, ...rest });
   if (!result.ok) return result;
   const page = pageOf<T>(result.value);
   return page === undefined ? notAsDocumented(result.status) : { ok: true, value: page, status: result.status };

@@ -96,7 +96,7 @@ describe("requests", () => {
     const clock = createVirtualClock();
     const server = await startServer();
     server.answers(silent);
-    const api = connectTo(server, { clock, requestTimeoutMs: 20_000 });
+    const api = connectTo(server, { clock });
     const outcomes: string[] = [];
     const note = (name: string) => (result: ApiResult<unknown>) => void outcomes.push(`${name} ${codeOf(result)}`);
     const calls = [
@@ -108,7 +108,7 @@ describe("requests", () => {
     expect(outcomes).toStrictEqual([]);
     await clock.advance(2001);
     expect(outcomes).toStrictEqual(["short TimedOut", "watch TimedOut"]);
-    await clock.advance(13_000);
+    await clock.advance(23_000);
     await Promise.all(calls);
     expect(outcomes).toStrictEqual(["short TimedOut", "watch TimedOut", "default TimedOut"]);
     expect(clock.sleeperCount()).toBe(0);

@@ -54,7 +54,7 @@ export async function copyLabels({ api, clock, random }: ExampleOptions, signal:
 
   const watching = watches.map(async (one) => await one.run(signal));
   // Before both stores are complete, a missing object might only not have been read yet.
-  await Promise.all(watches.map(async (one) => await one.whenSynced(signal)));
+  await Promise.all(watches.map(async (one) => await one.whenSynced()));
   await Promise.all([queue.run({ workers: 4, handle }, signal), ...watching]);
 }
 

@@ -200,8 +200,8 @@ class World {
 
   #open(command: ListWatchCommand): ListWatchInput {
     const { server } = this;
-    if (command.type === "OpenWatch") {
-      const position = Number(command.resourceVersion);
+    if (command.type === "Open" && command.position !== undefined) {
+      const position = Number(command.position);
       if (position < server.compactedBelow) return { type: "StreamFailed", fault: localFault("Gone", "too old") };
       this.#stream = { initial: [], position, restores: server.restores };
     } else {

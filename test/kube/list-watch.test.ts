@@ -364,14 +364,12 @@ describe("stopping", () => {
     "%s ends the run and leaves nothing running",
     async (when) => {
       const { server, clock, stop, listWatch, stopped } = await startWorld();
-      const waiting = new AbortController();
-      const synced = listWatch.whenSynced(waiting.signal);
+      const synced = listWatch.whenSynced();
       if (when === "in a watch") server.next(watchListOf([], 10).answer);
       if (when === "in a backoff") server.next(failure(500, "InternalError"));
       await clock.settle();
       await stop();
       await stopped;
-      waiting.abort();
       expect(await synced).toBe(when === "in a watch");
       await clock.settle();
       expect(clock.sleeperCount()).toBe(0);

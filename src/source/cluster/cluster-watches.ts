@@ -92,9 +92,9 @@ export class ClusterWatches {
     await Promise.all(this.#watches.map(({ listWatch }) => listWatch.run(signal)));
   }
 
-  /** True as soon as everything was listed once; false if the signal aborts first. */
-  async whenSynced(signal?: AbortSignal): Promise<boolean> {
-    const synced = await Promise.all(this.#watches.map(({ listWatch }) => listWatch.whenSynced(signal)));
+  /** True as soon as everything was listed once; false if `run` ends before. */
+  async whenSynced(): Promise<boolean> {
+    const synced = await Promise.all(this.#watches.map(({ listWatch }) => listWatch.whenSynced()));
     return synced.every(Boolean);
   }
 

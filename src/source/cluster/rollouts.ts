@@ -87,7 +87,7 @@ export class Rollouts {
     });
     this.#watches.set(kind, watch);
     const { signal } = this.#stop;
-    const listed = watch.whenSynced(signal).then((isSynced) => isSynced && this.#tell(kind));
+    const listed = watch.whenSynced().then((isSynced) => isSynced && this.#tell(kind));
     this.#running.push(watch.run(signal), listed);
     return watch;
   }
