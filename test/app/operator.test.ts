@@ -24,8 +24,6 @@ interface Stored {
   readonly spec: Readonly<Record<string, unknown>>;
   readonly status?: {
     readonly conditions?: readonly { readonly type: string; readonly status: string; readonly reason: string }[];
-    readonly lastHandledRequest?: string;
-    readonly observedGeneration?: number;
   };
 }
 

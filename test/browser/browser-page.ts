@@ -11,7 +11,6 @@ const screenshots = process.env["WAFSYNC_SCREENSHOTS"];
 export interface BrowserView {
   readonly scheme?: "light" | "dark";
   readonly width?: number;
-  readonly runsScripts?: boolean;
 }
 
 export interface BrowserPage extends AsyncDisposable {
@@ -25,7 +24,7 @@ export async function openInBrowser(
   browser: Browser,
   url: string,
   own: string,
-  { scheme = "light", width = 1200, runsScripts = true }: BrowserView = {},
+  { scheme = "light", width = 1200 }: BrowserView = {},
 ): Promise<BrowserPage> {
   const context = await browser.createBrowserContext();
   const page = await context.newPage();
@@ -39,7 +38,6 @@ export async function openInBrowser(
     troubles.push(`dialog ${dialog.message()}`);
     void dialog.dismiss();
   });
-  await page.setJavaScriptEnabled(runsScripts);
   await page.setViewport({ width, height: 900 });
   await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: scheme }]);
   await page.goto(url, { waitUntil: "load" });

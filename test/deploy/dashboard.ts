@@ -3,7 +3,6 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 
 interface DashboardPanel {
-  readonly title: string;
   readonly gridPos: { readonly x: number; readonly y: number; readonly w: number; readonly h: number };
   readonly targets?: readonly { readonly expr: string }[];
 }

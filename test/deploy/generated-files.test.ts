@@ -10,7 +10,6 @@ const root = join(import.meta.dirname, "..", "..");
 const chart = join(root, "deploy", "helm", "wafsync");
 
 interface ValueSchema {
-  readonly description?: string;
   readonly properties?: Readonly<Record<string, ValueSchema>>;
 }
 

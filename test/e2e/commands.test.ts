@@ -24,13 +24,11 @@ interface PrintedInstance {
   readonly place: string;
   readonly domain?: string;
   readonly end: string;
-  readonly trouble?: string;
   readonly added: number;
   readonly removed: number;
   readonly lists?: { readonly blocklist: { readonly live: number; readonly managed: number } };
   readonly operations?: readonly { readonly operation: string; readonly target: string; readonly value: string }[];
   readonly held: readonly { readonly value: string }[];
-  readonly approve?: string;
   readonly objects: readonly { readonly kind: string; readonly name: string; readonly ready: string }[];
 }
 

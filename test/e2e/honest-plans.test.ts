@@ -15,10 +15,6 @@ import { addresses as testAddresses } from "../support/builders/declare.ts";
 const nothing = "Nothing to do: the WAF matches the declared state.";
 
 interface PrintedPlan {
-  readonly operations: readonly { readonly operation: string; readonly value: string; readonly reason: string }[];
-  readonly unmanaged: readonly { readonly value: string }[];
-  readonly refused: readonly { readonly target: string; readonly value: string; readonly reason: string }[];
-  readonly rejectedCount: number;
   readonly driftCount: number;
 }
 

@@ -42,7 +42,6 @@ interface Found {
       readonly management: string;
       readonly owners: readonly { readonly rule: string; readonly places: readonly string[] }[];
     }[];
-    readonly ineffective: readonly { readonly rule: string; readonly message: string }[];
   }[];
 }
 

@@ -104,10 +104,6 @@ export interface StoredEvent {
   readonly metadata: { readonly name: string; readonly namespace: string };
   readonly involvedObject: { readonly name: string; readonly namespace?: string };
   readonly reason: string;
-  readonly action: string;
   readonly message: string;
   readonly count: number;
-  readonly eventTime: string;
-  readonly firstTimestamp: string;
-  readonly lastTimestamp: string;
 }

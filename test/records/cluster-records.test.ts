@@ -70,7 +70,6 @@ interface StoredRecord {
     readonly name: string;
     readonly finalizers?: readonly string[];
     readonly ownerReferences?: readonly { readonly uid: string }[];
-    readonly deletionTimestamp?: string;
   };
 }
 

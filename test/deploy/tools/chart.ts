@@ -6,12 +6,10 @@ import { parseAllDocuments } from "yaml";
 import { type Ended, runToEnd } from "../../support/control-plane/run-to-end.ts";
 
 export interface RenderedObject {
-  readonly apiVersion: string;
   readonly kind: string;
   readonly metadata: {
     readonly name: string;
     readonly namespace?: string;
-    readonly labels?: Readonly<Record<string, string>>;
     readonly annotations?: Readonly<Record<string, string>>;
   };
   readonly [field: string]: unknown;

@@ -18,8 +18,6 @@ interface ConfigMap {
 interface HealthExpressions {
   readonly kind: string;
   readonly current: string;
-  readonly inProgress?: string;
-  readonly failed?: string;
 }
 
 async function argoSettings(): Promise<ConfigMap["data"]> {

@@ -6,8 +6,6 @@ export class MemoryLifecycle implements LifecyclePort {
   readonly #held = new Set<string>();
   /** Why adding and removing the finalizer fail from now on; undefined if they succeed. */
   problem: string | undefined;
-  /** Called when an instance is released. */
-  onReleased: ((instance: ObjectName) => void) | undefined;
 
   isHeld(instance: ObjectName): boolean {
     return this.#held.has(nameKey(instance));
@@ -23,7 +21,6 @@ export class MemoryLifecycle implements LifecyclePort {
     await Promise.resolve();
     if (this.problem !== undefined) return this.problem;
     this.#held.delete(nameKey(instance));
-    this.onReleased?.(instance);
     return undefined;
   }
 }

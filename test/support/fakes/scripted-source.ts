@@ -11,7 +11,6 @@ export class ScriptedSource implements SourcePort {
   #confirmProblem: string | undefined;
   #onSettle: (() => void) | undefined;
   confirmCount = 0;
-  gatherCount = 0;
 
   /** Declares the instance with everything that belongs to it, and replaces the previous declaration. */
   declare(gathered: Gathered): void {
@@ -62,7 +61,6 @@ export class ScriptedSource implements SourcePort {
 
   async gather(instance: ObjectName): Promise<Gathered | undefined> {
     await Promise.resolve();
-    this.gatherCount += 1;
     return (this.#cache ?? this.#declared).get(nameKey(instance));
   }
 

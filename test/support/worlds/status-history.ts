@@ -15,7 +15,6 @@ export interface WafsyncObject {
     readonly resourceVersion: string;
     readonly creationTimestamp: string;
     readonly deletionTimestamp?: string;
-    readonly finalizers?: readonly string[];
     readonly managedFields: readonly {
       readonly manager: string;
       readonly subresource?: string;
