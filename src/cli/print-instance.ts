@@ -145,8 +145,11 @@ export const differenceKinds: readonly Kind[] = Object.values(kinds);
 /** Every difference: the operations in the order of execution, and then what the plan does not correct. */
 function partsOf({ operations, held, waiting, unmanaged }: InstanceView): Difference[][] {
   const all = (items: readonly DifferenceView[], kind: Kind) => items.map((item) => ({ ...item, kind }));
-  const kindOf = ({ operation }: OperationView): Kind =>
-    kinds[operation.replace(/(?:Entry|Origin|Cache)$/, "") as "Remove" | "Add" | "Adopt" | "Clear"];
+  const kindOf = ({ operation }: OperationView): Kind => {
+    if (operation.startsWith("Add")) return kinds.Add;
+    if (operation.startsWith("Remove")) return kinds.Remove;
+    return operation === "Adopt" ? kinds.Adopt : kinds.Clear;
+  };
   return [
     operations.map((item) => ({ ...item, kind: kindOf(item) })),
     all(held, kinds.Hold),

@@ -92,7 +92,7 @@ summary { cursor: pointer; color: var(--accent); width: fit-content; max-width: 
   section { padding: 14px 12px; }
   .tiles { grid-template-columns: repeat(2, minmax(0, 1fr)); }
   .tile dd { font-size: 18px; }
-  form input[name=address] { flex: 1 1 160px; }
+  form input { flex: 1 1 160px; }
   .name, .words, th.path, th.words { min-width: 8em; }
   .cards thead { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
   .cards, .cards tbody { display: block; }

@@ -2,6 +2,7 @@ import { describe, expect, test } from "@jest/globals";
 import { viewInstance } from "../../src/cli/instance-view.ts";
 import { planLines } from "../../src/cli/print-instance.ts";
 import { addresses, anOrigin, blocking } from "../support/builders/declare.ts";
+import { anInventory, entry } from "../support/builders/gathered.ts";
 import { ConvergeWorld } from "../support/worlds/converge-world.ts";
 
 const adopt = { meta: { annotations: { "wafsync.dev/adopt": "true" } } };
@@ -72,6 +73,19 @@ describe("What a plan prints", () => {
     expect(later).toContain("satisfied by an unmanaged entry, which stays when no rule declares it any longer");
     expect(later).toContain("… and 1,408 more like these");
     expect(later).toContain("Plan: 0 to add, 0 to remove, 1,413 already on the WAF and unmanaged.");
+  });
+
+  test("is a pause of corrections only while there is something to correct", async () => {
+    const [text = ""] = addresses(1);
+    const world = new ConvergeWorld({ declared: { rules: [blocking("feed", [text])] } });
+    const atMs = [4, 3, 2, 1].map((minutes) => world.clock.nowMs() - minutes * 60_000);
+    const disputes = [{ list: "blocklist" as const, entry: entry(text), atMs }];
+    world.inventory.put(world.instance, anInventory({ blocklist: [text], disputes }));
+    expect(await printed(world)).toMatch(
+      /\? blocklist {2}\S+ {2}another writer keeps reverting it: corrections are paused/,
+    );
+    world.waf.lists.blocklist.push(text);
+    expect(await printed(world)).toContain("Nothing to do: the WAF matches the declared state.");
   });
 });
 
