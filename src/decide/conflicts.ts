@@ -60,18 +60,9 @@ export function settleConflicts(rules: readonly CompiledRule[], now: ListsNow): 
 
 /** The entries that are declared for both lists. */
 function onBothLists(rules: readonly CompiledRule[]): ReadonlySet<Entry> {
-  const allowed = new Set<Entry>();
-  for (const { list, entries } of rules) {
-    if (list === "allowlist") for (const entry of entries) allowed.add(entry);
-  }
-  const both = new Set<Entry>();
-  if (allowed.size === 0) return both;
-  for (const { list, entries } of rules) {
-    if (list !== "blocklist") continue;
-    const [fewer, others] = entries.size < allowed.size ? [entries, allowed] : [allowed, entries];
-    for (const entry of fewer) if (others.has(entry)) both.add(entry);
-  }
-  return both;
+  const setsOf = (list: ListName) => rules.flatMap((rule) => (rule.list === list ? [rule.entries] : []));
+  const allowed = new Set(setsOf("allowlist").flatMap((entries) => [...entries]));
+  return new Set(setsOf("blocklist").flatMap((entries) => [...allowed.intersection(entries)]));
 }
 
 /** Finds the entries of rules on the lists, where they may be merged into wider networks. */

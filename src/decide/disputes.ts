@@ -11,7 +11,10 @@ const firstPauseMs = 5 * 60_000;
 const pauseMsMax = 4 * hourMs;
 /** The number of correction times that are recorded for one entry. */
 const timesMax = 10;
-/** The number of entries that are recorded; beyond it, those that were corrected least often are dropped. */
+/**
+ * The number of entries that are recorded; beyond it, those that were corrected least often are dropped: others are corrected in each run,
+ * without a pause.
+ */
 export const disputesMax = 10_000;
 
 export interface Contested {
@@ -42,11 +45,6 @@ export function noteDisputes(
     (a, b) => weight(b) - weight(a) || (b.atMs.at(-1) ?? 0) - (a.atMs.at(-1) ?? 0),
   );
   return kept.slice(0, disputesMax);
-}
-
-/** True if no more contested entries can be recorded: others are corrected in each run, without a pause. */
-export function isFull(contested: readonly Contested[]): boolean {
-  return contested.length >= disputesMax;
 }
 
 /** The entries that are currently not corrected, and until when. */

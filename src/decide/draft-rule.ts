@@ -232,8 +232,6 @@ const notDerived = {
 } as const;
 
 function countEntries(parts: readonly RulePart[]): number {
-  const [first] = parts;
-  if (first === undefined || parts.length === 1) return first?.entries.size ?? 0;
   return new Set(parts.flatMap(({ entries }) => [...entries.keys()])).size;
 }
 

@@ -1,5 +1,12 @@
 // Applies a grant to a guest's rule: sets limits, and rejects individual entries that exceed them.
-import type { DeclaredInstance, DeclaredOrigin, DeclaredRule, Grant, ListName } from "../model/declared.ts";
+import {
+  type DeclaredInstance,
+  type DeclaredOrigin,
+  type DeclaredRule,
+  eachList,
+  type Grant,
+  type ListName,
+} from "../model/declared.ts";
 import { type Entry, networkOf } from "../address/entry.ts";
 import { nameKey, type ResourceMeta } from "../model/resource.ts";
 import { inThousands } from "../model/sentence.ts";
@@ -72,7 +79,7 @@ export function tooWide(entry: Entry, grant: Grant): string | undefined {
 
 /** Counts the entries of each guest namespace across all its rules, oldest rule first. */
 export class EntryQuota {
-  readonly #used = new Map<string, UsedEntries>();
+  readonly #used = new Map<string, Readonly<Record<ListName, Set<Entry>>>>();
 
   /** Accepts the entries that still fit, in order, and returns the others as rejected. */
   take(
@@ -82,63 +89,19 @@ export class EntryQuota {
     grant: Grant,
     sourceOf: (entry: Entry) => string,
   ): { readonly entries: ReadonlySet<Entry>; readonly rejected: readonly RejectedEntry[] } {
-    const used = this.#used.get(namespace) ?? new UsedEntries();
+    const used = this.#used.get(namespace) ?? eachList(() => new Set<Entry>());
     this.#used.set(namespace, used);
-    if (used.countMax + entries.size <= grant.maxEntries) {
-      used.addAll(list, entries);
-      return { entries, rejected: [] };
-    }
     const fitting = new Set<Entry>();
     const rejected: RejectedEntry[] = [];
     const message = `The instance grants ${inThousands(grant.maxEntries)} entries to this namespace, across all its rules: remove other entries, or ask the owner to raise maxEntries in spec.access.`;
     for (const entry of entries) {
-      if (!used.has(list, entry) && used.count >= grant.maxEntries) {
+      if (!used[list].has(entry) && used.blocklist.size + used.allowlist.size >= grant.maxEntries) {
         rejected.push({ entry, source: sourceOf(entry), message });
         continue;
       }
-      used.add(list, entry);
+      used[list].add(entry);
       fitting.add(entry);
     }
-    return rejected.length === 0 ? { entries, rejected } : { entries: fitting, rejected };
-  }
-}
-
-/** The distinct entries of one namespace. They are only compared with each other if the limit is near. */
-class UsedEntries {
-  readonly #counted: Readonly<Record<ListName, Set<Entry>>> = { blocklist: new Set(), allowlist: new Set() };
-  #uncounted: (readonly [ListName, ReadonlySet<Entry>])[] = [];
-  #countMax = 0;
-
-  /** Counts an entry once for each rule that declares it. */
-  get countMax(): number {
-    return this.#countMax;
-  }
-
-  get count(): number {
-    this.#countAll();
-    return this.#counted.blocklist.size + this.#counted.allowlist.size;
-  }
-
-  addAll(list: ListName, entries: ReadonlySet<Entry>): void {
-    this.#uncounted.push([list, entries]);
-    this.#countMax += entries.size;
-  }
-
-  add(list: ListName, entry: Entry): void {
-    this.#countAll();
-    this.#counted[list].add(entry);
-    this.#countMax = this.#counted.blocklist.size + this.#counted.allowlist.size;
-  }
-
-  has(list: ListName, entry: Entry): boolean {
-    this.#countAll();
-    return this.#counted[list].has(entry);
-  }
-
-  #countAll(): void {
-    if (this.#uncounted.length === 0) return;
-    for (const [list, entries] of this.#uncounted) for (const entry of entries) this.#counted[list].add(entry);
-    this.#uncounted = [];
-    this.#countMax = this.#counted.blocklist.size + this.#counted.allowlist.size;
+    return { entries: rejected.length === 0 ? entries : fitting, rejected };
   }
 }

@@ -9,7 +9,7 @@
 import type { Entry } from "../address/entry.ts";
 import { approvalAnnotation, nameKey } from "../model/resource.ts";
 import { feedSourceName } from "../model/declared-feed.ts";
-import { type ListName, listNames } from "../model/declared.ts";
+import { eachList, type ListName, listNames } from "../model/declared.ts";
 import { type EntryOwner, type EntryOwners, readOwners, remembering, unknownOwners } from "../model/entry-owners.ts";
 import { finished } from "../model/finished.ts";
 import type { Inventory, OwnedEntry, Refusal } from "../model/inventory.ts";
@@ -19,7 +19,7 @@ import { ruleIdOfOwner } from "../model/rule-id.ts";
 import { fullList } from "./decisions.ts";
 import type { Broken } from "./compiled-rule.ts";
 import { type Contested, contestedNow } from "./disputes.ts";
-import { refusalsByOperation, withoutEnded } from "./refusals.ts";
+import { withoutEnded } from "./refusals.ts";
 import { type AddEntry, orderAdds, orderWrites, type RemoveEntry, urgencyAmong } from "./order.ts";
 import { asksToAdopt } from "./ownership.ts";
 import {
@@ -90,7 +90,9 @@ export function planInstance(input: PlanInput): Plan {
 export function* planInSlices(input: PlanInput): Generator<undefined, Plan> {
   const { desired, observed, inventory, nowMs } = input;
   const contested = contestedNow(inventory.disputes, nowMs);
-  const refusals = refusalsByOperation(inventory.refusals, input.olderRefusals);
+  // Those in the inventory take precedence.
+  const recorded = inventory.refusals.map((refusal) => [refusal.operation, refusal] as const);
+  const refusals = new Map([...(input.olderRefusals ?? []), ...recorded]);
   const existingRules = existingRulesOf(desired.rules.map(({ rule }) => rule));
   const { restored, isAccepted } = checkVersion(input);
   const obstacle = desired.unconfirmed ?? restored;
@@ -382,10 +384,6 @@ function adoptionsIn({ rows }: ListDraft): Adoption[] {
     if (outcome.kind !== "Adopt") return [];
     return [{ list, entry, rules: rules.flatMap(({ id, rule }) => (asksToAdopt(rule.meta) ? [id] : [])) }];
   });
-}
-
-function eachList<T>(make: (list: ListName) => T): Record<ListName, T> {
-  return { blocklist: make("blocklist"), allowlist: make("allowlist") };
 }
 
 /**

@@ -41,18 +41,12 @@ export function summarizeLists(
       live,
       managed: live - foreign,
       foreign,
-      pending: countOf(list, operations),
+      pending: operations.filter((operation) => partOf(operation) === list).length,
       held: decided.held?.removals[list].length ?? 0,
       overflow: decided.leftOut[list].size,
     };
   };
   return { blocklist: of("blocklist"), allowlist: of("allowlist") };
-}
-
-function countOf(list: ListName, operations: readonly Operation[]): number {
-  let count = 0;
-  for (const operation of operations) if (partOf(operation) === list) count += 1;
-  return count;
 }
 
 /** The progress of one rule. */

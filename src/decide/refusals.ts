@@ -10,17 +10,15 @@ const refusedForMs = hourMs;
 /** The number of refusals in the inventory, the latest ones. The process keeps older ones only in memory. */
 const refusalsMax = 2_000;
 
-/** Identifies the versions of the rules that declare an entry: another version causes another attempt. */
-export function versionOfRules(rules: readonly CompiledRule[]): string {
-  return rules.map(({ rule }) => versionOf(rule)).join(" ");
-}
-
-/** Many refused entries have the same rules, and a rule can have thousands of entries. Create a new one for each plan. */
+/**
+ * The versions of the rules that declare an entry: another version causes another attempt. Many refused entries have the same rules, and a
+ * rule can have thousands of entries. Create a new one for each plan.
+ */
 export class RuleVersions {
   readonly #known = new Map<readonly CompiledRule[], string>();
 
   of(rules: readonly CompiledRule[]): string {
-    const version = this.#known.get(rules) ?? versionOfRules(rules);
+    const version = this.#known.get(rules) ?? rules.map(({ rule }) => versionOf(rule)).join(" ");
     this.#known.set(rules, version);
     return version;
   }
@@ -53,16 +51,6 @@ export function refusalEndsAtMs(refusal: Refusal): number {
 /** Also true if the clock was set back since: otherwise, the refusal would last longer because of that. */
 function hasEnded(refusal: Refusal, nowMs: number): boolean {
   return nowMs < refusal.refusedAtMs || nowMs >= refusalEndsAtMs(refusal);
-}
-
-/** @param older refusals that the inventory has no room for; those in the inventory take precedence */
-export function refusalsByOperation(
-  refusals: readonly Refusal[],
-  older: ReadonlyMap<string, Refusal> = new Map(),
-): ReadonlyMap<string, Refusal> {
-  const byOperation = new Map(older);
-  for (const refusal of refusals) byOperation.set(refusal.operation, refusal);
-  return byOperation;
 }
 
 /** The refusal that must be dropped when another one is added; undefined if there is room. */

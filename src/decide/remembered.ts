@@ -260,20 +260,21 @@ class Claims {
 /** The broken parts of one list. There may be many, few of which own entries, so they are looked up by owner. */
 class BrokenParts {
   readonly #existing: ReadonlySet<string>;
-  readonly #byRule = new Map<string, BrokenPart[]>();
-  readonly #bySource = new Map<string, BrokenPart[]>();
+  readonly #byRule: ReadonlyMap<string, readonly BrokenPart[]>;
+  readonly #bySource: ReadonlyMap<string | undefined, readonly BrokenPart[]>;
   /** Sources without a record, by namespace. */
-  readonly #byNamespace = new Map<string, BrokenPart[]>();
+  readonly #byNamespace: ReadonlyMap<string, readonly BrokenPart[]>;
 
   /** @param recorded the sources of which the record has entries */
   constructor(parts: readonly BrokenPart[], recorded: ReadonlySet<string>, existing: ReadonlySet<string>) {
     this.#existing = existing;
-    for (const part of parts) {
-      const { rule, source } = part;
-      if (source !== undefined && recorded.has(source)) push(this.#bySource, source, part);
-      else push(this.#byRule, rule, part);
-      if (source !== undefined && !recorded.has(source)) push(this.#byNamespace, namespaceOfRule(rule), part);
-    }
+    const { true: known = [], false: others = [] } = Object.groupBy(parts, ({ source }) =>
+      source !== undefined && recorded.has(source) ? "true" : "false",
+    );
+    this.#bySource = Map.groupBy(known, ({ source }) => source);
+    this.#byRule = Map.groupBy(others, ({ rule }) => rule);
+    const sources = others.filter(({ source }) => source !== undefined);
+    this.#byNamespace = Map.groupBy(sources, ({ rule }) => namespaceOfRule(rule));
   }
 
   /** The parts that remember what this rule last declared, one for each rule that has any. */
@@ -292,12 +293,6 @@ function sourcesIn(entries: LastDeclared["entries"]): ReadonlySet<string> {
   const owners = new Set<EntryOwners>();
   for (const list of listNames) for (const record of entries[list].values()) owners.add(record.owners);
   return new Set([...owners].flatMap((one) => readOwners(one).flatMap(({ source }) => source ?? [])));
-}
-
-function push<V>(map: Map<string, V[]>, key: string, value: V): void {
-  const values = map.get(key);
-  if (values === undefined) map.set(key, [value]);
-  else values.push(value);
 }
 
 export interface RememberedOrigin {

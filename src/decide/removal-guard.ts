@@ -2,11 +2,11 @@
 // approves exactly these; one hash identifies them. All are on hold without a fresh read of what is declared, and until a user accepts
 // an inventory that was restored.
 import { hexDigest } from "../model/hex-digest.ts";
-import { type Guards, type ListName, listNames } from "../model/declared.ts";
+import { eachList, type Guards, type ListName, listNames } from "../model/declared.ts";
 import { type EntryOwners, readOwners, unknownOwners } from "../model/entry-owners.ts";
 import { ruleIdOfOwner } from "../model/rule-id.ts";
 import type { Entry } from "../address/entry.ts";
-import { type AllowedRemovals, type Approval, emptyInventory, type Inventory } from "../model/inventory.ts";
+import type { AllowedRemovals, Approval, Inventory } from "../model/inventory.ts";
 
 /** The percentage guard applies to lists of at least this size: one of three entries is 33 %. */
 const shareCountsFrom = 10;
@@ -84,8 +84,6 @@ export interface RemovalDecision {
   >;
 }
 
-type ByList<T> = Record<ListName, T>;
-
 /** Whether no obstacle prevents all removals, or a user approved them nevertheless. */
 export function mayRemoveDespite(obstacle: Obstacle | undefined, annotation: string | undefined): boolean {
   return obstacle === undefined || (obstacle.hash !== undefined && obstacle.hash === annotation);
@@ -96,74 +94,58 @@ export function mayRemoveDespite(obstacle: Obstacle | undefined, annotation: str
  * count. `annotation` is a user's approval.
  */
 export function decideRemovals(
-  requests: Readonly<ByList<RemovalRequest>> & { readonly origins: readonly OriginRemoval[] },
+  requests: Readonly<Record<ListName, RemovalRequest>> & { readonly origins: readonly OriginRemoval[] },
   guards: Guards | undefined,
   time: { readonly windowMs: number; readonly nowMs: number },
   annotation: string | undefined,
   { approval, approvals }: Pick<Inventory, "approval" | "approvals">,
   obstacle?: Obstacle,
 ): RemovalDecision {
-  const allowed: ByList<Set<Entry>> = { blocklist: new Set(), allowlist: new Set() };
-  const removals: ByList<readonly HeldRemoval[]> = { blocklist: [], allowlist: [] };
-  const approved: ByList<Set<Entry>> = { blocklist: new Set(), allowlist: new Set() };
-  const guarded: ByList<Guarded> = { blocklist: nothingGuarded, allowlist: nothingGuarded };
-  for (const list of listNames) {
+  const judged = eachList((list) => {
     const { ownersOf, endsByItself, before } = requests[list];
-    const fresh: HeldRemoval[] = [];
+    const [allowed, approved, fresh] = [new Set<Entry>(), new Set<Entry>(), [] as HeldRemoval[]];
     for (const entry of requests[list].removals) {
       const isApproved = approval?.removals[list].has(entry) === true;
-      if (isApproved) approved[list].add(entry);
+      if (isApproved) approved.add(entry);
       const isAllowed = isApproved || before.pending.has(entry) || endsByItself?.(entry) === true;
-      if (isAllowed && obstacle === undefined) allowed[list].add(entry);
+      if (isAllowed && obstacle === undefined) allowed.add(entry);
       else fresh.push({ entry, owners: ownersOf(entry) });
     }
-    const judged = obstacle === undefined ? fresh : [];
-    guarded[list] = guardRemovals(judged, requests[list], guards, time);
-    removals[list] = obstacle === undefined ? guarded[list].held : fresh;
-    for (const entry of guarded[list].allowed) allowed[list].add(entry);
-  }
-  const { blocklist, allowlist } = guarded;
+    const guarded = guardRemovals(obstacle === undefined ? fresh : [], requests[list], guards, time);
+    for (const entry of guarded.allowed) allowed.add(entry);
+    return { allowed, approved, guarded, held: obstacle === undefined ? guarded.held : fresh };
+  });
+  const allowed = eachList((list) => judged[list].allowed);
+  const approved = eachList((list) => judged[list].approved);
   const held = {
-    removals,
+    removals: eachList((list) => judged[list].held),
     origins: obstacle === undefined ? [] : requests.origins,
     obstacle,
     approvals,
-    recent: { blocklist: blocklist.recent, allowlist: allowlist.recent },
+    recent: eachList((list) => judged[list].guarded.recent),
   };
   const hash = obstacle === undefined ? hashRemovals(held, approvals) : obstacle.hash;
-  const common = { allowed, record: { blocklist: blocklist.record, allowlist: allowlist.record } };
   const isAll = hash !== undefined && hash === annotation;
-  const parts = isAll ? partsOf(held) : approvedParts(held, annotation);
-  if (annotation === undefined || (!isAll && parts.length === 0)) {
-    const isOpen = approved.blocklist.size + approved.allowlist.size > 0;
-    const left = approval && isOpen ? { ...approval, removals: approved } : undefined;
-    return { ...common, held: heldRemovals(held, hash, annotation), approval: left, approvals };
-  }
-  for (const { list, removals: some } of parts) {
-    for (const { entry } of some) {
+  const chosen = new Set((isAll ? partsOf(held) : approvedParts(held, annotation)).flatMap(({ removals }) => removals));
+  const record = eachList((list) => {
+    const now = held.removals[list].filter((removal) => chosen.has(removal)).map(({ entry }) => entry);
+    for (const entry of now) {
       allowed[list].add(entry);
       approved[list].add(entry);
     }
+    const { guarded } = judged[list];
+    return isAll || now.length === 0 ? guarded.record : withPart(guarded, now, requests[list]);
+  });
+  if (!isAll && chosen.size === 0) {
+    const isOpen = approved.blocklist.size + approved.allowlist.size > 0;
+    const left = approval && isOpen ? { ...approval, removals: approved } : undefined;
+    return { allowed, record, held: heldRemovals(held, hash, annotation), approval: left, approvals };
   }
-  const given = { approval: { hash: annotation, removals: approved }, approvals: approvals + 1 };
-  if (isAll) return { ...common, ...given, held: undefined };
-  const recordOf = (list: ListName) => withPart(guarded[list], partOn(list, parts), requests[list]);
-  const record = { blocklist: recordOf("blocklist"), allowlist: recordOf("allowlist") };
-  return { allowed, record, ...given, held: withoutAllowed({ ...held, approvals: given.approvals }, allowed) };
-}
-
-/** What is on hold without these removals. */
-function withoutAllowed(
-  held: Omit<HeldRemovals, "hash" | "mismatch">,
-  allowed: RemovalDecision["allowed"],
-): HeldRemovals | undefined {
-  const others = (list: ListName) => held.removals[list].filter(({ entry }) => !allowed[list].has(entry));
-  const left = { ...held, removals: { blocklist: others("blocklist"), allowlist: others("allowlist") } };
-  return heldRemovals(left, hashRemovals(left, left.approvals), undefined);
-}
-
-function partOn(list: ListName, parts: readonly HeldPart[]): readonly Entry[] {
-  return parts.flatMap((part) => (part.list === list ? part.removals.map(({ entry }) => entry) : []));
+  const given = { allowed, record, approval: { hash: annotation ?? "", removals: approved }, approvals: approvals + 1 };
+  if (isAll) return { ...given, held: undefined };
+  const removals = eachList((list) => held.removals[list].filter((removal) => !chosen.has(removal)));
+  const left = { ...held, removals, approvals: given.approvals };
+  return { ...given, held: heldRemovals(left, hashRemovals(left, left.approvals), undefined) };
 }
 
 /** Removals from one list with the same last owners. */
@@ -192,11 +174,10 @@ export function hashOfPart(
 /** The parts whose hashes the annotation lists, separated by commas. */
 function approvedParts(
   held: Pick<HeldRemovals, "removals" | "approvals" | "obstacle">,
-  annotation = "",
+  annotation: string | undefined,
 ): readonly HeldPart[] {
-  if (annotation === "") return [];
-  const given = annotation.split(",");
-  return partsOf(held).filter((part) => given.includes(hashOfPart(part, held) ?? ""));
+  const given = annotation?.split(",") ?? [];
+  return partsOf(held).filter((part) => given.some((hash) => hash !== "" && hash === hashOfPart(part, held)));
 }
 
 /** An approved part counts like removals that the guards allow: what is left may be so little that they would allow it, too. */
@@ -208,7 +189,7 @@ function withPart(
   const weight = part.reduce((sum, entry) => sum + weightOf(entry), 0);
   const pending = new Set([...record.unconfirmed.pending, ...part]);
   const next = { pending, count: counted.count + weight, sinceMs: counted.sinceMs };
-  return part.length === 0 ? record : { confirmed: next, unconfirmed: next };
+  return { confirmed: next, unconfirmed: next };
 }
 
 /** Whether the entry has ended for all of its last owners, which still exist. @param ended as in `DesiredState` */
@@ -264,15 +245,6 @@ interface Guarded {
   readonly counted: Pick<AllowedRemovals, "count" | "sinceMs">;
   readonly record: RemovalDecision["record"][ListName];
 }
-
-const noRemovals = emptyInventory.allowed.blocklist;
-const nothingGuarded: Guarded = {
-  allowed: [],
-  held: [],
-  recent: 0,
-  counted: noRemovals,
-  record: { confirmed: noRemovals, unconfirmed: noRemovals },
-};
 
 /** Neither a plan nor several plans within the window may remove too much. */
 function guardRemovals(

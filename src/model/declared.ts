@@ -6,6 +6,10 @@ import type { GuestKind, ObjectName, ResourceMeta } from "./resource.ts";
 export type ListName = "blocklist" | "allowlist";
 export const listNames: readonly ListName[] = ["blocklist", "allowlist"];
 
+export function eachList<T>(make: (list: ListName) => T): Record<ListName, T> {
+  return { blocklist: make("blocklist"), allowlist: make("allowlist") };
+}
+
 /**
  * `Additive` removes only what wafsync itself added. `Exclusive` makes the declared set the complete list. `Observe` plans
  * and reports, but writes nothing.

@@ -5,7 +5,7 @@ import type { GatheredRule } from "../../src/model/gathered.ts";
 import { type Approval, emptyInventory } from "../../src/model/inventory.ts";
 import { compileDesired } from "../../src/decide/desired.ts";
 import { planInstance } from "../../src/decide/plan.ts";
-import { versionOfRules } from "../../src/decide/refusals.ts";
+import { RuleVersions } from "../../src/decide/refusals.ts";
 import { hashOfPart, hashRemovals, type HeldRemoval, partsOf } from "../../src/decide/removal-guard.ts";
 import { addresses, anInstance, aRule, blocking, feedSource } from "../support/builders/declare.ts";
 import {
@@ -211,7 +211,7 @@ describe("The window of the guards", () => {
 test("A list counts as having ten entries if it may have them, because a refused addition may already be there", () => {
   const refusal = { operation: "blocklist +192.0.2.1", message: "on the list already", refusedAtMs: nowMs };
   const rules = [blocking("a", ["192.0.2.1"])];
-  const version = versionOfRules(desiredOf({ rules }).rules);
+  const version = new RuleVersions().of(desiredOf({ rules }).rules);
   const shown = addresses(9);
   const situation: Situation = {
     gathered: { rules },

@@ -15,7 +15,7 @@ import {
 } from "./findings.ts";
 import type { ListSummary } from "../../decide/progress.ts";
 import type { Plan } from "../../decide/plan.ts";
-import { isFull } from "../../decide/disputes.ts";
+import { disputesMax } from "../../decide/disputes.ts";
 import {
   heldGroups,
   heldMessage,
@@ -152,9 +152,10 @@ function syncedMessage({ lists, origins }: Plan): string {
 function contestedMessage({ contested }: Plan): string {
   const examples = examplesOf(contested.map(({ entry }) => entry));
   const until = formatTime(Math.min(...contested.map(({ untilMs }) => untilMs)));
-  const others = isFull(contested)
-    ? ` wafsync tracks no more than this number: it corrects other entries at each resync, without a pause.`
-    : "";
+  const others =
+    contested.length >= disputesMax
+      ? ` wafsync tracks no more than this number: it corrects other entries at each resync, without a pause.`
+      : "";
   return `Another writer keeps reverting ${inThousands(contested.length)} of the declared entries (${examples}). Corrections are paused until ${until}: look for a second cluster or script with the same API key.${others}`;
 }
 
