@@ -1,7 +1,7 @@
 // The documented shape of a page of logs. Entries are validated one by one, without zod: there may be ten thousand, a malformed one
 // must not invalidate the others, and undocumented fields are passed through unchanged.
 import * as z from "zod";
-import type { BrokenLogEntry, LogEntry, LogRows } from "../model/log-entry.ts";
+import { type BrokenLogEntry, type LogEntry, logEntryFields, type LogRows } from "../model/log-entry.ts";
 
 /** The maximum number of entries of one page; the API's own limit is 10,000. */
 export const logPageLengthMax = 100_000;
@@ -48,7 +48,10 @@ function entryProblem(item: unknown): string | undefined {
   if (typeof entry.block_reason !== "string") return "block_reason is not a string";
   if (!isTextOrNull(entry.country)) return "country is neither a string nor null";
   if (typeof entry.cache_hit !== "boolean") return "cache_hit is neither true nor false";
-  return isDeeper(item, logEntryDepthMax) ? "is nested too deep" : undefined;
+  let fields = 0;
+  for (const _ in item) fields += 1;
+  // The documented fields are flat.
+  return fields > logEntryFields.length && isDeeper(item, logEntryDepthMax) ? "is nested too deep" : undefined;
 }
 
 /** Copies nothing, because there are tens of thousands of rows, and hardly any is nested. */
