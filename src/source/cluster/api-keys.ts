@@ -127,17 +127,12 @@ export class ApiKeys {
   }
 }
 
-export type SecretValue =
-  | { readonly ok: true; readonly value: ApiKey }
-  /** A sentence that names the Secret but contains none of its values. */
-  | { readonly ok: false; readonly problem: string };
-
-/** Reads one value of a Secret on demand, without a cache. */
+/** Reads one value of a Secret on demand, without a cache. A problem names the Secret but contains none of its values. */
 export async function readSecretValue(
   api: ApiServer,
   namespace: string,
   { name, key }: { readonly name: string; readonly key: string },
-): Promise<SecretValue> {
+): Promise<{ readonly ok: true; readonly value: ApiKey } | { readonly ok: false; readonly problem: string }> {
   const object = { kind: "Secret", namespace, name } as const;
   const read = await readData(api, object);
   if (!read.ok) {

@@ -97,11 +97,13 @@ export class InstanceChanges {
     const before = change.type === "Added" ? undefined : (change.old.metadata.labels ?? {});
     const after = change.type === "Deleted" ? undefined : labels;
     if (byKind.WafFeed.list().length > 0) this.#options.onFeedChange?.();
-    const names = guestKinds
-      .flatMap((kind) => byKind[kind].listBy("namespace", namespace))
-      .flatMap((object) => instanceNameOf(object) ?? []);
-    if (names.length === 0) return;
-    const concerned = names.filter((name) => {
+    const objects = guestKinds.flatMap((kind) => byKind[kind].listBy("namespace", namespace));
+    // Many objects name few instances, and anyone's labels may change all the time.
+    const names = new Map(
+      objects.flatMap((object) => instanceNameOf(object) ?? []).map((name) => [nameKey(name), name]),
+    );
+    if (names.size === 0) return;
+    const concerned = [...names.values()].filter((name) => {
       const instance = parseInstance(this.#instanceStore.get(nameKey(name)));
       if (instance === undefined) return false;
       return guestKinds.some((kind) => {
