@@ -80,7 +80,7 @@ export async function runBlock(texts: readonly string[], options: BlockOptions):
       what: "block",
       until,
       on,
-      isOpen: blocked.some((one) => one.allowing.length > 0),
+      isOpen: blocked.some((one) => one.allowing.length > 0 || (one.isMissing && outcome.state === "Settled")),
     };
   });
 }
@@ -114,6 +114,8 @@ function blockedBy(rule: CommandRule, place: string, coverings: CoveringView[], 
     place,
     address,
     isListed: own?.state === "OnList",
+    /** Whether the list was read, and does not show the address. */
+    isMissing: own?.state === "NotOnList",
     /** Why the address is not on the list, if the state of the instance or the API explains it. */
     note: own?.note,
     /** What blocks the address at least as long as the rule, and without it. */
@@ -153,10 +155,15 @@ function jsonOf({ rule: { namespace, name }, address, place, others: alsoBlocked
   return { namespace, name, address, place, alsoBlockedBy, allowedBy };
 }
 
-function stateInWords({ end, place, isListed, allowing }: Blocked, { state }: ChangeOutcome, instance: string): string {
+function stateInWords(
+  { end, place, isListed, isMissing, allowing }: Blocked,
+  { state }: ChangeOutcome,
+  instance: string,
+): string {
   const where = `${instance}${end === undefined ? "" : ` until ${end}`} (${place})`;
   if (state === "NotWaited") return `is declared as blocked on ${where}`;
-  if (state !== "Settled" && !isListed) return `is declared as blocked on ${where}, but is not on the blocklist yet`;
+  if (isMissing || (state !== "Settled" && !isListed))
+    return `is declared as blocked on ${where}, but is not on the blocklist yet`;
   return allowing.length > 0 ? `is on the blocklist of ${where}` : `is blocked on ${where}`;
 }
 

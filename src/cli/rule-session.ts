@@ -88,8 +88,9 @@ export async function withRuleSession(
       } else {
         for (const line of report.lines) out.line(line);
         if (message !== "") notes.line(message);
-        for (const line of [...report.notes, ...folderAdvice(options, report)]) notes.line(line);
+        for (const line of folderAdvice(options, report)) notes.line(line);
       }
+      for (const line of report.notes) notes.line(line);
       code = Math.max(code, exitCodeOf(report));
       if (stop.aborted) break;
     }

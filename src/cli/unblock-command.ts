@@ -1,6 +1,6 @@
 // `wafsync unblock`: undoes `wafsync block`. For other rules, it shows their location; a temporary Allow rule (an exception) can help
 // until they are changed.
-import type { Entry } from "../address/entry.ts";
+import { type Entry, readObservedEntry } from "../address/entry.ts";
 import { NetworkIndex, without } from "../address/ranges.ts";
 import { realClock } from "../async/clock.ts";
 import { formatTime } from "../kinds/conditions.ts";
@@ -76,12 +76,10 @@ export async function runUnblock(texts: readonly string[], options: UnblockOptio
     const fields = { namespace: target.namespaceOfRules(instance), instance, action: "Allow" as const };
     const allows = spanMs === undefined ? [] : newExceptions(decided, known, fields, spanMs);
     const changes: RuleChange[] = [...releases, ...allows.map((rule) => ({ rule }))];
+    const staying = decided.flatMap(({ left }) => left);
     const outcome: ChangeOutcome =
       changes.length > 0
-        ? await session.change(
-            changes,
-            decided.flatMap(({ left }) => left),
-          )
+        ? await confirmed(await session.change(changes, staying), session, goal, releases, staying)
         : { state: "Settled", message: "", isFollowed: true };
     const result = decided.map((one) => ({
       ...one,
@@ -97,6 +95,27 @@ export async function runUnblock(texts: readonly string[], options: UnblockOptio
       isOpen: result.some(({ left, allow }) => left.length > 0 && allow === undefined),
     };
   });
+}
+
+/** A rule that is narrowed is settled although the removal of its former entry may be on hold: the list shows that. */
+async function confirmed(
+  outcome: ChangeOutcome,
+  { target, instance }: RuleWork,
+  { list }: Goal,
+  releases: readonly Release[],
+  staying: readonly CoveringView[],
+): Promise<ChangeOutcome> {
+  if (outcome.state !== "Settled" || releases.length === 0) return outcome;
+  const sight = await target.look(instance, { live: true }).catch(() => undefined);
+  if (sight?.live.state !== "Read") return outcome;
+  const shown = new Set(sight.live.lists[list].map(readObservedEntry));
+  const declared = releases.flatMap(({ rule }) => rule?.addresses ?? []);
+  const kept = new Set([...staying.map(({ entry }) => entry), ...declared]);
+  const left = releases
+    .flatMap(({ before }) => entriesOf(before))
+    .find((entry) => shown.has(entry) && !kept.has(entry));
+  if (left === undefined) return outcome;
+  return { ...outcome, state: "Left", message: `${left} is still on the ${list} of WafInstance ${nameKey(instance)}.` };
 }
 
 /** Takes the addresses out of every rule of a command with this action that contains them, or that they contain. */

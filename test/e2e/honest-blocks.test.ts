@@ -145,6 +145,16 @@ describe("unblock", () => {
     ]);
   });
 
+  test("of two addresses inside blocked networks says that their removal is on hold, and how to approve it", async () => {
+    await using folder = await wafFolder({}, "  guards: {maxRemovals: 1}\n");
+    expect((await folder.run("block 198.18.7.0/30 198.18.8.0/30")).code).toBe(0);
+    const held = await folder.run("unblock 198.18.7.1 198.18.8.1");
+    expect([held.code, held.stdout]).toStrictEqual([1, expect.not.stringContaining("is unblocked")]);
+    expect(held.stderr).toMatch(
+      /198\.18\.7\.0\/30 is still on the blocklist[^]*1 removal from the blocklist[^]*To approve them: wafsync approve/,
+    );
+  });
+
   test("ends an exception early", async () => {
     await using folder = await folderOfTeam(["203.0.113.0/24"]);
     expect((await folder.run(`unblock ${address} --allow-for 1h`)).code).toBe(0);
