@@ -2,7 +2,7 @@
 // them, in order of arrival; the others are counted as `other`.
 import type { LogEntry } from "../model/log-entry.ts";
 import { visibleText } from "../model/visible-text.ts";
-import type { InstanceCounter, InstanceGauge, InstanceSeries } from "./metrics-instances.ts";
+import type { InstanceSeries } from "./metrics-instances.ts";
 
 /** The maximum number of reasons and countries with their own series, for each instance. */
 export const reasonsMax = 15;
@@ -11,30 +11,17 @@ const categoryLengthMax = 40;
 const other = "other";
 const outputs = ["Stdout", "OTLP"] as const;
 
-export interface LogMetrics {
-  /** Log entries were forwarded. */
-  logsForwarded(instance: string, entries: readonly LogEntry[], output: (typeof outputs)[number]): void;
-  /** How long after its timestamp the newest entry was forwarded. */
-  logsLagged(instance: string, lagMs: number): void;
-  /** How many rows are remembered, so that each is forwarded only once. */
-  logsRemembered(instance: string, rows: number): void;
-  /** Logs could not be read or forwarded. */
-  logForwardingFailed(instance: string, reason: string): void;
-}
-
 interface KnownNames {
   readonly reasons: Set<string>;
   readonly countries: Set<string>;
 }
 
 /** Call `forgetLogs` when the series of an instance are removed. */
-export function makeLogMetrics(
-  instances: InstanceSeries,
-): LogMetrics & { readonly forgetLogs: (instance: string) => void } {
+export function makeLogMetrics(instances: InstanceSeries) {
   const known = new Map<string, KnownNames>();
   const series = makeSeries(instances);
   return {
-    logsForwarded(instance, entries, output) {
+    logsForwarded(instance: string, entries: readonly LogEntry[], output: (typeof outputs)[number]) {
       const names = known.get(instance) ?? { reasons: new Set(), countries: new Set() };
       known.set(instance, names);
       for (const { block_reason, country } of entries) {
@@ -45,17 +32,17 @@ export function makeLogMetrics(
       }
       series.forwarded.inc(instance, { output }, entries.length);
     },
-    logsLagged: (instance, lagMs) => series.lag.set(instance, {}, lagMs / 1000),
-    logsRemembered: (instance, rows) => series.remembered.set(instance, {}, rows),
-    logForwardingFailed: (instance, reason) => series.failures.inc(instance, { reason }),
-    forgetLogs: (instance) => void known.delete(instance),
+    /** How long after its timestamp the newest entry was forwarded. */
+    logsLagged: (instance: string, lagMs: number) => series.lag.set(instance, {}, lagMs / 1000),
+    /** How many rows are remembered, so that each is forwarded only once. */
+    logsRemembered: (instance: string, rows: number) => series.remembered.set(instance, {}, rows),
+    /** Logs could not be read or forwarded. */
+    logForwardingFailed: (instance: string, reason: string) => series.failures.inc(instance, { reason }),
+    forgetLogs: (instance: string) => void known.delete(instance),
   };
 }
 
-function makeSeries(instances: InstanceSeries): Record<"blocked" | "forwarded" | "failures", InstanceCounter> & {
-  readonly lag: InstanceGauge;
-  readonly remembered: InstanceGauge;
-} {
+function makeSeries(instances: InstanceSeries) {
   return {
     blocked: instances.counter(
       "wafsync_blocked_requests_total",

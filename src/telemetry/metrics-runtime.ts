@@ -35,18 +35,7 @@ interface WatchFigures {
   readonly relists: number;
 }
 
-export interface RuntimeMetrics {
-  /** Creates the series of a controller, at zero; call it once for each name. Every scrape calls `stats`. */
-  controller(name: string, stats: () => QueueStats): MeasuredController;
-  leading(lease: string, isLeading: boolean): void;
-  /** Follows the list-watches: every scrape calls `health`. */
-  watches(health: () => readonly WatchFigures[]): void;
-  eventDropped(reason: EventDropReason): void;
-  /** The number of objects that no reconcile run covers; a missing key counts as zero. */
-  unattached(counts: ReadonlyMap<UnattachedKey, number>): void;
-  /** The number of all other objects of the kind that are not Ready. */
-  notReady(kind: (typeof notReadyKinds)[number], count: number): void;
-}
+export type RuntimeMetrics = ReturnType<typeof makeRuntimeMetrics>;
 
 const secondsBuckets = [0.001, 0.01, 0.1, 0.5, 1, 5, 10, 30, 60, 120, 300];
 /** A run without changes takes some milliseconds; the first run of a long list may take an hour. */
@@ -57,7 +46,7 @@ function definerOf(registry: Registry, ...labelNames: string[]) {
   return (name: string, help: string) => ({ name, help, labelNames, registers: [registry] });
 }
 
-export function makeRuntimeMetrics(registry: Registry): RuntimeMetrics {
+export function makeRuntimeMetrics(registry: Registry) {
   const leader = new Gauge(
     definerOf(registry, "name")(
       "leader_election_master_status",
@@ -94,12 +83,18 @@ export function makeRuntimeMetrics(registry: Registry): RuntimeMetrics {
   const reconciles = makeReconciles(registry);
   const queues = makeQueues(registry);
   return {
-    controller: (name, stats) => ({ ...queues(name, stats), ...reconciles(name) }),
-    leading: (name, isLeading) => leader.set({ name }, isLeading ? 1 : 0),
+    /** Creates the series of a controller, at zero; call it once for each name. Every scrape calls `stats`. */
+    controller: (name: string, stats: () => QueueStats): MeasuredController => ({
+      ...queues(name, stats),
+      ...reconciles(name),
+    }),
+    leading: (name: string, isLeading: boolean) => leader.set({ name }, isLeading ? 1 : 0),
     watches: makeWatches(registry),
-    eventDropped: (reason) => dropped.inc({ reason }),
+    eventDropped: (reason: EventDropReason) => dropped.inc({ reason }),
+    /** The number of objects that no reconcile run covers; a missing key counts as zero. */
     unattached,
-    notReady: (kind, count) => unready.set({ kind }, count),
+    /** The number of all other objects of the kind that are not Ready. */
+    notReady: (kind: (typeof notReadyKinds)[number], count: number) => unready.set({ kind }, count),
   };
 }
 
@@ -129,9 +124,10 @@ function makeReconciles(registry: Registry): (controller: string) => Pick<Measur
   };
 }
 
-function makeWatches(registry: Registry): RuntimeMetrics["watches"] {
+/** Follows the list-watches: every scrape calls the function that is passed. */
+function makeWatches(registry: Registry): (health: () => readonly WatchFigures[]) => void {
   const define = definerOf(registry, "kind");
-  let health: Parameters<RuntimeMetrics["watches"]>[0] = () => [];
+  let health: () => readonly WatchFigures[] = () => [];
   const relists = new Counter({
     ...define("wafsync_watch_relists_total", "Lists of all objects of the kind after the first one."),
     registers: [],

@@ -16,13 +16,7 @@ interface FeedFigures {
 }
 
 /** The series of a feed exist from the first call until it is forgotten. */
-export interface FeedMetrics {
-  fetched(feed: ObjectName, result: string): void;
-  seen(feed: ObjectName, figures: FeedFigures): void;
-  forgotten(feed: ObjectName): void;
-}
-
-export function makeFeedMetrics(registry: Registry): FeedMetrics {
+export function makeFeedMetrics(registry: Registry) {
   const feeds = new InstanceSeries(registry, "waf_feed");
   const entries = feeds.gauge("wafsync_feed_entries", "Entries that rules get from the feed.");
   const lastGood = feeds.gauge(
@@ -43,16 +37,16 @@ export function makeFeedMetrics(registry: Registry): FeedMetrics {
     return nameKey(feed);
   };
   return {
-    fetched(feed, result) {
+    fetched(feed: ObjectName, result: string) {
       if (fetchResults.includes(result)) fetches.inc(add(feed), { result });
     },
-    seen(feed, figures) {
+    seen(feed: ObjectName, figures: FeedFigures) {
       const name = add(feed);
       entries.set(name, {}, figures.entries);
       lastGood.set(name, {}, (figures.confirmedAtMs ?? 0) / 1000);
       stale.set(name, {}, figures.isStale ? 1 : 0);
     },
-    forgotten: (feed) => feeds.forget(nameKey(feed)),
+    forgotten: (feed: ObjectName) => feeds.forget(nameKey(feed)),
   };
 }
 
@@ -65,15 +59,10 @@ export interface AutoBlockFigures {
   readonly rows: number;
 }
 
-/** WafAutoBlocks are identified by `namespace/name`. */
-export interface AutoBlockMetrics {
-  /** Creates the series of a WafAutoBlock if they do not exist. */
-  autoBlockSeen(block: string, figures: AutoBlockFigures): void;
-  /** Removes all series of a WafAutoBlock that was deleted. */
-  forgetAutoBlock(block: string): void;
-}
+export type AutoBlockMetrics = ReturnType<typeof makeAutoBlockMetrics>;
 
-export function makeAutoBlockMetrics(registry: Registry): AutoBlockMetrics {
+/** WafAutoBlocks are identified by `namespace/name`. */
+export function makeAutoBlockMetrics(registry: Registry) {
   const blocks = new InstanceSeries(registry, "waf_auto_block");
   const listed = blocks.gauge(
     "wafsync_auto_block_clients",
@@ -88,12 +77,14 @@ export function makeAutoBlockMetrics(registry: Registry): AutoBlockMetrics {
     "Rows of the log that matched since the object was created.",
   );
   return {
-    autoBlockSeen(block, figures) {
+    /** Creates the series of a WafAutoBlock if they do not exist. */
+    autoBlockSeen(block: string, figures: AutoBlockFigures) {
       blocks.add(block);
       listed.set(block, {}, figures.listed);
       leftOut.set(block, {}, figures.leftOut);
       rows.set(block, {}, figures.rows);
     },
-    forgetAutoBlock: (block) => blocks.forget(block),
+    /** Removes all series of a WafAutoBlock that was deleted. */
+    forgetAutoBlock: (block: string) => blocks.forget(block),
   };
 }

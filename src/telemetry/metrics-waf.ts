@@ -8,7 +8,6 @@ import type { Operation } from "../model/operation.ts";
 import type { WafFaultCode } from "../model/waf-result.ts";
 import { InstanceSeries } from "./metrics-instances.ts";
 import { makeLogMetrics } from "./metrics-logs.ts";
-import type { LogMetrics } from "./metrics-logs.ts";
 
 /** One call of the WAF API; `endpoint` is a path with a placeholder for the key. */
 export interface MeasuredCall {
@@ -26,29 +25,6 @@ export interface ListFigures {
   readonly pending: number;
   readonly held: number;
   readonly overflow: number;
-}
-
-export interface WafMetrics extends LogMetrics {
-  /** Creates all series of the instance (`namespace/name`), at zero. */
-  addInstance(instance: string): void;
-  /** Removes all series of an instance that was deleted. */
-  forgetInstance(instance: string): void;
-  wafCalled(instance: string, call: MeasuredCall): void;
-  /** The operations of a new plan. */
-  planMade(instance: string, operations: readonly Pick<Operation, "kind">[]): void;
-  listSeen(instance: string, list: ListName, figures: ListFigures): void;
-  contested(instance: string, list: ListName, entries: number): void;
-  /** A write that took effect. */
-  entryWritten(instance: string, list: ListName, change: "Added" | "Removed"): void;
-  /** A call to clear the cache ended, with or without success. */
-  clearTried(instance: string, cause: "WafCacheClear" | "Rollout", isCleared: boolean): void;
-  /** A reconcile run ended with the WAF in the declared state. */
-  synced(instance: string, atMs: number): void;
-  /** The longest time between two syncs without a change. */
-  resyncs(instance: string, intervalMs: number): void;
-  ready(instance: string, isReady: boolean): void;
-  /** Entries that stay on a WAF although nothing declares them: the key was lost before they could be removed. */
-  entriesOrphaned(entries: number): void;
 }
 
 const calls = [
@@ -124,7 +100,7 @@ function makeSeries(registry: Registry) {
   };
 }
 
-export function makeWafMetrics(registry: Registry): WafMetrics {
+export function makeWafMetrics(registry: Registry) {
   const registers = [registry];
   const series = makeSeries(registry);
   const { forgetLogs, ...logs } = makeLogMetrics(series.instances);
@@ -142,13 +118,15 @@ export function makeWafMetrics(registry: Registry): WafMetrics {
     registers,
   });
   return {
-    addInstance: (instance) => series.instances.add(instance),
-    forgetInstance(instance) {
+    /** Creates all series of the instance (`namespace/name`), at zero. */
+    addInstance: (instance: string) => series.instances.add(instance),
+    /** Removes all series of an instance that was deleted. */
+    forgetInstance(instance: string) {
       series.instances.forget(instance);
       forgetLogs(instance);
     },
     ...logs,
-    wafCalled(instance, call) {
+    wafCalled(instance: string, call: MeasuredCall) {
       const isKnown = knownCalls.has(`${call.method} ${call.endpoint}`);
       const labels = isKnown
         ? { method: call.method, endpoint: call.endpoint }
@@ -157,25 +135,31 @@ export function makeWafMetrics(registry: Registry): WafMetrics {
       if (call.status === 403 || call.status === 200) series.keyRefused.set(instance, {}, call.status === 403 ? 1 : 0);
       durations.observe(labels, call.durationMs / 1000);
     },
-    planMade(instance, operations) {
+    /** @param operations those of a new plan */
+    planMade(instance: string, operations: readonly Pick<Operation, "kind">[]) {
       for (const kind of operationKinds) {
         const size = operations.filter((operation) => operation.kind === kind).length;
         series.plan.set(instance, { kind }, size);
       }
     },
-    listSeen(instance, list, figures) {
+    listSeen(instance: string, list: ListName, figures: ListFigures) {
       for (const state of listStates) series.entries.set(instance, { list, state }, figures[state]);
       series.held.set(instance, { list }, figures.held);
     },
-    contested: (instance, list, entries) => series.contested.set(instance, { list }, entries),
-    entryWritten(instance, list, change) {
+    contested: (instance: string, list: ListName, entries: number) => series.contested.set(instance, { list }, entries),
+    /** A write that took effect. */
+    entryWritten(instance: string, list: ListName, change: "Added" | "Removed") {
       (change === "Added" ? series.added : series.removed).inc(instance, { list });
     },
-    clearTried: (instance, cause, isCleared) =>
+    /** A call to clear the cache ended, with or without success. */
+    clearTried: (instance: string, cause: "WafCacheClear" | "Rollout", isCleared: boolean) =>
       series.clears.inc(instance, { cause, result: isCleared ? "Cleared" : "Failed" }),
-    synced: (instance, atMs) => series.lastSync.set(instance, {}, atMs / 1000),
-    resyncs: (instance, intervalMs) => series.resync.set(instance, {}, intervalMs / 1000),
-    ready: (instance, isReady) => series.ready.set(instance, {}, isReady ? 1 : 0),
-    entriesOrphaned: (entries) => orphaned.inc(entries),
+    /** A reconcile run ended with the WAF in the declared state. */
+    synced: (instance: string, atMs: number) => series.lastSync.set(instance, {}, atMs / 1000),
+    /** @param intervalMs the longest time between two syncs without a change */
+    resyncs: (instance: string, intervalMs: number) => series.resync.set(instance, {}, intervalMs / 1000),
+    ready: (instance: string, isReady: boolean) => series.ready.set(instance, {}, isReady ? 1 : 0),
+    /** Entries that stay on a WAF although nothing declares them: the key was lost before they could be removed. */
+    entriesOrphaned: (entries: number) => orphaned.inc(entries),
   };
 }

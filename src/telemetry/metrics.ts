@@ -1,17 +1,11 @@
 // All metrics of one process, in one registry that is not global. Every series whose labels are known in advance exists from
 // the start, at zero. The number of series is limited by the number of instances, feeds, controllers and kinds.
 import { collectDefaultMetrics, Gauge, Registry } from "prom-client";
-import { makeRuntimeMetrics, type RuntimeMetrics } from "./metrics-runtime.ts";
-import { type AutoBlockMetrics, type FeedMetrics, makeAutoBlockMetrics, makeFeedMetrics } from "./metrics-sources.ts";
-import { makeWafMetrics, type WafMetrics } from "./metrics-waf.ts";
+import { makeRuntimeMetrics } from "./metrics-runtime.ts";
+import { makeAutoBlockMetrics, makeFeedMetrics } from "./metrics-sources.ts";
+import { makeWafMetrics } from "./metrics-waf.ts";
 
-export interface Metrics extends WafMetrics, AutoBlockMetrics, RuntimeMetrics {
-  readonly feeds: FeedMetrics;
-  /** The HTTP Content-Type of `text`. */
-  readonly contentType: string;
-  /** All series in the text format of Prometheus. */
-  text(): Promise<string>;
-}
+export type Metrics = ReturnType<typeof createMetrics>;
 
 export interface MetricsOptions {
   /** The version of wafsync. */
@@ -20,7 +14,7 @@ export interface MetricsOptions {
   readonly withProcess: boolean;
 }
 
-export function createMetrics({ version, withProcess }: MetricsOptions): Metrics {
+export function createMetrics({ version, withProcess }: MetricsOptions) {
   const registry = new Registry();
   const build = new Gauge({
     name: "wafsync_build_info",
@@ -35,7 +29,9 @@ export function createMetrics({ version, withProcess }: MetricsOptions): Metrics
     feeds: makeFeedMetrics(registry),
     ...makeAutoBlockMetrics(registry),
     ...makeRuntimeMetrics(registry),
+    /** The HTTP Content-Type of `text`. */
     contentType: registry.contentType,
-    text: () => registry.metrics(),
+    /** All series in the text format of Prometheus. */
+    text: async (): Promise<string> => await registry.metrics(),
   };
 }
