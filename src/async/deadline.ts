@@ -13,18 +13,7 @@ export interface DeadlineOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-export interface Deadline {
-  /** Aborts at the deadline, with the outer signal, or at the end. */
-  readonly signal: AbortSignal;
-  /** Stops the time. */
-  pause(): void;
-  /** Starts the time from zero. */
-  restart(): void;
-  /** Ends everything that may still be running. */
-  end(): void;
-}
-
-export function startDeadline({ clock, timeoutMs, signal }: DeadlineOptions): Deadline {
+export function startDeadline({ clock, timeoutMs, signal }: DeadlineOptions) {
   const over = new AbortController();
   const expire = (): void => over.abort(Object.assign(new Error("The deadline has passed."), { code: deadlineCode }));
   const start = (): (() => void) => clock.schedule(timeoutMs, expire);
@@ -33,12 +22,16 @@ export function startDeadline({ clock, timeoutMs, signal }: DeadlineOptions): De
   if (signal?.aborted === true) follow();
   else signal?.addEventListener("abort", follow, { once: true });
   return {
+    /** Aborts at the deadline, with the outer signal, or at the end. */
     signal: over.signal,
+    /** Stops the time. */
     pause: () => cancel(),
+    /** Starts the time from zero. */
     restart: () => {
       cancel();
       cancel = start();
     },
+    /** Ends everything that may still be running. */
     end: () => {
       cancel();
       signal?.removeEventListener("abort", follow);

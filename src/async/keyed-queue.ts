@@ -14,14 +14,6 @@ export type QueuePriority = (typeof queuePriorities)[number];
 /** After waiting this long, a key gains one priority level. */
 export const ageingMs = 60_000;
 
-export function levelOf(priority: QueuePriority): number {
-  return queuePriorities.length - 1 - queuePriorities.indexOf(priority);
-}
-
-export function rankOf({ readySinceMs, level }: { readySinceMs: number; level: number }): number {
-  return readySinceMs - level * ageingMs;
-}
-
 /** Further reasons are dropped. */
 export const reasonsMax = 8;
 const retryBackOff: BackOff = { baseMs: 1_000, maxMs: 300_000 };
@@ -90,12 +82,10 @@ interface Entry {
   again: boolean;
 }
 
-const silentObserver: QueueObserver = { added() {}, retried() {}, waited() {}, worked() {} };
-
 export class KeyedQueue<Key> {
   readonly #clock: QueueClock;
   readonly #random: () => number;
-  readonly #observer: QueueObserver;
+  readonly #observer: QueueObserver | undefined;
   readonly #entries = new Map<Key, Entry>();
   /** By rank. */
   readonly #ready = new Map<Key, number>();
@@ -111,7 +101,7 @@ export class KeyedQueue<Key> {
   constructor(options: KeyedQueueOptions) {
     this.#clock = options.clock;
     this.#random = options.random;
-    this.#observer = options.observer ?? silentObserver;
+    this.#observer = options.observer;
   }
 
   /** Makes the key ready now. A key that waits already keeps its age and takes the higher priority. */
@@ -195,7 +185,7 @@ export class KeyedQueue<Key> {
   }
 
   #join(entry: Entry, { priority, reason }: Wake): void {
-    entry.level = Math.max(entry.level, levelOf(priority));
+    entry.level = Math.max(entry.level, queuePriorities.length - 1 - queuePriorities.indexOf(priority));
     if (entry.reasons.size < reasonsMax) entry.reasons.add(reason);
   }
 
@@ -203,14 +193,14 @@ export class KeyedQueue<Key> {
   #wake(key: Key, entry: Entry, atMs: number): void {
     if (this.#ready.has(key)) return this.#enqueue(key, entry, entry.readySinceMs);
     if (entry.again) return;
-    this.#observer.added();
+    this.#observer?.added();
     if (entry.runningSinceMs === undefined) this.#enqueue(key, entry, atMs);
     else entry.again = true;
   }
 
   #enqueue(key: Key, entry: Entry, readySinceMs: number): void {
     entry.readySinceMs = readySinceMs;
-    this.#ready.set(key, rankOf(entry));
+    this.#ready.set(key, readySinceMs - entry.level * ageingMs);
   }
 
   #promoteDue(): void {
@@ -237,7 +227,7 @@ export class KeyedQueue<Key> {
     const entry = this.#entryOf(key);
     const startMs = this.#clock.monotonicMs();
     const reasons = [...entry.reasons];
-    this.#observer.waited(startMs - entry.readySinceMs);
+    this.#observer?.waited(startMs - entry.readySinceMs);
     Object.assign(entry, { reasons: new Set(), level: 0, runningSinceMs: startMs });
     this.#running += 1;
     // Never within the caller of `add`.
@@ -247,7 +237,7 @@ export class KeyedQueue<Key> {
     this.#promoteDue();
     this.#plan(key, next);
     const nowMs = this.#clock.monotonicMs();
-    this.#observer.worked(nowMs - startMs);
+    this.#observer?.worked(nowMs - startMs);
     entry.runningSinceMs = undefined;
     this.#running -= 1;
     if (entry.again) {
@@ -268,7 +258,7 @@ export class KeyedQueue<Key> {
   }
 
   #retryAfter(key: Key, delayMs: number, reason: string): void {
-    this.#observer.retried();
+    this.#observer?.retried();
     this.addAfter(key, delayMs, { priority: "Retry", reason });
   }
 
