@@ -100,7 +100,7 @@ export class CacheClears implements RunHooks {
     await this.#report(run, clears.finished);
     const learned = this.#learned(run, clears.handled);
     if (learned !== undefined || clears.due.length === 0) return learned;
-    if (ports.stopping.aborted) return interrupted;
+    if (ports.stopping.aborted) return { kind: "Interrupted" };
     // A fresh read may show that nothing is due.
     return run.isFresh ? await this.#callOnce(run, clears) : { kind: "Unconfirmed" };
   }
@@ -180,17 +180,14 @@ export class CacheClears implements RunHooks {
     const { clock, abandon, observer, stopping } = ports;
     for (const clear of due) this.#memory.keep(clear, withAttempt(this.#known(run, clear), clock.nowMs()));
     await this.#report(run, due);
-    if (stopping.aborted) return interrupted;
+    if (stopping.aborted) return { kind: "Interrupted" };
     const answer = await waf.clearCache({ signal: abandon });
     const nowMs = clock.nowMs();
     this.#memory.wait(nowMs + callIntervalMs, nowMs);
     this.#advanced = undefined;
     observer.clearTried?.(run.name, due.every(isRollout) ? "Rollout" : "WafCacheClear", answer.ok);
     if (!answer.ok) return this.#settleFault(run, due, answer.fault);
-    const moved = run.movedTo(answer.value.domain);
-    return moved === undefined
-      ? this.#settleCleared(run, [...due, ...waiting], nowMs)
-      : { kind: "Ended", result: moved };
+    return run.movedTo(answer.value.domain) ?? (await this.#settleCleared(run, [...due, ...waiting], nowMs));
   }
 
   /** One call, made for the first of them, clears everything, so all clears that were waiting when it began are complete. */
@@ -220,7 +217,7 @@ export class CacheClears implements RunHooks {
   async #settleFault(run: World, due: readonly DeclaredCacheClear[], fault: WafFault): Promise<HookStep | undefined> {
     const { clock, status, stopping } = run.ports;
     // The outcome of an abandoned call is unknown: the next process repeats it.
-    if (fault.code === "Aborted" || fault.code === "NotPermitted" || stopping.aborted) return interrupted;
+    if (fault.code === "Aborted" || fault.code === "NotPermitted" || stopping.aborted) return { kind: "Interrupted" };
     for (const clear of due) {
       const nowMs = clock.nowMs();
       const { record, notBeforeMs } = decideAfterFault(clear, this.#known(run, clear), fault, nowMs);
@@ -231,7 +228,7 @@ export class CacheClears implements RunHooks {
     }
     await this.#report(run, due);
     const isWrongKey = fault.code === "BadApiKey" || fault.code === "MissingApiKey";
-    return isWrongKey ? { kind: "Ended", result: { kind: "Failed", fault } } : undefined;
+    return isWrongKey ? { kind: "Failed", fault } : undefined;
   }
 
   /** Handled triggers and observed rollouts are saved in the inventory before wafsync acts on them. */
@@ -257,8 +254,6 @@ export class CacheClears implements RunHooks {
     for (const [meta, after] of objects) if (changed.has(meta)) await writeStatus(run.ports.status, meta, after);
   }
 }
-
-const interrupted: HookStep = { kind: "Ended", result: { kind: "Interrupted" } };
 
 /** Why the whole instance can't be reconciled, from the point of view of its cache clears. */
 export function clearTroubleOf({ result, desired }: Pick<RunFacts, "result" | "desired">): ClearTrouble | undefined {

@@ -3,7 +3,7 @@
 import type { Clock } from "../async/clock.ts";
 import { inThousands, shortened } from "../model/sentence.ts";
 import { visibleText } from "../model/visible-text.ts";
-import { durationInWords } from "../run/status/findings.ts";
+import { durationInWords } from "../kinds/durations.ts";
 import type { Terminal } from "./terminal.ts";
 
 const clearLine = "\r\u001B[2K";

@@ -35,3 +35,12 @@ export function formatDuration(spanMs: number): string {
   }
   return text === "" ? "0s" : text;
 }
+
+/** For people: `45 s`, `3 min 20 s` or `2 h 5 min`. */
+export function durationInWords(seconds: number): string {
+  const whole = Math.max(1, Math.round(seconds));
+  if (whole < 60) return `${whole} s`;
+  const minutes = Math.floor(whole / 60);
+  if (minutes < 60) return whole % 60 === 0 ? `${minutes} min` : `${minutes} min ${whole % 60} s`;
+  return minutes % 60 === 0 ? `${minutes / 60} h` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+}

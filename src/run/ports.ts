@@ -86,9 +86,6 @@ export interface StatusPort {
   event(object: ResourceMeta, event: ObjectEvent): void;
 }
 
-/** What a call to clear the cache was made for. A call for an object also serves pending rollouts. */
-export type ClearCause = "WafCacheClear" | "Rollout";
-
 /** Observes the runs over an instance, for progress bars, metrics and logs. Must not throw. */
 export interface ReconcileObserver {
   planned?(instance: ObjectName, plan: Plan): void;
@@ -97,8 +94,8 @@ export interface ReconcileObserver {
   /** The run continues by itself after the delay. */
   waiting?(instance: ObjectName, why: string, delayMs: number): void;
   failed?(instance: ObjectName, fault: WafFault): void;
-  /** A call to clear the cache has ended, successfully or not. */
-  clearTried?(instance: ObjectName, cause: ClearCause, isCleared: boolean): void;
+  /** A call to clear the cache has ended, successfully or not. A call for an object also serves pending rollouts. */
+  clearTried?(instance: ObjectName, cause: "WafCacheClear" | "Rollout", isCleared: boolean): void;
   /** The instance is released, and this many managed entries and origins stay on its WAF; undefined if the number is unknown. */
   orphaned?(instance: ObjectName, count: number | undefined): void;
 }
@@ -133,12 +130,13 @@ export interface RunHooks {
   atEnd(status: StatusPort, facts: RunFacts): HooksEnd;
 }
 
+/** A result ends the run. */
 export type HookStep =
+  | RunResult
   /** It has changed the inventory, which must be saved. */
   | { readonly kind: "Learned"; readonly inventory: Inventory }
   /** It is about to call the WAF, and this process has not confirmed the declared state yet. */
-  | { readonly kind: "Unconfirmed" }
-  | { readonly kind: "Ended"; readonly result: RunResult };
+  | { readonly kind: "Unconfirmed" };
 
 /** An object, and its next status. */
 export type ReportedObject = readonly [meta: ResourceMeta, after: (before: object) => object];

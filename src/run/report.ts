@@ -1,7 +1,7 @@
 // The reports of a run: what it knows goes to the status of the instance and of everything attached to it. Every run ends here, with the
 // final report and the time of the next run. The port writes only differences.
 import { isDeepStrictEqual } from "node:util";
-import { type Clock, monotonicTimeOf, wallTimeOf } from "../async/clock.ts";
+import { monotonicTimeOf, wallTimeOf } from "../async/clock.ts";
 import { TimeSlices } from "../async/time-slices.ts";
 import { mapConcurrently } from "../async/map-concurrently.ts";
 import type { InstanceMemory } from "./instance-memory.ts";
@@ -35,12 +35,12 @@ export async function reportFacts(
   facts: RunFacts,
   goesOn: () => boolean = () => true,
 ): Promise<void> {
-  const statuses = statusesOf(facts, memory, ports.statusOf);
+  const statuses = statusesOf(facts, memory, ports);
   await writeStatuses(ports, statuses, ({ kind }) => kind === "WafInstance" || goesOn());
 }
 
 /** The next status of every object: of the instance, of the objects of hooks, and of the rules, those of owners first, and origins. */
-function statusesOf(facts: RunFacts, memory: InstanceMemory, statusOf: ReconcilePorts["statusOf"]): ReportedObject[] {
+function statusesOf(facts: RunFacts, memory: InstanceMemory, { statusOf }: ReportPorts): ReportedObject[] {
   const { gathered, desired } = facts;
   const others = memory.hooks?.report(facts);
   const instance: ReportedObject = [
@@ -101,8 +101,9 @@ export class EarlyReports {
    * for the statuses of rules and origins, of which there may be thousands. `end` throws their failures.
    */
   async open(facts: RunFacts): Promise<void> {
-    const isNew: IsWorthWriting = (object, before) => (before as Reported).observedGeneration !== object.generation;
-    const [instance, ...others] = this.#statusesOf(facts);
+    const isNew: IsWorthWriting = (object, before) =>
+      (before as { readonly observedGeneration?: number }).observedGeneration !== object.generation;
+    const [instance, ...others] = statusesOf(facts, this.#memory, this.#ports);
     await writeStatuses(this.#ports, instance === undefined ? [] : [instance], isNew);
     this.#opening = writeStatuses(this.#ports, others, (...status) => !this.#hasEnded && isNew(...status));
     this.#opening.catch(() => undefined);
@@ -121,20 +122,18 @@ export class EarlyReports {
     this.#lastMs = nowMs;
     const toAll = this.waiting !== this.#reportedWaiting;
     this.#reportedWaiting = this.waiting;
-    const statuses = this.#statusesOf(await factsNow());
+    const statuses = statusesOf(await factsNow(), this.#memory, this.#ports);
     const written = writeStatuses(this.#ports, statuses, (object, before, after) => {
       if (object.kind === "WafInstance") return true;
       const goesOn = !this.#hasEnded && !this.#ports.stopping.aborted;
-      return goesOn && (toAll || hasMoved(before, after(before)));
+      // More than the rate and the remaining time.
+      const moved = withoutUndefined({ ...after(before), conditions: [] });
+      return goesOn && (toAll || !isDeepStrictEqual({ ...before, conditions: [] }, moved));
     });
     const report = { written, isWritten: false };
     const note = (): void => void (report.isWritten = true);
     written.then(note, note);
     this.#progress = report;
-  }
-
-  #statusesOf(facts: RunFacts): ReportedObject[] {
-    return statusesOf(facts, this.#memory, this.#ports.statusOf);
   }
 
   /** Ends all reports early: unwritten statuses are left to the final report. */
@@ -143,15 +142,6 @@ export class EarlyReports {
     await this.#opening;
     await this.#progress?.written;
   }
-}
-
-interface Reported {
-  readonly observedGeneration?: number;
-}
-
-/** Whether more than the rate and the remaining time differs. */
-function hasMoved(before: object, after: object): boolean {
-  return !isDeepStrictEqual({ ...before, conditions: [] }, withoutUndefined({ ...after, conditions: [] }));
 }
 
 // The end of a run.
@@ -210,19 +200,16 @@ function noteResult(world: World, result: RunResult): number | undefined {
   const hasFailed = isTransient(result);
   memory.failures = hasFailed ? memory.failures + 1 : 0;
   if (result.kind === "Failed") ports.observer.failed?.(world.name, result.fault);
-  const wakeAtMs = byReleaseDeadline(memory, wakeTime(world, result), ports.clock);
+  // A deletion ends at its deadline, even during a backoff.
+  const endsMs = releaseEndsMs(memory);
+  const isAhead = endsMs !== undefined && endsMs > ports.clock.monotonicMs();
+  const dueMs = wakeTime(world, result);
+  const wakeAtMs = dueMs && earliest(dueMs, isAhead ? wallTimeOf(ports.clock, endsMs) : undefined);
   memory.backOff =
     wakeAtMs !== undefined && hasFailed
       ? { untilMs: monotonicTimeOf(ports.clock, wakeAtMs), result, attempted: attempt }
       : undefined;
   return wakeAtMs;
-}
-
-/** A deletion ends at its deadline, even during a backoff. */
-function byReleaseDeadline(memory: InstanceMemory, wakeAtMs: number | undefined, clock: Clock): number | undefined {
-  const endsMs = releaseEndsMs(memory);
-  if (wakeAtMs === undefined || endsMs === undefined || endsMs <= clock.monotonicMs()) return wakeAtMs;
-  return Math.min(wakeAtMs, wallTimeOf(clock, endsMs));
 }
 
 /** When to run again without a change: the next expiry, resync or second read, or the backoff after a failure. */

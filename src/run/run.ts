@@ -81,16 +81,9 @@ function tellHistory({ ports, happenings }: World): void {
 
 /** What the hooks ask for, and otherwise the next step of the plan. */
 async function proceed(world: World, asked: HookStep | undefined): Promise<RunResult | undefined> {
-  switch (asked?.kind) {
-    case "Learned":
-      return await world.follow(asked.inventory);
-    case "Unconfirmed":
-      return await world.confirm();
-    case "Ended":
-      return asked.result;
-    case undefined:
-      return await nextStep(world);
-  }
+  if (asked?.kind === "Learned") return await world.follow(asked.inventory);
+  if (asked?.kind === "Unconfirmed") return await world.confirm();
+  return asked ?? (await nextStep(world));
 }
 
 /** The next step of a plan whose record is saved. */

@@ -12,13 +12,11 @@ import { asSentence, counted, examplesOf, inThousands } from "../../model/senten
 import type { Adoption } from "../../model/operation.ts";
 import { approvalAnnotation, type ResourceMeta } from "../../model/resource.ts";
 import { ruleIdOf, ruleLabel } from "../../model/rule-id.ts";
-import { heldMessage, keptMessage, mismatchSentence, overflowOfInstance } from "./messages.ts";
+import { contestedMessage, heldMessage, keptMessage, mismatchSentence, overflowOfInstance } from "./messages.ts";
 import { troubleOf } from "./findings.ts";
 import type { RunFacts } from "../facts.ts";
 import type { ObjectEvent } from "../ports.ts";
 import type { World } from "../world.ts";
-
-const contestedLengthMax = 500;
 
 /** The run that emits them. */
 type Emitting = Pick<World, "ports" | "memory" | "gathered">;
@@ -114,17 +112,16 @@ function troubleIn(facts: RunFacts): Problems {
 }
 
 /** Without a plan, these subjects are unknown: they are neither new nor resolved. */
-function problemsIn(facts: RunFacts, { held, contested, leftOut }: Plan): Problems {
-  const names = contested.map(({ list, entry }) => `${list} ${entry}`).join(", ");
-  const shown = names.length <= contestedLengthMax ? `${names}.` : `${names.slice(0, contestedLengthMax)}…`;
-  const reverts = `Another writer keeps reverting declared entries; corrections are paused for a while: ${shown}`;
+function problemsIn(facts: RunFacts, plan: Plan): Problems {
+  const { held, leftOut } = plan;
+  const contested = plan.contested.map(({ list, entry }) => `${list} ${entry}`);
   // Only the number matters: other entries may take the place of these.
   const counts = listNames.map((list) => leftOut[list].size).join(" ");
   return {
     held: problemOf("RemovalsHeld", heldMessage(facts)),
     mismatch: problemOf("ApprovalMismatch", held && mismatchSentence(held)),
     kept: problemOf("SourceBroken", keptMessage(facts)),
-    contested: problemOf("Contested", names === "" ? "" : reverts, hexDigest(names)),
+    contested: problemOf("Contested", contestedMessage(plan), hexDigest(contested.join())),
     overflow: problemOf("CapacityExceeded", overflowOfInstance(facts), counts),
   };
 }

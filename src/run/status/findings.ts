@@ -4,6 +4,7 @@
 // Ready is False only after failures, and Unknown while work is pending; Reconciling is present while work is in progress or will
 // be retried, and never while Ready is True; Stalled is present when only a person can resolve the problem.
 import { type Condition, findCondition, type NewConditions, seeReady, withConditions } from "../../kinds/conditions.ts";
+import { durationInWords } from "../../kinds/durations.ts";
 import type { AcceptedReason, SyncedReason } from "../../kinds/reasons.ts";
 import type { ListName } from "../../model/declared.ts";
 import type { Gathered } from "../../model/gathered.ts";
@@ -167,13 +168,4 @@ export function paceInWords(facts: RunFacts): string {
 /** Why the run is currently waiting; empty if it is not. */
 export function waitingInWords({ waiting }: RunFacts): string {
   return waiting === undefined ? "" : ` Waiting: ${waiting}.`;
-}
-
-/** `45 s`, `3 min 20 s` or `2 h 5 min`. */
-export function durationInWords(seconds: number): string {
-  const whole = Math.max(1, Math.round(seconds));
-  if (whole < 60) return `${whole} s`;
-  const minutes = Math.floor(whole / 60);
-  if (minutes < 60) return whole % 60 === 0 ? `${minutes} min` : `${minutes} min ${whole % 60} s`;
-  return minutes % 60 === 0 ? `${minutes / 60} h` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }

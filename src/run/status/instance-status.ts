@@ -2,7 +2,7 @@
 import { formatTime, type NewConditions } from "../../kinds/conditions.ts";
 import { heldGroupsMax, type WafInstanceStatus } from "../../kinds/waf-instance.ts";
 import { operationKey } from "../../model/operation.ts";
-import { asSentence, counted, examplesOf, inThousands } from "../../model/sentence.ts";
+import { asSentence, counted } from "../../model/sentence.ts";
 import {
   accepted,
   type AcceptedFinding,
@@ -15,8 +15,8 @@ import {
 } from "./findings.ts";
 import type { ListSummary } from "../../decide/progress.ts";
 import type { Plan } from "../../decide/plan.ts";
-import { disputesMax } from "../../decide/disputes.ts";
 import {
+  contestedMessage,
   heldGroups,
   heldMessage,
   keptMessage,
@@ -40,10 +40,9 @@ export function instanceStatus(
     synced: assessInstance(facts, lastSyncMs),
     others: stayingConditions(facts),
   };
-  const attached = desired.rules.filter(({ isAttached, rule }) => isAttached && rule.meta.kind === "WafIpRule");
   return {
     ...withFindings(before, facts.gathered.instance.meta, assessment, nowMs),
-    attachedRules: attached.length,
+    attachedRules: desired.rules.filter(({ isAttached, rule }) => isAttached && rule.meta.kind === "WafIpRule").length,
     attachedOrigins: desired.compiledOrigins.filter(({ isAttached }) => isAttached).length,
     ...(lastSyncMs === undefined ? {} : { lastSyncTime: formatTime(lastSyncMs) }),
     ...observedPart(before, facts),
@@ -72,11 +71,10 @@ function observedPart(before: Partial<WafInstanceStatus>, facts: RunFacts): Part
   const { observed, plan, inventory } = facts;
   if (observed === undefined || plan === undefined) return {};
   const { held, observedOnly, lists } = plan;
-  const domain = inventory?.domain ?? before.domain;
   const examples = observedOnly.slice(0, planExamplesMax).map(operationKey);
   const removals = observedOnly.filter(({ kind }) => kind === "RemoveEntry" || kind === "RemoveOrigin").length;
   return {
-    ...(domain === undefined ? {} : { domain }),
+    domain: inventory?.domain ?? before.domain,
     primaryOrigin: observed.primaryOrigin,
     blocklist: listCounts(lists.blocklist),
     allowlist: listCounts(lists.allowlist),
@@ -147,16 +145,6 @@ function syncedMessage({ lists, origins }: Plan): string {
       ? ""
       : ` Origin ${waiting.join(", ")} is the primary, and stays until another host becomes the primary.`;
   return `The WAF matches the declared state: ${blocklist}, ${allowlist}.${primary}`;
-}
-
-function contestedMessage({ contested }: Plan): string {
-  const examples = examplesOf(contested.map(({ entry }) => entry));
-  const until = formatTime(Math.min(...contested.map(({ untilMs }) => untilMs)));
-  const others =
-    contested.length >= disputesMax
-      ? ` wafsync tracks no more than this number: it corrects other entries at each resync, without a pause.`
-      : "";
-  return `Another writer keeps reverting ${inThousands(contested.length)} of the declared entries (${examples}). Corrections are paused until ${until}: look for a second cluster or script with the same API key.${others}`;
 }
 
 function refusedMessage(facts: RunFacts, plan: Plan): string {

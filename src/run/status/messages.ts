@@ -1,6 +1,9 @@
 // The messages about what only the whole list decides: removals on hold and how to approve them, what stays because something can't be
 // read, and entries that a list has no room for.
+import { formatTime } from "../../kinds/conditions.ts";
 import type { HeldGroup } from "../../kinds/waf-instance.ts";
+import { disputesMax } from "../../decide/disputes.ts";
+import type { Plan } from "../../decide/plan.ts";
 import { type ListName, listNames } from "../../model/declared.ts";
 import { type EntryOwners, readOwners } from "../../model/entry-owners.ts";
 import { approvalAnnotation, nameKey } from "../../model/resource.ts";
@@ -24,26 +27,19 @@ export function heldMessage(facts: Pick<RunFacts, "plan" | "gathered">): string 
     if (removals.length === 0) continue;
     const limits = `: guards allow at most ${guards.maxRemovals} removals and ${guards.maxRemovalPercent}% of a list ${spanOf(held.recent[list], guards.window)}`;
     const examples = examplesOf(removals.map(({ entry }) => entry));
-    const what = counted(
-      removals.length,
-      `removal from the ${list} (${examples}) is`,
-      `removals from the ${list} (${examples}) are`,
-    );
-    parts.push(`${what} on hold${held.obstacle === undefined ? limits : ""}.${ownersSentence(removals)}`);
+    const what = countedRemovals(removals, `from the ${list} (${examples})`);
+    parts.push(`${what}${held.obstacle === undefined ? limits : ""}.`, ownersSentence(removals));
   }
   if (held.origins.length > 0) {
-    const hosts = listed(
-      held.origins.map(({ host }) => host),
-      namesShownMax,
-    );
-    const what = counted(
-      held.origins.length,
-      `removal of an origin (${hosts}) is`,
-      `removals of origins (${hosts}) are`,
-    );
-    parts.push(`${what} on hold.${ownersSentence(held.origins)}`);
+    const hosts = held.origins.map(({ host }) => host);
+    const what = `of ${hosts.length === 1 ? "an origin" : "origins"} (${listed(hosts, namesShownMax)})`;
+    parts.push(`${countedRemovals(hosts, what)}.`, ownersSentence(held.origins));
   }
   return [...parts, approvalSentence(facts, held)].filter((part) => part !== "").join(" ");
+}
+
+function countedRemovals({ length }: readonly unknown[], what: string): string {
+  return `${counted(length, "removal", "removals")} ${what} ${length === 1 ? "is" : "are"} on hold`;
 }
 
 function obstacleSentence({ kind, reason }: Obstacle): string {
@@ -67,7 +63,7 @@ export function mismatchSentence({ mismatch }: HeldRemovals): string {
 function ownersSentence(removals: readonly Pick<HeldRemoval, "owners">[]): string {
   const names = ownerNames(new Set(removals.map(({ owners }) => owners)));
   if (names.length === 0) return "";
-  return ` ${removals.length === 1 ? "It was" : "They were"} last declared by ${listed(names, namesShownMax)}.`;
+  return `${removals.length === 1 ? "It was" : "They were"} last declared by ${listed(names, namesShownMax)}.`;
 }
 
 function ownerNames(owners: Iterable<EntryOwners>): string[] {
@@ -127,6 +123,18 @@ export function keptMessage({ plan }: Pick<RunFacts, "plan">): string {
       : ` ${left} more ${left === 1 ? "stays" : "stay"} for ${counted(others.length, "other reason", "other reasons")}.`;
   const way = letGo === undefined ? "" : ` To let ${largest.length === 1 ? "it" : "them"} go, ${letGo}.`;
   return `wafsync keeps ${parts.join(" and ")}, ${by}: ${asSentence(reason)}${way}${more}`;
+}
+
+/** Another writer reverts declared entries. Empty if none is contested. */
+export function contestedMessage({ contested }: Plan): string {
+  if (contested.length === 0) return "";
+  const examples = examplesOf(contested.map(({ entry }) => entry));
+  const until = formatTime(Math.min(...contested.map(({ untilMs }) => untilMs)));
+  const others =
+    contested.length >= disputesMax
+      ? ` wafsync tracks no more than this number: it corrects other entries at each resync, without a pause.`
+      : "";
+  return `Another writer keeps reverting ${inThousands(contested.length)} of the declared entries (${examples}). Corrections are paused until ${until}: look for a second cluster or script with the same API key.${others}`;
 }
 
 /** This many additions refused in the same words suggest a limit. */
