@@ -49,7 +49,7 @@ export function overviewPage(summary: Summary, find: string): string {
       ...warnings("Not everything is shown", gaps),
       tiles([
         { name: "WAFs", value: totals.instances },
-        { name: "Not ready", value: totals.notReady - totals.unattached + objectsNotReady(summary) },
+        { name: "Not ready", value: totals.notReady },
         { name: "In progress or paused", value: totals.unknown },
         { name: "Blocked", value: totals.blocked },
         { name: "Allowed", value: totals.allowed },
