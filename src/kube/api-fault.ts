@@ -23,7 +23,7 @@ const codesByStatus: Readonly<Record<number, ApiFaultCode>> = {
 /** The fault of a response other than 2xx. The body may be anything; only a Status object is trusted. */
 export function faultOfResponse(status: number, body: string, retryAfter: string | undefined): ApiFault {
   const parsed = parseJson(body);
-  if (isStatusObject(parsed)) return faultOfStatus(parsed, status, retryAfterMs(retryAfter));
+  if (isRecord(parsed) && parsed["kind"] === "Status") return faultOfStatus(parsed, status, retryAfterMs(retryAfter));
   const text = beginning(body.trim(), bodyCharactersMax);
   const message = text === "" ? `HTTP ${status}` : `HTTP ${status}: ${text}`;
   return { code: codeOf(status, ""), status, message, causes: [], ...retryAfterMs(retryAfter) };
@@ -39,7 +39,7 @@ export function faultOfStatus(
   const details = isRecord(body["details"]) ? body["details"] : {};
   const status = httpStatus ?? (typeof body["code"] === "number" ? body["code"] : 500);
   const reason = textOf(body["reason"]);
-  const detailDelay = retryAfterMs(secondsText(details["retryAfterSeconds"]));
+  const detailDelay = retryAfterMs(details["retryAfterSeconds"]);
   const message = beginning(textOf(body["message"]), messageCharactersMax);
   return {
     code: codeOf(status, reason),
@@ -71,17 +71,9 @@ function causesOf(causes: unknown): string[] {
 }
 
 /** Kubernetes sends whole seconds, never a date. */
-function retryAfterMs(seconds: string | undefined): { readonly retryAfterMs?: number } {
-  if (seconds === undefined || !/^[0-9]{1,9}$/.test(seconds)) return {};
+function retryAfterMs(seconds: unknown): { readonly retryAfterMs?: number } {
+  if (!/^[0-9]{1,9}$/.test(String(seconds))) return {};
   return { retryAfterMs: Math.min(Number(seconds) * 1000, retryAfterMsMax) };
-}
-
-function secondsText(seconds: unknown): string | undefined {
-  return typeof seconds === "number" ? String(seconds) : undefined;
-}
-
-function isStatusObject(value: unknown): value is Record<string, unknown> {
-  return isRecord(value) && value["kind"] === "Status";
 }
 
 function textOf(value: unknown): string {

@@ -13,25 +13,23 @@
  * - `NoCredentials`: the server address, certificates or token could not be read; nothing was sent.
  * - `Aborted`: the caller's signal was aborted. `Rejected`: any other 4xx.
  */
-export const apiFaultCodes = [
-  "Unauthorized",
-  "Forbidden",
-  "NotFound",
-  "AlreadyExists",
-  "Conflict",
-  "Gone",
-  "Invalid",
-  "RequestTooLarge",
-  "TooManyRequests",
-  "Unavailable",
-  "TimedOut",
-  "BodyTooLarge",
-  "ContractBroken",
-  "NoCredentials",
-  "Aborted",
-  "Rejected",
-] as const;
-export type ApiFaultCode = (typeof apiFaultCodes)[number];
+export type ApiFaultCode =
+  | "Unauthorized"
+  | "Forbidden"
+  | "NotFound"
+  | "AlreadyExists"
+  | "Conflict"
+  | "Gone"
+  | "Invalid"
+  | "RequestTooLarge"
+  | "TooManyRequests"
+  | "Unavailable"
+  | "TimedOut"
+  | "BodyTooLarge"
+  | "ContractBroken"
+  | "NoCredentials"
+  | "Aborted"
+  | "Rejected";
 
 export interface ApiFault {
   readonly code: ApiFaultCode;

@@ -19,14 +19,12 @@ export interface Connection {
   readonly headers: Readonly<Record<string, string>>;
   readonly requests: HttpConnection;
   readonly streams: HttpConnection;
+  /** The server and the certificates that the sockets are for. */
+  readonly identity: string;
 }
 
 /** Far more than there are kinds to watch. */
 const streamsMax = 64;
-
-interface Pools extends Pick<Connection, "requests" | "streams"> {
-  readonly identity: string;
-}
 
 export interface ConnectionsOptions {
   readonly credentials: Credentials;
@@ -36,7 +34,6 @@ export interface ConnectionsOptions {
 
 export class Connections {
   readonly #options: ConnectionsOptions;
-  #pools: Pools | undefined;
   #current: Connection | undefined;
   #resolvedAtMs = 0;
   #resolving: Promise<Connection> | undefined;
@@ -59,8 +56,8 @@ export class Connections {
 
   /** Closes idle sockets too; a former pool closes its own within the keep-alive time. */
   close(): void {
-    this.#pools?.requests.close();
-    this.#pools?.streams.close();
+    this.#current?.requests.close();
+    this.#current?.streams.close();
   }
 
   async #resolve(renew: boolean): Promise<Connection> {
@@ -70,23 +67,21 @@ export class Connections {
     );
     if (!resolved.inTime) throw new Error("Reading the credentials took too long");
     const { server, headers } = resolved.value;
-    const { requests, streams } = this.#poolsFor(resolved.value);
     this.#resolvedAtMs = clock.monotonicMs();
-    this.#current = { baseUrl: server.replace(/\/+$/, ""), headers, requests, streams };
+    this.#current = { baseUrl: server.replace(/\/+$/, ""), headers, ...this.#socketsFor(resolved.value) };
     return this.#current;
   }
 
-  #poolsFor(access: ServerAccess): Pools {
+  #socketsFor(access: ServerAccess): Pick<Connection, "requests" | "streams" | "identity"> {
     const identity = JSON.stringify([access.server, access.tls, access.proxyUrl]);
-    if (this.#pools?.identity === identity) return this.#pools;
+    if (this.#current?.identity === identity) {
+      const { requests, streams } = this.#current;
+      return { requests, streams, identity };
+    }
     const { origin } = new URL(access.server);
     const shared = { keepAliveMs, proxyUrl: access.proxyUrl, tls: sharedTls(access) };
-    this.#pools = {
-      identity,
-      requests: openConnection(origin, { ...shared, socketsMax: this.#options.connectionsMax }),
-      streams: openConnection(origin, { ...shared, socketsMax: streamsMax }),
-    };
-    return this.#pools;
+    const requests = openConnection(origin, { ...shared, socketsMax: this.#options.connectionsMax });
+    return { identity, requests, streams: openConnection(origin, { ...shared, socketsMax: streamsMax }) };
   }
 }
 

@@ -183,7 +183,10 @@ export class LeaseElector {
   ): Promise<LeaseView | undefined> {
     const result = await send({ timeoutMs: leaseRequestTimeoutMs(this.#state, started, this.#timings) });
     // The process may have been suspended past its deadline, although the response had arrived.
-    if (this.#missedDeadline()) return undefined;
+    if (isHoldExpired(this.#state, this.#now(), this.#timings)) {
+      this.#state = { ...this.#state, lost: "the response to its renewal was too late" };
+      return undefined;
+    }
     if (!result.ok && result.fault.code === "NotFound") return "Absent";
     const seen = result.ok ? readLease(result.value) : undefined;
     if (seen !== undefined) return seen;
@@ -192,17 +195,12 @@ export class LeaseElector {
     return undefined;
   }
 
-  #missedDeadline(): boolean {
-    if (!isHoldExpired(this.#state, this.#now(), this.#timings)) return false;
-    this.#state = { ...this.#state, lost: "the response to its renewal was too late" };
-    return true;
-  }
-
   /** A renewal without a response may have changed the resourceVersion: then the Lease is read again before the next attempt. */
   async #giveBack(signal: AbortSignal): Promise<boolean> {
     const { api, identity, clock, lease } = this.#options;
     for (let attempt = 1; attempt <= releaseAttemptsMax && !signal.aborted; attempt += 1) {
-      const read = this.#state.seen ?? viewOf(await getObject(api, leases, lease, { signal }));
+      const found = this.#state.seen === undefined ? await getObject(api, leases, lease, { signal }) : undefined;
+      const read = found?.ok === true ? readLease(found.value) : this.#state.seen;
       this.#state = { ...this.#state, seen: undefined };
       if (read === undefined || read === "Absent" || read.holder !== identity) return false;
       const result = await replaceObject(api, leases, lease, releasedLease(read, clock.nowMs()), { signal });
@@ -240,8 +238,4 @@ export class LeaseElector {
     const { clock } = this.#options;
     return { monotonicMs: clock.monotonicMs(), wallMs: clock.nowMs() };
   }
-}
-
-function viewOf(result: ApiResult<unknown>): LeaseView | undefined {
-  return result.ok ? readLease(result.value) : undefined;
 }

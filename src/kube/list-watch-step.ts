@@ -15,8 +15,7 @@ import type { ObjectPage } from "./verbs.ts";
  * - `WaitingForKind`: the server does not know the kind; the store stays unchanged.
  * - `BackingOff`: a request failed; the store stays unchanged until an attempt succeeds.
  */
-export const listWatchActivities = ["Listing", "Watching", "WaitingForKind", "BackingOff"] as const;
-export type ListWatchActivity = (typeof listWatchActivities)[number];
+export type ListWatchActivity = "Listing" | "Watching" | "WaitingForKind" | "BackingOff";
 
 /** What is being done, with the data that only this needs. A position is passed back to the server unchanged. */
 type Doing =
@@ -258,7 +257,9 @@ function fail(state: ListWatchState, fault: ApiFault, context: StepContext): Lis
   }
   const { nowMs, random } = context;
   const kindIsMissing = fault.code === "NotFound";
-  const isNewTrouble = nowMs - state.healthySinceMs >= healthyMsMin || kindHasCome(state, kindIsMissing);
+  // A newly installed kind is often not ready for a moment, which does not justify the full delay.
+  const kindHasCome = state.activity === "WaitingForKind" && !kindIsMissing;
+  const isNewTrouble = nowMs - state.healthySinceMs >= healthyMsMin || kindHasCome;
   const failures = isNewTrouble ? 1 : state.failures + 1;
   const backOffMs = exponentialMs(reconnect, failures);
   const jitterMs = random() * backOffMs;
@@ -279,11 +280,6 @@ function fail(state: ListWatchState, fault: ApiFault, context: StepContext): Lis
 }
 
 const otherWay: Partial<Record<Doing["type"], ListWatchState["listBy"]>> = { WatchList: "Pages", Pages: "WatchList" };
-
-/** A newly installed kind is often not ready for a moment, which does not justify the full delay. */
-function kindHasCome({ activity }: ListWatchState, kindIsMissing: boolean): boolean {
-  return activity === "WaitingForKind" && !kindIsMissing;
-}
 
 /** The response of servers without watch-lists; other errors look different. */
 function isRefusal({ code }: ApiFault): boolean {

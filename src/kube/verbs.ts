@@ -61,7 +61,7 @@ export const mergePatchObject = changeVerb<unknown>("PATCH", "application/merge-
 export const jsonPatchObject = changeVerb<JsonPatch>("PATCH", "application/json-patch+json");
 
 export type JsonPatch = readonly {
-  readonly op: "add" | "remove" | "test";
+  readonly op: "add" | "test";
   readonly path: string;
   readonly value?: unknown;
 }[];

@@ -88,12 +88,12 @@ export class FakeObject {
   #patchFinalizers({ metadata: { uid, finalizers = [], deletionTimestamp } }: StatusObject, operations: JsonPatch) {
     let list = [...finalizers];
     for (const { op, path, value } of operations) {
-      const isList = path === "/metadata/finalizers";
-      const current = path === "/metadata/uid" ? uid : isList && list.length === 0 ? null : list;
+      const current = path === "/metadata/uid" ? uid : list.length === 0 ? null : list;
       if (op === "test" && JSON.stringify(current) !== JSON.stringify(value)) return failed("Invalid");
-      if (op === "add" && deletionTimestamp !== undefined) return failed("Invalid");
-      if (op === "add") list = isList ? [...(value as string[])] : [...list, value as string];
-      if (op === "remove") list.splice(Number(path.split("/").at(-1)), 1);
+      if (op !== "add") continue;
+      const next = value as string[];
+      if (deletionTimestamp !== undefined && next.length > list.length) return failed("Invalid");
+      list = next;
     }
     this.edit({ finalizers: list });
     return done(this.object);

@@ -36,7 +36,7 @@ describe("the verbs", () => {
     await createObject(api, widgets, "default", {});
     await replaceObject(api, widgets, address, {}, { subresource: "status" });
     await mergePatchObject(api, widgets, address, {}, { subresource: "status" });
-    await jsonPatchObject(api, widgets, address, [{ op: "remove", path: "/x" }]);
+    await jsonPatchObject(api, widgets, address, [{ op: "add", path: "/x", value: 1 }]);
     await deleteObject(api, widgets, address, { preconditions: { uid: "u" } });
     const asked = server.requests.map(({ method, path, headers, body }) => [
       method,
@@ -49,7 +49,7 @@ describe("the verbs", () => {
       ["POST", collection, "application/json", "{}"],
       ["PUT", `${collection}/a/status`, "application/json", "{}"],
       ["PATCH", `${collection}/a/status`, "application/merge-patch+json", "{}"],
-      ["PATCH", `${collection}/a`, "application/json-patch+json", '[{"op":"remove","path":"/x"}]'],
+      ["PATCH", `${collection}/a`, "application/json-patch+json", '[{"op":"add","path":"/x","value":1}]'],
       [
         "DELETE",
         `${collection}/a`,
