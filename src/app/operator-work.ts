@@ -267,7 +267,8 @@ export class OperatorWork {
       mayWrite,
       onCall: (instance, call) => metrics.wafCalled(instance, call),
       readsLogs: (instance) =>
-        forwardsLogs(this.#objectOf("WafInstance", instance)) || source.hasAutoBlocks(nameKey(instance)),
+        forwardsLogs(this.#objectOf("WafInstance", instance)) ||
+        source.watches.stores.byKind.WafAutoBlock.listBy("instance", nameKey(instance)).length > 0,
       outputOf: (output) => this.#outputs.of(output),
       onJudged: (instance, judgements) => this.#blockMeasure.published(instance, judgements),
       onFeedsChanged: (feeds) => source.changes.feedsChanged(feeds),

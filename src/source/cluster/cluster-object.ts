@@ -47,10 +47,7 @@ export function slimObject(
 ): ClusterObject {
   const { metadata, spec, status } = object;
   const isSame = former?.metadata.uid === metadata.uid && sameJson(former.spec, spec);
-  const isApproved = metadata.annotations !== undefined && approvalAnnotation in metadata.annotations;
-  const approver = isApproved
-    ? setterOf(metadata.managedFields, "metadata", "annotations", approvalAnnotation)
-    : undefined;
+  const approver = setterOf(metadata.managedFields, "metadata", "annotations", approvalAnnotation);
   const slim = { apiVersion, kind, metadata: slimMetadata(metadata), spec: isSame ? former.spec : spec, status };
   return approver === undefined ? slim : { ...slim, approver };
 }
@@ -123,7 +120,7 @@ export function isMeaningfulChange(old: ClusterObject, next: ClusterObject): boo
     before.deletionTimestamp !== after.deletionTimestamp ||
     !sameJson(ownAnnotations(before), ownAnnotations(after)) ||
     // Only the removal of wafsync's own finalizer matters.
-    (hasFinalizer(before) && !hasFinalizer(after))
+    (before.finalizers?.includes(instanceFinalizer) === true && after.finalizers?.includes(instanceFinalizer) !== true)
   );
 }
 
@@ -137,10 +134,6 @@ export function hasOtherLabels(change: ObjectChange<KubeObject>): boolean {
 function ownAnnotations({ annotations = {} }: KubeObjectMeta): [string, string | undefined][] {
   const names = Object.keys(annotations).filter((name) => name.startsWith(`${apiGroup}/`));
   return names.toSorted().map((name) => [name, annotations[name]]);
-}
-
-function hasFinalizer({ finalizers = [] }: KubeObjectMeta): boolean {
-  return finalizers.includes(instanceFinalizer);
 }
 
 export type ParsedObject<T> =

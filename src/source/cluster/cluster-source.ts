@@ -55,7 +55,6 @@ export interface ClusterSourceOptions extends ClusterAccess {
 }
 
 const retryMs = 5_000;
-const deleteTimeoutMs = 10_000;
 
 export class ClusterSource {
   /** Use the stores only once they are synced. */
@@ -132,11 +131,6 @@ export class ClusterSource {
       .sort((left, right) => (nameKey(left) < nameKey(right) ? -1 : 1));
   }
 
-  /** Whether any WafAutoBlock refers to the instance (`namespace/name`). */
-  hasAutoBlocks(instance: string): boolean {
-    return this.#stores.byKind.WafAutoBlock.listBy("instance", instance).length > 0;
-  }
-
   /** From the stores; undefined if the instance does not exist. */
   async gather(name: ObjectName): Promise<Gathered | undefined> {
     const stores = this.#stores;
@@ -207,7 +201,7 @@ export class ClusterSource {
 
   /** Deletes an object if it is still the same one. Never rejects. */
   async remove({ kind, namespace, name, uid }: ResourceMeta): Promise<void> {
-    const options = { preconditions: { uid }, timeoutMs: deleteTimeoutMs };
+    const options = { preconditions: { uid }, timeoutMs: requestTimeoutMs };
     const deleted = await deleteObject(this.#options.api, typeOfKind(kind), { namespace, name }, options);
     if (deleted.ok || deleted.fault.code === "NotFound" || deleted.fault.code === "Conflict") return;
     this.#options.onProblem?.(typeOfKind(kind).plural, deleted.fault);
@@ -267,9 +261,7 @@ export class ClusterSource {
   }
 
   #declaredInstances(): DeclaredInstance[] {
-    return this.#stores.byKind.WafInstance.list()
-      .map(parseInstance)
-      .filter((instance) => instance !== undefined);
+    return this.#stores.byKind.WafInstance.list().flatMap((object) => parseInstance(object) ?? []);
   }
 }
 

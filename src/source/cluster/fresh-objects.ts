@@ -101,12 +101,8 @@ async function listKind(
   }
   if (listed.ok) return { ok: true, value: listed.value.items };
   if (onGap === undefined) return failedRead(`The ${plural} of ${nameKey(meta)}`, listed.fault);
-  const isForbidden = listed.fault.code === "Forbidden";
-  onGap(
-    isForbidden
-      ? `You are not allowed to list ${plural} in namespace ${meta.namespace}: ask for this permission.`
-      : `The ${plural} cannot be read: ${listed.fault.message}`,
-  );
+  const forbidden = `You are not allowed to list ${plural} in namespace ${meta.namespace}: ask for this permission.`;
+  onGap(listed.fault.code === "Forbidden" ? forbidden : `The ${plural} cannot be read: ${listed.fault.message}`);
   return { ok: true, value: [] };
 }
 

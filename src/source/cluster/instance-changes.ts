@@ -156,8 +156,7 @@ export class InstanceChanges {
   }
 
   #instanceChanged(change: ObjectChange<ClusterObject>): void {
-    const { namespace = "", name } = change.object.metadata;
-    const instance = { namespace, name };
+    const instance = nameOf(change.object);
     if (change.type !== "Added" && (change.type === "Deleted" || change.old.spec !== change.object.spec)) {
       this.#touchSameKey(instance, this.#options.keys.lastGood(instance));
     }
@@ -206,10 +205,9 @@ export class InstanceChanges {
   /** The name of the instance, if it exists and objects of the namespace are or may be attached to it. */
   #attaching(kind: GuestKind, object: ClusterObject, stored: ClusterObject | undefined): ObjectName[] {
     if (stored === undefined) return [];
-    const { namespace = "", name } = stored.metadata;
     const instance = parseInstance(stored);
     const refusal = instance && refusalOf(instance, watchedLabels(this.#options.stores), kind, object);
-    return refusal === undefined ? [{ namespace, name }] : [];
+    return refusal === undefined ? [nameOf(stored)] : [];
   }
 
   #isUsed(feed: DeclaredFeed): boolean {

@@ -6,7 +6,7 @@ import type { Clock } from "../../async/clock.ts";
 import { withDeadline } from "../../async/deadline.ts";
 import { TimeSlices } from "../../async/time-slices.ts";
 import { decideAttachment } from "../../model/attachment.ts";
-import type { DeclaredRule, Grant } from "../../model/declared.ts";
+import type { DeclaredRule } from "../../model/declared.ts";
 import { type GuestKind, guestKinds, resourceKey } from "../../model/resource.ts";
 import { type AttachedObjects, byGuestKind, type ObjectSet, type References } from "../gather.ts";
 import type { ApiKeys } from "./api-keys.ts";
@@ -81,7 +81,9 @@ async function readReferences(
     return { rule, grant: undefined, sources: [] };
   });
   const load = async ({ grant, sources }: (typeof rules)[number]): Promise<void> => {
-    const options = { lengthMax: charactersMax(grant), ageMsMax: instance.resyncIntervalMs, isFresh };
+    const granted = Math.max((grant?.maxEntries ?? 0) * charactersOfEntry, charactersOfGuestMin);
+    const lengthMax = grant === undefined ? Number.POSITIVE_INFINITY : granted;
+    const options = { lengthMax, ageMsMax: instance.resyncIntervalMs, isFresh };
     const objects = new Map(sources.map((source) => [sourceKey(source), source]));
     await Promise.all([...objects.values()].map(async (object) => await texts.load(object, options)));
   };
@@ -104,9 +106,4 @@ async function readReferences(
     problems: [...new Set(problems)],
     sameKey: key.state === "Present" ? changes.sharing(instance.meta, key.key).map(({ meta }) => meta) : [],
   };
-}
-
-function charactersMax(grant: Grant | undefined): number {
-  if (grant === undefined) return Number.POSITIVE_INFINITY;
-  return Math.max(grant.maxEntries * charactersOfEntry, charactersOfGuestMin);
 }

@@ -58,13 +58,6 @@ const claimSchema = z.object({
 });
 type Claim = z.output<typeof claimSchema>;
 
-interface StoredLock {
-  /** Changes when the holder touches the file, or another process creates it. */
-  readonly stamp: string;
-  /** Undefined if its writer was killed, or the file is no lock. */
-  readonly claim: Claim | undefined;
-}
-
 type Sight =
   | { readonly state: "Free" }
   | { readonly state: "Dead"; readonly stamp: string }
@@ -205,8 +198,11 @@ function watchLock(path: string, clock: Clock): () => Sight {
   };
 }
 
-/** Undefined if there is no file. */
-function readLock(path: string): StoredLock | undefined {
+/**
+ * Undefined if there is no file. `stamp` changes when the holder touches the file, or another process creates it; `claim` is undefined if
+ * its writer was killed, or the file is no lock.
+ */
+function readLock(path: string) {
   let file: number | undefined;
   try {
     file = openSync(path, constants.O_RDONLY | safely);

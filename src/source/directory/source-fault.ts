@@ -25,18 +25,11 @@ export interface SourceFault {
   readonly isTransient: boolean;
 }
 
+const permanentError = { line: undefined, field: undefined, severity: "Error", isTransient: false } as const;
+
 /** A permanent error that blocks all removals, unless `overrides` changes that. */
 export function sourceFault(file: string, message: string, overrides: Partial<SourceFault> = {}): SourceFault {
-  return {
-    file,
-    line: undefined,
-    field: undefined,
-    message,
-    severity: "Error",
-    blocksRemovals: "All",
-    isTransient: false,
-    ...overrides,
-  };
+  return { ...permanentError, blocksRemovals: "All", file, message, ...overrides };
 }
 
 /** `rules.yaml:12: spec.addresses[3]: …` */
