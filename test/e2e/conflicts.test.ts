@@ -1,5 +1,6 @@
 // An Allow rule never lifts a block that another rule declares and that the list shows, however the record of the block got lost.
 import { rm } from "node:fs/promises";
+import { type Condition, detailOf } from "../../src/kinds/conditions.ts";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import { runFaster } from "../support/processes/wafsync-process.ts";
@@ -24,9 +25,9 @@ async function apply(folder: WafFolder) {
 
 async function remedyOf(folder: WafFolder, rule: string): Promise<unknown> {
   const { conditions } = (await folder.statusOf(`WafIpRule/shop/${rule}`)) as {
-    conditions: readonly { readonly type: string; readonly message: string }[];
+    conditions: readonly Condition[];
   };
-  return conditions.find(({ type }) => type === "Accepted")?.message;
+  return detailOf(conditions, "Accepted");
 }
 
 describe("An Allow rule for an entry that another rule blocks", () => {

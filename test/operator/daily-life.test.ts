@@ -28,7 +28,7 @@ await describeOperator("the life of a WAF", (world) => {
       rule(namespace, "own", ["203.0.113.2"]),
     );
     await world().becomes("WafIpRule", elsewhere, "guest", "Accepted", "False NotAllowed");
-    const guest = conditionOf(await world().read("WafIpRule", elsewhere, "guest"), "Accepted");
+    const guest = conditionOf(await world().read("WafIpRule", elsewhere, "guest"), "Ready");
     expect(guest?.message).toContain(namespace);
     expect(await world().condition("WafIpRule", elsewhere, "guest", "Ready")).toBe("False NotAllowed");
 

@@ -107,16 +107,13 @@ await describeOperator("feeds", (world) => {
     server.serves("192.0.2.1\n");
     await declare(home);
     await world().apply(feedRule(namespace, { name: "threats", namespace: home }));
-    const accepted = async () => conditionOf(await world().read("WafIpRule", namespace, "feed"), "Accepted");
-    await world().eventually("the rule lacks its feed", async () => (await accepted())?.reason === "SourceMissing");
-    expect((await accepted())?.message).toContain(`does not allow rules of namespace ${namespace} in`);
+    const ready = async () => conditionOf(await world().read("WafIpRule", namespace, "feed"), "Ready");
+    await world().eventually("the rule lacks its feed", async () => (await ready())?.reason === "SourceMissing");
+    expect((await ready())?.message).toContain(`does not allow rules of namespace ${namespace} in`);
     await declare(home, { allowedNamespaces: { from: "All" } });
     await listed(waf, ["192.0.2.1"]);
     await world().remove(feed(home, {}));
-    await world().eventually(
-      "the rule lacks its feed again",
-      async () => (await accepted())?.reason === "SourceMissing",
-    );
+    await world().eventually("the rule lacks its feed again", async () => (await ready())?.reason === "SourceMissing");
     await listed(waf, ["192.0.2.1"]);
     await world().remove(feedRule(namespace));
     await listed(waf, []);

@@ -51,7 +51,7 @@ await describeOperator("a WAF with guests", (world) => {
     await world().eventually("the owner's block stands", () => waf.view.has("blocklist", "203.0.113.9"));
     await world().eventually("the exception is gone", () => !waf.view.has("allowlist", "203.0.113.9"));
     expect(waf.view.allowlist).toStrictEqual(["203.0.113.10"]);
-    const told = conditionOf(await world().read("WafIpRule", guest, "partner"), "Accepted")?.message ?? "";
+    const told = conditionOf(await world().read("WafIpRule", guest, "partner"), "Ready")?.message ?? "";
     expect(told).not.toContain(`${namespace}/scanners`);
     const wide = rule(guest, "wide", ["203.0.113.0/24"], { ...of, action: "Allow" });
     await world().apply(wide);
