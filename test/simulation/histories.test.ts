@@ -40,6 +40,7 @@ describe("What a seed once found", () => {
       world.cluster.change({ key: simKey });
       world.cluster.put("instances", anInstance());
       const process = world.startProcess();
+      world.feeds.onChange = () => process.seeFeeds();
       const threats = { namespace: "edge", name: "threats" };
       await world.time.advance(60_000);
       let isEdited = false;
