@@ -270,14 +270,8 @@ function guardRemovals(
   const allowed = fresh.flatMap((removal) => (holding.has(removal) ? [] : [removal.entry]));
   const unconfirmed = pending.length === before.pending.size ? before : { ...before, pending: new Set(pending) };
   const next = { pending: new Set([...pending, ...allowed]), count: held.length > 0 ? former : count, sinceMs };
-  const counted = { count: former, sinceMs };
-  return {
-    allowed,
-    held,
-    recent,
-    counted,
-    record: { confirmed: allowed.length === 0 ? unconfirmed : next, unconfirmed },
-  };
+  const record = { confirmed: allowed.length === 0 ? unconfirmed : next, unconfirmed };
+  return { allowed, held, recent, counted: { count: former, sinceMs }, record };
 }
 
 function exceeds(
