@@ -91,17 +91,14 @@ export class EntryQuota {
   ): { readonly entries: ReadonlySet<Entry>; readonly rejected: readonly RejectedEntry[] } {
     const used = this.#used.get(namespace) ?? eachList(() => new Set<Entry>());
     this.#used.set(namespace, used);
-    const fitting = new Set<Entry>();
     const rejected: RejectedEntry[] = [];
     const message = `The instance grants ${inThousands(grant.maxEntries)} entries to this namespace, across all its rules: remove other entries, or ask the owner to raise maxEntries in spec.access.`;
     for (const entry of entries) {
       if (!used[list].has(entry) && used.blocklist.size + used.allowlist.size >= grant.maxEntries) {
         rejected.push({ entry, source: sourceOf(entry), message });
-        continue;
-      }
-      used[list].add(entry);
-      fitting.add(entry);
+      } else used[list].add(entry);
     }
-    return { entries: rejected.length === 0 ? entries : fitting, rejected };
+    const left = new Set(rejected.map(({ entry }) => entry));
+    return { entries: left.size === 0 ? entries : new Set(entries).difference(left), rejected };
   }
 }

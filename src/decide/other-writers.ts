@@ -6,6 +6,7 @@ import type { Entry } from "../address/entry.ts";
 import type { CompiledRule } from "./compiled-rule.ts";
 import type { DesiredState } from "./desired.ts";
 import type { Plan } from "./plan.ts";
+import { writtenBy } from "./progress.ts";
 import type { SeenLists } from "../model/observed.ts";
 
 export interface UnmanagedEntry {
@@ -22,16 +23,12 @@ export function findUnmanaged(
 ): UnmanagedEntry[] {
   return listNames.flatMap((list) => {
     if (instance.policies[list] !== "Additive") return [];
-    const expired = new Map<Entry, CompiledRule>();
-    for (const rule of rules) {
-      if (rule.list !== list || !rule.expired || rule.rule.meta.deleting) continue;
-      for (const { entries } of rule.parts) for (const entry of entries.keys()) expired.set(entry, rule);
-    }
+    const expired = writtenBy(rules.filter((rule) => rule.list === list && rule.expired && !rule.rule.meta.deleting));
     return outcomes[list].flatMap(({ entry, declared, shown, rules: declaring, outcome: { kind } }) => {
       const isUnmanaged = shown && (kind === "Foreign" || kind === "Nothing" || kind === "Release");
       if (!isUnmanaged) return [];
       const first = declaring.find(({ expiresAtMs }) => expiresAtMs !== undefined) ?? declaring[0];
-      const rule = declared ? first : expired.get(entry);
+      const rule = declared ? first : expired.get(entry)?.at(-1);
       return rule === undefined ? [] : [{ list, entry, rule }];
     });
   });

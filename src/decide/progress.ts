@@ -1,6 +1,6 @@
 // The numbers of a plan: the progress of each list and each rule.
-import { type ListName, listNames } from "../model/declared.ts";
-import { readOwners, unknownOwners } from "../model/entry-owners.ts";
+import { eachList, type ListName, listNames } from "../model/declared.ts";
+import { readOwners, remembering, unknownOwners } from "../model/entry-owners.ts";
 import type { Entry } from "../address/entry.ts";
 import type { Inventory } from "../model/inventory.ts";
 import type { Observed } from "../model/observed.ts";
@@ -31,7 +31,7 @@ export function summarizeLists(
   operations: readonly Operation[],
   decided: Pick<Plan, "outcomes" | "held" | "leftOut">,
 ): Readonly<Record<ListName, ListSummary>> {
-  const of = (list: ListName): ListSummary => {
+  return eachList((list) => {
     const live = observed.lists[list].size;
     let foreign = 0;
     for (const { shown, entry } of decided.outcomes[list]) {
@@ -45,8 +45,7 @@ export function summarizeLists(
       held: decided.held?.removals[list].length ?? 0,
       overflow: decided.leftOut[list].size,
     };
-  };
-  return { blocklist: of("blocklist"), allowlist: of("allowlist") };
+  });
 }
 
 /** The progress of one rule. */
@@ -123,18 +122,27 @@ class Counts implements RuleProgress {
 }
 
 /** Finds the expired rules that declared an entry: by the record, too, since entries may have been cut or merged. */
-function formerRules(expired: readonly CompiledRule[]): (row: Decided) => readonly CompiledRule[] {
-  const written = new Map<Entry, Set<CompiledRule>>();
-  for (const rule of expired) {
-    for (const { entries } of rule.parts) {
-      for (const entry of entries.keys()) written.set(entry, (written.get(entry) ?? new Set()).add(rule));
+function formerRules(expired: readonly CompiledRule[]): (row: Decided) => Iterable<CompiledRule> {
+  const written = writtenBy(expired);
+  const derived = new Map(expired.flatMap((rule) => (rule.declared === undefined ? [] : [[rule.id, rule] as const])));
+  const ofOwners = remembering((owners) =>
+    readOwners(owners).flatMap((owner) => derived.get(ruleIdOfOwner(owner) ?? "") ?? []),
+  );
+  return ({ entry, recorded }) =>
+    new Set([...(written.get(entry) ?? []), ...ofOwners(recorded?.owners ?? unknownOwners)]);
+}
+
+/** The rules by the entries that they list, in any of their sources. */
+export function writtenBy(rules: readonly CompiledRule[]): ReadonlyMap<Entry, readonly CompiledRule[]> {
+  const written = new Map<Entry, CompiledRule[]>();
+  for (const rule of rules) {
+    for (const entry of new Set(rule.parts.flatMap(({ entries }) => [...entries.keys()]))) {
+      const others = written.get(entry);
+      if (others === undefined) written.set(entry, [rule]);
+      else others.push(rule);
     }
   }
-  return ({ entry, recorded }) => {
-    const owners = new Set(readOwners(recorded?.owners ?? unknownOwners).map(ruleIdOfOwner));
-    const isOf = (rule: CompiledRule): boolean => written.get(entry)?.has(rule) === true;
-    return expired.filter((rule) => isOf(rule) || (rule.declared !== undefined && owners.has(rule.id)));
-  };
+  return written;
 }
 
 /** `120/10000`, or `expired`. Rejected entries count as declared, unless they come from a feed. */

@@ -14,8 +14,8 @@
 import type { Entry } from "../address/entry.ts";
 import { decideAttachment } from "../model/attachment.ts";
 import { continuesOf } from "../model/continues.ts";
-import { type DeclaredOrigin, type ListName, listNames, listOf } from "../model/declared.ts";
-import { type EntryOwner, type EntryOwners, readOwners } from "../model/entry-owners.ts";
+import { type DeclaredOrigin, eachList, type ListName, listNames, listOf } from "../model/declared.ts";
+import { type EntryOwner, type EntryOwners, readOwners, remembering } from "../model/entry-owners.ts";
 import type { BrokenReference, Gathered } from "../model/gathered.ts";
 import { type Inventory, isLeaving, type OwnedEntry } from "../model/inventory.ts";
 import { nameKey, nameOfKey, resourceKey, type ResourceRef } from "../model/resource.ts";
@@ -187,9 +187,9 @@ export function remember(
   const recorded = parts.some(({ source }) => source !== undefined) ? sourcesIn(entries) : new Set<string>();
   for (const list of listNames) {
     const ofList = parts.filter((part) => part.list === list);
-    const claims = new Claims(objects, new BrokenParts(ofList, recorded, existing), unknown);
+    const claimsOf = claimsFor(objects, new BrokenParts(ofList, recorded, existing), unknown);
     for (const [entry, record] of entries[list]) {
-      const found = claims.of(record.owners);
+      const found = claimsOf(record.owners);
       if (objects.everything !== undefined) for (const id of splitRetainers(record.retainedBy)) unknown.add(id);
       if (isLeaving(entry, record, allowed[list])) continue;
       for (const claim of found) note(rules, list, claim, entry, record);
@@ -197,7 +197,7 @@ export function remember(
   }
   const unread = (list: ListName): Broken | undefined =>
     objects.unreadOn(list) ?? parts.find((part) => part.list === list);
-  return { rules, unknown, unread: { blocklist: unread("blocklist"), allowlist: unread("allowlist") } };
+  return { rules, unknown, unread: eachList(unread) };
 }
 
 interface WritableRule extends RememberedRule {
@@ -222,39 +222,29 @@ function note(
   rule.retains ||= splitRetainers(retainedBy).includes(id);
 }
 
-/** Many entries share their owners. */
-class Claims {
-  readonly #objects: BrokenObjects;
-  readonly #parts: BrokenParts;
-  readonly #unknown: Set<string>;
-  readonly #known = new Map<EntryOwners, readonly Claim[]>();
-
-  /** @param unknown receives the rules that last declared what is broken */
-  constructor(objects: BrokenObjects, parts: BrokenParts, unknown: Set<string>) {
-    this.#objects = objects;
-    this.#parts = parts;
-    this.#unknown = unknown;
-  }
-
-  of(owners: EntryOwners): readonly Claim[] {
-    const known = this.#known.get(owners);
-    if (known !== undefined) return known;
-    const claims = readOwners(owners).flatMap((owner) => {
-      const id = ruleIdOfOwner(owner);
-      const found = id === undefined ? [] : this.#ofOwner(owner, id);
-      if (id !== undefined && found.length > 0) this.#unknown.add(id);
-      return found;
-    });
-    this.#known.set(owners, claims);
-    return claims;
-  }
-
-  #ofOwner(owner: EntryOwner, id: string): readonly Claim[] {
-    const broken = this.#objects.of(owner);
+/**
+ * The claims of the owners of an entry.
+ * @param unknown receives the rules that last declared what is broken
+ */
+function claimsFor(
+  objects: BrokenObjects,
+  parts: BrokenParts,
+  unknown: Set<string>,
+): (owners: EntryOwners) => readonly Claim[] {
+  const ofOwner = (owner: EntryOwner, id: string): readonly Claim[] => {
+    const broken = objects.of(owner);
     const { source } = owner;
     if (broken !== undefined) return [{ ...broken, id, source }];
-    return this.#parts.of(id, source).map(({ rule, reason, letGo }) => ({ id: rule, source, reason, letGo }));
-  }
+    return parts.of(id, source).map(({ rule, reason, letGo }) => ({ id: rule, source, reason, letGo }));
+  };
+  return remembering((owners) =>
+    readOwners(owners).flatMap((owner) => {
+      const id = ruleIdOfOwner(owner);
+      const found = id === undefined ? [] : ofOwner(owner, id);
+      if (id !== undefined && found.length > 0) unknown.add(id);
+      return found;
+    }),
+  );
 }
 
 /** The broken parts of one list. There may be many, few of which own entries, so they are looked up by owner. */
