@@ -299,11 +299,15 @@ export class Ledger {
     );
   }
 
-  /** Removals are judged when they are recorded as allowed, before the first one. Those that are recorded do not count again. */
+  /**
+   * Removals are judged when they are recorded as allowed, before the first one. Those that are recorded do not count again, and a part that
+   * a person approved is judged as an approval.
+   */
   #judgeAllowed(before: Inventory, after: Inventory, knowledge: Knowledge, wall: SimWall): void {
     const { confirmed, confirmedAtMs = 0 } = knowledge;
     for (const list of listNames) {
-      const fresh = [...after.allowed[list].pending].filter((entry) => !before.allowed[list].pending.has(entry));
+      const approved = after.approval?.removals[list] ?? new Set();
+      const fresh = [...after.allowed[list].pending.difference(before.allowed[list].pending).difference(approved)];
       if (fresh.length === 0 || confirmed?.instance.meta.deleting === true) continue;
       if (confirmed === undefined) return this.violation("Removals were allowed without a fresh read");
       const moments = wall.shownSince(confirmedAtMs);
