@@ -1,6 +1,5 @@
 // The way of `logs` and `report` into the logs of a WAF, and what users learn while they are read: progress, long waits, problems of
 // the rows, and why reading failed.
-import { setFlagsFromString } from "node:v8";
 import { realClock } from "../../async/clock.ts";
 import { inThousands } from "../../model/sentence.ts";
 import type { WafFault, WafFaultCode } from "../../model/waf-result.ts";
@@ -39,9 +38,6 @@ export async function withLogs(
   { command, range, nowMs, showsProgress }: LogWork,
   work: (opened: OpenedLogs, session: Session) => Promise<number>,
 ): Promise<number> {
-  // The rows of a page outlive a few collections, so V8 would enlarge the young generation by 64 MiB, which makes nothing faster. Because it
-  // reads this factor at each enlargement, the flag can be set while the program runs, unlike others.
-  setFlagsFromString("--semi-space-growth-factor=1");
   const how = { command, requestTimeoutMs: options.timeout * 1000 };
   return await withWaf(options, how, async (opened, session) => {
     const { notes, stopping } = session;
