@@ -114,6 +114,8 @@ export class ClusterTarget extends Target {
   readonly api: ApiServer;
   readonly namespace: string | undefined;
   readonly #parts: ClusterParts;
+  /** Asked once for all rules of a command. */
+  #user: Promise<string | undefined> | undefined;
 
   constructor(parts: ClusterParts) {
     const { api, namespace } = parts;
@@ -180,7 +182,8 @@ export class ClusterTarget extends Target {
   }
 
   protected async putRule(rule: CommandRule, isNew: boolean): Promise<void> {
-    await putRule(this.api, rule, isNew);
+    this.#user ??= userOf(this.api);
+    await putRule(this.api, ruleDocument(rule, await this.#user), isNew);
   }
 
   async deleteRule({ namespace, name }: ObjectName): Promise<void> {
@@ -248,24 +251,23 @@ interface RuleObject extends KubeObject {
 }
 
 /** @param isNew whether it may have to be created; otherwise, a rule that no longer exists is left alone */
-async function putRule(api: ApiServer, rule: CommandRule, isNew: boolean): Promise<void> {
-  const { namespace, name } = rule;
-  const body = ruleDocument(rule, await userOf(api));
+async function putRule(api: ApiServer, body: ReturnType<typeof ruleDocument>, isNew: boolean): Promise<void> {
+  const { spec, metadata } = body;
+  const { namespace, name } = metadata;
   const options = { timeoutMs, query: ruleQuery };
   if (isNew) {
     const created = await createObject<RuleObject>(api, ruleType, namespace, body, options);
     if (created.ok) return;
-    if (created.fault.code !== "AlreadyExists") throw refusedRule("create", rule, created.fault);
+    if (created.fault.code !== "AlreadyExists") throw refusedRule("create", metadata, created.fault);
     const found = await getObject<RuleObject>(api, ruleType, { namespace, name }, { timeoutMs });
-    if (!found.ok) throw refusedRule("get", rule, found.fault);
+    if (!found.ok) throw refusedRule("get", metadata, found.fault);
     if (found.value.metadata.annotations?.[createdByAnnotation] === undefined) {
       throw new CommandError(
-        `WafIpRule ${nameKey(rule)} already exists, but was not written by a wafsync command`,
+        `WafIpRule ${nameKey(metadata)} already exists, but was not written by a wafsync command`,
         "Edit the rule directly.",
       );
     }
   }
-  const { spec, metadata } = body;
   // Fields that only the earlier command set are removed.
   const annotations = { [requestedByAnnotation]: null, ...metadata.annotations };
   const patch = {
@@ -273,7 +275,7 @@ async function putRule(api: ApiServer, rule: CommandRule, isNew: boolean): Promi
     spec: { ...spec, expiresAt: spec.expiresAt ?? null, description: spec.description ?? null },
   };
   const patched = await mergePatchObject<RuleObject>(api, ruleType, { namespace, name }, patch, options);
-  if (!patched.ok && (isNew || patched.fault.code !== "NotFound")) throw refusedRule("patch", rule, patched.fault);
+  if (!patched.ok && (isNew || patched.fault.code !== "NotFound")) throw refusedRule("patch", metadata, patched.fault);
 }
 
 const selfReview = z.object({ status: z.object({ userInfo: z.object({ username: z.string().min(1).max(256) }) }) });
