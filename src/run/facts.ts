@@ -62,7 +62,9 @@ export type RunResult =
   | { readonly kind: "Done" }
   /** All rounds were used, and the WAF still differs from the declared state: another writer is active. */
   | { readonly kind: "Unsettled" }
-  /** The instance now has another WAF or key, or is being deleted: a new run starts immediately. */
+  /**
+   * The instance now has another WAF or key, is being deleted, or keeps getting newer declarations: a new run starts immediately.
+   */
   | { readonly kind: "Outdated" }
   /** Its time slice is over and others are waiting: it continues after them. */
   | { readonly kind: "Yielded" }

@@ -173,9 +173,8 @@ export async function finishRun(world: World, result: RunResult, isDeferred: boo
   const { observed } = facts;
   if (observed !== undefined) {
     memory.lastObserved = observed;
-    const { domain, lists } = observed;
     // A list whose last writes are not confirmed says nothing about drift.
-    memory.lastSeen = world.ledger.unread.length === 0 ? { domain, lists, removed: memory.removed } : undefined;
+    memory.lastSeen = world.ledger.unread.length === 0 ? { ...observed, removed: memory.removed } : undefined;
     if (result.kind === "Done") memory.lastSyncMs = ports.clock.nowMs();
   }
   if (result.kind !== "Gone" && world.release === undefined) world.emitChanges();

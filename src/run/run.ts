@@ -19,7 +19,7 @@ import { takeOverRecord } from "./take-over.ts";
 import { World } from "./world.ts";
 import { isRemoval } from "./write-ledger.ts";
 
-/** How often one run verifies its writes and applies the differences, before the instance backs off. */
+/** How often one run verifies its writes and applies the differences. */
 const roundsMax = 5;
 
 /** Reconciles one instance once, and reports on every object at the end. Never throws because of external failures. */
@@ -96,7 +96,8 @@ async function nextStep(world: World): Promise<RunResult | undefined> {
     counted.verifications += 1;
     return await world.readAgain();
   }
-  if (counted.verifications === roundsMax) return { kind: "Unsettled" };
+  // Newer declarations explain the differences. Otherwise, another writer is active, and the instance backs off.
+  if (counted.verifications === roundsMax) return { kind: counted.refreshes > 0 ? "Outdated" : "Unsettled" };
   const beforeRemovals = next === undefined || isRemoval(next);
   const isOver = isTurnOver(world);
   // Why writes were refused matters for removals that rely on them, and for the next turn, which would start with them again.

@@ -60,8 +60,8 @@ export class World {
   readonly reports: EarlyReports;
   /** What has happened, and what the run knew before. */
   readonly happenings: Parameters<HistoryPort["happened"]>[] = [];
-  /** What a run counts for its limits: calls, writes in a row with an unknown outcome or a limited rate, and verifications. */
-  readonly counted = { calls: 0, unknown: 0, rateLimited: 0, verifications: 0 };
+  /** What a run counts: calls, writes in a row with an unknown outcome or a limited rate, verifications, and newer declared states. */
+  readonly counted = { calls: 0, unknown: 0, rateLimited: 0, verifications: 0, refreshes: 0 };
   readonly startedMs: number;
   /** The same moment by the monotonic clock. */
   readonly beganMs: number;
@@ -286,6 +286,7 @@ export class World {
     const ended = this.#endedBy(gathered);
     if (ended !== undefined || gathered === undefined) return ended;
     this.version = version;
+    this.counted.refreshes += 1;
     this.#confirmedMs = undefined;
     this.#isRead = false;
     await this.learn({ gathered: whileArriving(gathered, this.ports, this.memory) });

@@ -38,6 +38,21 @@ describe("A first sync", () => {
     expect(steps.slice(0, 2)).toStrictEqual(["saved", "AddEntry blocklist 203.0.113.1"]);
   });
 
+  test("goes on without a backoff, however often others declare more while it verifies", async () => {
+    const world = new ConvergeWorld({ declared: { rules: [blocking("first", ["203.0.113.1"])] } });
+    let more = 0;
+    world.onCall(({ name, list }) => {
+      if (name !== "ReadList" || list !== "blocklist" || more === 20) return;
+      more += 1;
+      const { rules } = world.declared();
+      world.declare({ rules: [...rules, blocking(`more-${more}`, addresses(1, more))] });
+    });
+    const ends: string[] = [];
+    for (let runs = 0; runs < 10 && ends.at(-1) !== "Done"; runs += 1) ends.push((await world.pass()).result.kind);
+    expect(new Set(ends)).toStrictEqual(new Set(["Outdated", "Done"]));
+    expect(world.waf.lists.blocklist).toHaveLength(21);
+  });
+
   test("is followed by runs that write nothing and read each list once", async () => {
     const world = await converged({ rules: [blocking("feed", addresses(5)), allowing("office", ["192.0.2.0/24"])] });
     const calls = world.waf.calls.length;
