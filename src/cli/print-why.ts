@@ -38,8 +38,9 @@ export function whyLines(address: Entry, unsafe: WhyView, paint: Paint): string[
   const view = visibleTexts(unsafe);
   const lines = [paint(styles[view.verdict], headline(address, view))];
   for (const covering of view.coverings) lines.push("", ...coveringLines(covering, paint));
-  for (const { kind, rule, places, message } of view.ineffective) {
-    lines.push("", `${kind} ${rule}${placed(places)} declares it without effect:`, `  ${message}`);
+  for (const { kind, rule, places, isUnread, message } of view.ineffective) {
+    const how = isUnread === true ? "may declare it" : "declares it without effect";
+    lines.push("", `${kind} ${rule}${placed(places)} ${how}:`, `  ${message}`);
   }
   return [...lines, ...lastBlockedLines(address, view)];
 }

@@ -48,7 +48,7 @@ export async function viewWhy(address: Entry, { sight, examined }: ExaminedSight
     domain: inventory?.domain ?? (sight.statusOf(meta)?.["domain"] as string | undefined),
     verdict: explanation.verdict,
     coverings: await Promise.all(explanation.coverings.map(async (covering) => await viewCovering(covering, sight))),
-    /** Rules that declare the address without effect. */
+    /** Rules that declare the address without effect, or may declare it. */
     ineffective: viewIneffective([...explanation.ineffective, ...unattachedIn(address, sight)], sight),
     /** Undefined if the instance does not use the logs, or if they were not read. */
     lastBlockedRequest: last?.entry && viewRequest(last.entry),
@@ -136,13 +136,14 @@ function unattachedIn(address: Entry, { unattached }: InstanceSight): Ineffectiv
 }
 
 function viewIneffective(ineffective: readonly Ineffective[], sight: InstanceSight) {
-  return ineffective.map(({ rule, sources, message, expiredAtMs }) => {
+  return ineffective.map(({ rule, sources, message, isUnread, expiredAtMs }) => {
     const places = placesOf(rule.meta, sources, sight);
     const whole = sight.placeOf(rule.meta, undefined);
     return {
       kind: rule.meta.kind,
       rule: nameKey(rule.meta),
       places: places.length > 0 || whole === undefined ? places : [whole],
+      isUnread,
       message: expiredAtMs === undefined ? message : `The rule expired at ${formatTime(expiredAtMs)}.`,
     };
   });

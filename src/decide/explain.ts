@@ -69,12 +69,14 @@ export interface Covering {
   readonly outcome: Outcome | undefined;
 }
 
-/** A rule that declares the address without effect. */
+/** A rule that declares the address without effect, or may declare it. */
 export interface Ineffective {
   readonly rule: DeclaredRule;
   /** Empty if the whole rule has no effect, or its source can't be read. */
   readonly sources: readonly string[];
   readonly message: string;
+  /** A source of the rule can't be read, so nobody knows whether the rule declares the address. */
+  readonly isUnread?: true;
   /** Set for an expired rule. */
   readonly expiredAtMs?: number | undefined;
 }
@@ -181,7 +183,7 @@ function ineffectiveIn(compiled: CompiledRule, gathered: Gathered, cover: Addres
   const leavesOut = `spec.except of the rule leaves out ${excepted ?? ""}.`;
   const left = excepted === undefined || sources.length === 0 ? [] : [{ rule, sources, message: leavesOut }];
   const unread = gatheredRule?.texts.flatMap((text) => (text.state === "Missing" ? [text.problem] : [])) ?? [];
-  return [...rejected, ...left, ...unread.map((problem) => ({ rule, sources: [], message: problem }))];
+  return [...rejected, ...left, ...unread.map((message) => ({ rule, sources: [], message, isUnread: true as const }))];
 }
 
 function sourcesIn(parts: CompiledRule["parts"], cover: AddressCover): readonly string[] {

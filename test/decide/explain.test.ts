@@ -131,6 +131,7 @@ describe("Why an address is not blocked", () => {
     const instance = anInstance({ access: [] });
     const { verdict, ineffective } = explain("203.0.113.9", { rules: { rules, instance } });
     expect(verdict).toBe("NotBlocked");
+    expect(ineffective.filter(({ isUnread }) => isUnread).map(({ rule }) => rule.meta.name)).toStrictEqual(["without"]);
     const told = ineffective.map(({ rule, sources, message }) => [rule.meta.name, sources[0], message]);
     expect(told).toHaveLength(4);
     expect(told).toContainEqual(["over", "spec.addresses[0]", "The rule has expired."]);

@@ -69,6 +69,14 @@ test("objects whose instance is mistyped are listed by status, named by why, and
   const text = textOf((await page.get("/")).text);
   expect(text).toContain("The WAF is ready, but 4 objects are not");
   expect(text).toMatch(/WafIpRule\s+shop\/typo\s+Not ready: InstanceNotFound\s+There is no WafInstance/);
+
+  // Nobody knows what a source declares that does not exist.
+  const spec = "  addressesFrom: [{feedRef: {name: nowhere}}]\n";
+  await folder.files.write("unread.yaml", ruleDocument("unread", { spec }));
+  const unread = await folder.run("why 192.0.2.97");
+  expect(unread.stdout).toMatch(
+    /WafIpRule shop\/unread at unread\.yaml:\d+ may declare it:\n {2}WafFeed shop\/nowhere/,
+  );
 });
 
 test("a feed whose content is on hold or missing makes status, plan and apply exit with 1, and status names it", async () => {
