@@ -44,7 +44,7 @@ export class BlockBook {
     return this.#views.get(nameKey(instance));
   }
 
-  /** Increases whenever entries of the instance may have changed. */
+  /** Increases whenever entries of the instance, or the report about the reading, may have changed. */
   version(instance: ObjectName): number {
     return this.#versions.get(nameKey(instance)) ?? 0;
   }
@@ -75,8 +75,7 @@ export class BlockBook {
     const reading = before?.state === "Known" ? before.reading : undefined;
     this.#views.set(nameKey(instance), { state: "Known", judgements, reading });
     if (before?.state === "Known" && gistOf(before.judgements) === gistOf(judgements)) return;
-    this.#versions.set(nameKey(instance), this.version(instance) + 1);
-    this.#ports.onChange(instance);
+    this.#changed(instance);
   }
 
   /** Publishes how the last reading of the logs went. */
@@ -85,6 +84,11 @@ export class BlockBook {
     if (before?.state !== "Known") return;
     this.#views.set(nameKey(instance), { ...before, reading });
     if (before.reading?.status === reading.status && before.reading.reason === reading.reason) return;
+    this.#changed(instance);
+  }
+
+  #changed(instance: ObjectName): void {
+    this.#versions.set(nameKey(instance), this.version(instance) + 1);
     this.#ports.onChange(instance);
   }
 

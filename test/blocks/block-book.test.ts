@@ -83,3 +83,14 @@ test("changed entries cause a run; more evidence alone does not, and is availabl
   expect([bench.book.version(instance) > version, bench.changes]).toStrictEqual([true, 1]);
   expect(bench.book.version({ ...instance, namespace: "other" })).toBe(0);
 });
+
+test("another result of reading the logs causes a run, which would otherwise wait for the next resync; the same one does not", async () => {
+  const bench = new Bench();
+  await bench.entries();
+  const version = bench.book.version(instance);
+  const reading = { status: "True", reason: "Judged", message: "New blocked requests are judged." } as const;
+  bench.book.report(instance, reading);
+  expect([bench.book.version(instance), bench.changes]).toStrictEqual([version + 1, 1]);
+  bench.book.report(instance, reading);
+  expect([bench.book.version(instance), bench.changes]).toStrictEqual([version + 1, 1]);
+});
