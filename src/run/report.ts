@@ -83,7 +83,6 @@ export class EarlyReports {
   waiting: string | undefined;
   readonly #ports: ReconcilePorts;
   readonly #memory: InstanceMemory;
-  #opening: Promise<void> = Promise.resolve();
   #progress: { readonly written: Promise<void>; isWritten: boolean } | undefined;
   #lastMs: number;
   /** The last reported value of `waiting`. */
@@ -97,16 +96,15 @@ export class EarlyReports {
   }
 
   /**
-   * Reports on every object version without a report: reports of an earlier run stay valid while the WAF is read again. Does not wait
-   * for the statuses of rules and origins, of which there may be thousands. `end` throws their failures.
+   * Reports on new versions of objects: reports of an earlier run stay valid while the WAF is read again. Rules and origins, of which
+   * there may be thousands, wait for the first progress or the end of the run, which often comes within a second.
    */
   async open(facts: RunFacts): Promise<void> {
     const isNew: IsWorthWriting = (object, before) =>
+      object.kind !== "WafIpRule" &&
+      object.kind !== "WafOrigin" &&
       (before as { readonly observedGeneration?: number }).observedGeneration !== object.generation;
-    const [instance, ...others] = statusesOf(facts, this.#memory, this.#ports);
-    await writeStatuses(this.#ports, instance === undefined ? [] : [instance], isNew);
-    this.#opening = writeStatuses(this.#ports, others, (...status) => !this.#hasEnded && isNew(...status));
-    this.#opening.catch(() => undefined);
+    await writeStatuses(this.#ports, statusesOf(facts, this.#memory, this.#ports), isNew);
   }
 
   /**
@@ -139,7 +137,6 @@ export class EarlyReports {
   /** Ends all reports early: unwritten statuses are left to the final report. */
   async end(): Promise<void> {
     this.#hasEnded = true;
-    await this.#opening;
     await this.#progress?.written;
   }
 }
