@@ -224,6 +224,7 @@ export class OperatorWork {
       onUnattachedChange: () => this.#changed.notify(),
       onFeedChange: () => this.work.feeds?.loop.wake(),
       onStored: (change) => {
+        this.#records.status.shown(change.object);
         if (change.object.kind === "WafInstance" && change.type !== "Deleted") this.#noteLabels(change.object);
       },
       onProblem: (subject, { code, message: problem }) =>

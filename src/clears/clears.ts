@@ -127,6 +127,9 @@ export class CacheClears implements RunHooks {
   }
 
   atEnd(status: StatusPort, facts: RunFacts): HooksEnd {
+    // All that a run knows takes a lot of memory.
+    this.#advanced = undefined;
+    this.#learnedIn = undefined;
     const { due, waiting, outlived, nextMs } = this.#advance(status, this.#situationOf(facts));
     const wakeAtMs = Number.isFinite(nextMs) ? nextMs : undefined;
     return { pending: [...due, ...waiting], wakeAtMs, expired: outlived.map(({ meta }) => meta) };

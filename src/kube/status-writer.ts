@@ -66,7 +66,7 @@ export class StatusWriter {
     }
   }
 
-  /** The object, with the status that the server returned last if the object is older. */
+  /** The object, with the status that the server returned last if the object is older. What the object shows is forgotten. */
   newest<T extends StatusObject>(cached: T): T {
     const { uid } = cached.metadata;
     const memory = this.#memory.get(uid);

@@ -59,6 +59,8 @@ export class ClusterStatus {
       return JSON.parse(JSON.stringify(rebased(desired, current))) as Status;
     };
     const result = await this.#writer.write({ type: typeOfKind(meta.kind), object, compute });
+    // The watch may have shown the new version before the response.
+    this.shown(this.#stored(meta) ?? object);
     if (result.kind !== "Failed") return undefined;
     return `The status of ${resourceKey(meta)} could not be written: ${result.fault.message}`;
   }
@@ -69,6 +71,11 @@ export class ClusterStatus {
   ): void {
     if (!this.#options.mayWrite()) return;
     this.#options.events.record({ object: { apiVersion, kind, namespace, name, uid }, type, reason, message });
+  }
+
+  /** Call this when the watch shows another version of an object: what it shows need not be remembered. */
+  shown(object: KubeObject): void {
+    this.#writer.newest(object);
   }
 
   /** Call this after another write has returned a new version of an object. */
