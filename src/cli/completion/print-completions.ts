@@ -1,10 +1,12 @@
 // Completes a command line from the commands and options of the program, so that new commands and options need no changes here. The
 // scripts of `wafsync completion` and kubectl expect the format of the library cobra, which kubectl uses: one candidate per line with a
 // tab before its description, and a last line with a colon and a number.
+import { once } from "node:events";
 import { parseArgs } from "node:util";
 import type { Argument, Command, Option } from "commander";
 import { readEnvironment } from "../../app/config.ts";
-import type { ClusterOptions } from "../read-kube-config.ts";
+import { nameKey, type ObjectName } from "../../model/resource.ts";
+import type { TargetOptions } from "../targets/target-options.ts";
 
 /** Bits of cobra's directives: complete paths as usual, complete no paths, and complete folders only. */
 const directives: Readonly<Record<Completion["paths"], number>> = { Files: 0, None: 4, Folders: 16 };
@@ -27,6 +29,8 @@ export async function printCompletions(program: Command, words: readonly string[
 }
 
 const namesMax = 500;
+/** How long a completion waits for names. */
+const namesTimeoutMs = 2000;
 
 /**
  * @param words of the command line, after the program name
@@ -52,14 +56,18 @@ async function instanceNames(
   const { from: given, kubeconfig, context, namespace, "all-namespaces": all } = values;
   const isForCluster = [kubeconfig, context, namespace, all].some((value) => value !== undefined);
   const from = given ?? (isForFolders && !isForCluster ? readEnvironment().file : undefined);
-  if (typeof from === "string") {
-    const { namesInFolder } = await import("./names-in-folder.ts");
-    return (await namesInFolder(from)).slice(0, namesMax);
-  }
-  refuse();
-  // Loads the Kubernetes client.
-  const { instancesInCluster } = await import("../read-kube-config.ts");
-  return await instancesInCluster({ kubeconfig, context } as ClusterOptions, namesMax);
+  if (from === undefined) refuse();
+  const cluster = { kubeconfig, context, namespace, allNamespaces: namespace === undefined };
+  const place = { ...(from === undefined ? cluster : { from }), allowInsecureHttp: false };
+  // Loads what reads folders and clusters.
+  const { withTarget } = await import("../targets/open-target.ts");
+  let names: readonly ObjectName[] = [];
+  await withTarget(place as TargetOptions, async (target) => {
+    const tooLate = once(AbortSignal.timeout(namesTimeoutMs), "abort").then(() => []);
+    names = await Promise.race([target.instances(), tooLate]);
+    return 0;
+  });
+  return names.slice(0, namesMax).map(nameKey);
 }
 
 export interface Completion {

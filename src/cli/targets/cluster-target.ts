@@ -323,45 +323,48 @@ interface Scope {
   readonly fallback: string;
 }
 
-interface Listed {
-  readonly objects: readonly ClusterObject[];
-  readonly fault: ApiFault | undefined;
-  /** The namespace that was read; undefined for all. */
-  readonly namespace: string | undefined;
-}
-
 /**
  * Never rejects: kinds that cannot be listed are reported as gaps. If the instances cannot be listed, the result has no objects.
  */
-async function seeCluster(api: ApiServer, { namespace, fallback }: Scope, atMs: number): Promise<Seen> {
-  const instances = await list(api, "WafInstance", namespace, fallback);
-  const where = whereOf(instances.namespace);
-  if (instances.fault !== undefined) {
-    return { atMs, where, objects: [], refused: refusalOf(instances.fault, instances.namespace ?? fallback), gaps: [] };
-  }
-  const home = instances.namespace;
-  const narrowed = namespace === undefined && home !== undefined ? ["wafinstances"] : [];
+async function seeCluster(api: ApiServer, scope: Scope, atMs: number): Promise<Seen> {
+  const { objects, fault, namespace: home } = await list(api, "WafInstance", scope);
+  const where = whereOf(home);
+  const base = home ?? scope.fallback;
+  if (fault !== undefined) return { atMs, where, objects, refused: refusalOf(fault, base), gaps: [] };
   const gaps: string[] = [];
-  const objects = instances.objects.map((object) => seenObject("WafInstance", object));
-  const add = async (kind: ResourceKind, within: string | undefined): Promise<void> => {
-    const read = await list(api, kind, within, home ?? fallback);
+  const narrowed = scope.namespace === home ? [] : ["wafinstances"];
+  const add = async (kind: ResourceKind, namespace: string | undefined): Promise<void> => {
+    const read = await list(api, kind, { namespace, fallback: base });
     const { plural } = typeOfKind(kind);
     if (read.fault?.code === "Forbidden") gaps.push(`You are not allowed to list ${plural}: they are not shown.`);
     else if (read.fault !== undefined) gaps.push(`The ${plural} cannot be listed: ${read.fault.message}`);
-    else if (read.namespace !== within) narrowed.push(plural);
-    const seen = read.objects.map((object) => seenObject(kind, object));
+    else if (read.namespace !== namespace) narrowed.push(plural);
     // Objects of other namespaces may refer to the instances of this one.
-    objects.push(...seen.filter((one) => [one.namespace, one.instance?.namespace].includes(home ?? one.namespace)));
+    objects.push(
+      ...read.objects.filter((one) => [one.namespace, one.instance?.namespace].includes(home ?? one.namespace)),
+    );
   };
   for (const kind of guestKinds) await add(kind, undefined);
   await add("WafFeed", home);
   if (narrowed.length > 0) {
     const plurals = narrowed.join(", ");
-    gaps.unshift(
-      `You are not allowed to list ${plurals} in all namespaces: only those in ${home ?? fallback} are shown.`,
-    );
+    gaps.unshift(`You are not allowed to list ${plurals} in all namespaces: only those in ${base} are shown.`);
   }
   return { atMs, where, objects, refused: undefined, gaps };
+}
+
+/** With the namespace that was read; undefined for all. */
+async function list(
+  api: ApiServer,
+  kind: ResourceKind,
+  { namespace, fallback }: Scope,
+): Promise<{ objects: SeenObject[]; fault?: ApiFault; namespace: string | undefined }> {
+  const options = { namespace, timeoutMs: listTimeoutMs };
+  const listed = await listObjects<ClusterObject>(api, typeOfKind(kind), options);
+  if (listed.ok) return { objects: listed.value.items.map((object) => seenObject(kind, object)), namespace };
+  if (namespace !== undefined || listed.fault.code !== "Forbidden")
+    return { objects: [], fault: listed.fault, namespace };
+  return await list(api, kind, { namespace: fallback, fallback });
 }
 
 function whereOf(namespace: string | undefined): string {
@@ -381,25 +384,6 @@ function seenObject(kind: ResourceKind, object: ClusterObject): SeenObject {
     baseUrl: typeof baseUrl === "string" ? baseUrl : undefined,
     suspend: suspend === true,
   };
-}
-
-async function list(
-  api: ApiServer,
-  kind: ResourceKind,
-  namespace: string | undefined,
-  fallback: string,
-): Promise<Listed> {
-  const read = async (within: string | undefined): Promise<Listed> => {
-    const listed = await listObjects<ClusterObject>(api, typeOfKind(kind), {
-      namespace: within,
-      timeoutMs: listTimeoutMs,
-    });
-    return listed.ok
-      ? { objects: listed.value.items, fault: undefined, namespace: within }
-      : { objects: [], fault: listed.fault, namespace: within };
-  };
-  const first = await read(namespace);
-  return namespace === undefined && first.fault?.code === "Forbidden" ? await read(fallback) : first;
 }
 
 function refusalOf({ code, message }: ApiFault, namespace: string): string {

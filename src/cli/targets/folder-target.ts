@@ -78,7 +78,7 @@ class FolderTarget extends Target {
         feed: snapshot.declared.WafFeed.find(({ meta }) => nameKey(meta) === nameKey(name)),
       }),
       unattached: unattachedRules(snapshot),
-      gaps: snapshot.faults.flatMap((fault) => (fault.severity === "Error" ? [asSentence(faultText(fault))] : [])),
+      gaps: gapsOf(snapshot),
       placeOf: (meta, from) => (from === undefined ? meta.location : placeOfSource(snapshot, meta, from)),
       statusOf: (object) => readStatusFile(state, object),
       setterOf: async (meta) => await lastCommitOf(resolve(directory), meta.location.replace(/:\d+$/, "")),
@@ -95,7 +95,8 @@ class FolderTarget extends Target {
   async see(): Promise<Seen> {
     const snapshot = await this.#source.load();
     const state = viewStateDirectory(this.#place.stateDirectory);
-    return await seeFolder(this.#statuses, snapshot, { state, where: this.where, atMs: realClock.nowMs() });
+    const objects = await seenObjects(snapshot, async (ref) => await this.#statuses.read(state, ref));
+    return { atMs: realClock.nowMs(), where: this.where, objects, refused: undefined, gaps: gapsOf(snapshot) };
   }
 
   keyOf({ key }: Gathered): CalledWaf<ApiKey> {
@@ -154,65 +155,44 @@ class FolderTarget extends Target {
   }
 }
 
-const readAtOnceMax = 32;
-
-interface KnownStatus {
-  /** Changes with the file. */
-  readonly stamp: string;
-  readonly status: SeenObject["status"];
-}
-
+/** The statuses as the files had them, read again only if their files have changed: a page may show thousands of objects. */
 class FolderStatuses {
-  #known: ReadonlyMap<string, KnownStatus> = new Map();
+  readonly #known = new Map<string, { readonly stamp: string; readonly status: SeenObject["status"] }>();
 
-  /** Reads the statuses of these objects, and forgets those of all others. */
-  async read(
-    state: StateDirectory,
-    objects: readonly ResourceRef[],
-  ): Promise<(ref: ResourceRef) => SeenObject["status"]> {
-    const next = new Map<string, KnownStatus>();
-    for (let start = 0; start < objects.length; start += readAtOnceMax) {
-      const some = objects.slice(start, start + readAtOnceMax);
-      const read = await Promise.all(some.map(async (ref) => await this.#readOne(state, ref)));
-      for (const [key, known] of read) next.set(key, known);
-    }
-    this.#known = next;
-    return (ref) => next.get(resourceKey(ref))?.status;
-  }
-
-  async #readOne(state: StateDirectory, ref: ResourceRef): Promise<readonly [string, KnownStatus]> {
-    const key = resourceKey(ref);
+  async read(state: StateDirectory, ref: ResourceRef): Promise<SeenObject["status"]> {
     const found = await stat(state.pathOf(statusFile(ref))).catch(() => undefined);
     const stamp = found === undefined ? "" : `${found.mtimeMs} ${found.size} ${found.ino}`;
-    const known = this.#known.get(key);
-    if (known?.stamp === stamp) return [key, known];
-    return [key, { stamp, status: found === undefined ? undefined : readStatusFile(state, ref) }];
+    const known = this.#known.get(resourceKey(ref));
+    if (known?.stamp === stamp) return known.status;
+    const status = found === undefined ? undefined : readStatusFile(state, ref);
+    this.#known.set(resourceKey(ref), { stamp, status });
+    return status;
   }
 }
 
-async function seeFolder(
-  statuses: FolderStatuses,
+async function seenObjects(
   snapshot: DirectorySnapshot,
-  { state, where, atMs }: { readonly state: StateDirectory; readonly where: string; readonly atMs: number },
-): Promise<Seen> {
-  const { faults } = snapshot;
-  const declared = Object.values(snapshot.declared).flat();
-  const statusOf = await statuses.read(
-    state,
-    declared.map(({ meta }) => meta),
-  );
+  statusOf: (object: ResourceRef) => Promise<SeenObject["status"]>,
+): Promise<readonly SeenObject[]> {
   const problems = problemsOf(snapshot);
-  const objects = declared.map(({ meta, ...spec }) => {
-    const { kind, namespace, name } = meta;
-    const { instance, description, baseUrl, suspend }: Partial<SeenObject> = spec;
-    const problem = problems.get(resourceKey(meta));
-    // No run writes this one: the stored status of such an object is that of its former instance.
-    const status = problem === undefined ? statusOf(meta) : { conditions: [unattachedCondition(problem)] };
-    const placeOf = (source?: string) => (source === undefined ? meta.location : placeOfSource(snapshot, meta, source));
-    return { kind, namespace, name, status, instance, description, baseUrl, suspend, placeOf };
-  });
-  const gaps = faults.flatMap((fault) => (fault.severity === "Error" ? [asSentence(faultText(fault))] : []));
-  return { atMs, where, objects, refused: undefined, gaps };
+  return await Promise.all(
+    Object.values(snapshot.declared)
+      .flat()
+      .map(async ({ meta, ...spec }) => {
+        const { kind, namespace, name } = meta;
+        const { instance, description, baseUrl, suspend }: Partial<SeenObject> = spec;
+        const problem = problems.get(resourceKey(meta));
+        // No run writes this one: the stored status of such an object is that of its former instance.
+        const status = problem === undefined ? await statusOf(meta) : { conditions: [unattachedCondition(problem)] };
+        const placeOf = (source?: string) =>
+          source === undefined ? meta.location : placeOfSource(snapshot, meta, source);
+        return { kind, namespace, name, status, instance, description, baseUrl, suspend, placeOf };
+      }),
+  );
+}
+
+function gapsOf({ faults }: DirectorySnapshot): string[] {
+  return faults.flatMap((fault) => (fault.severity === "Error" ? [asSentence(faultText(fault))] : []));
 }
 
 function unattachedCondition(message: string): object {

@@ -17,7 +17,10 @@ let environment: Record<string, string>;
 
 beforeAll(async () => {
   scratch = await scratchDirectory({ "with space/empty.txt": "", "waf/secret.yaml": secretDocument("key-0123456789") });
-  await scratch.write("waf/instance.yaml", instanceDocument("https://waf.example.com"));
+  const instance = instanceDocument("https://waf.example.com");
+  await scratch.write("waf/instance.yaml", instance);
+  // A shell would execute this name, so it is not completed.
+  await scratch.write("waf/hostile.yaml", instance.replace("name: main", `name: "a;touch\${IFS}x;"`));
   await mkdir(join(scratch.path, "bin"));
   await chmod(program(), 0o755);
   await symlink(program(), join(scratch.path, "bin/wafsync"));
