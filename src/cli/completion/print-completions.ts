@@ -1,10 +1,10 @@
 // Completes a command line from the commands and options of the program, so that new commands and options need no changes here. The
 // scripts of `wafsync completion` and kubectl expect the format of the library cobra, which kubectl uses: one candidate per line with a
 // tab before its description, and a last line with a colon and a number.
-import { once } from "node:events";
 import { parseArgs } from "node:util";
 import type { Argument, Command, Option } from "commander";
 import { readEnvironment } from "../../app/config.ts";
+import { realClock } from "../../async/clock.ts";
 import { nameKey, type ObjectName } from "../../model/resource.ts";
 import type { TargetOptions } from "../targets/target-options.ts";
 
@@ -63,8 +63,9 @@ async function instanceNames(
   const { withTarget } = await import("../targets/open-target.ts");
   let names: readonly ObjectName[] = [];
   await withTarget(place as TargetOptions, async (target) => {
-    const tooLate = once(AbortSignal.timeout(namesTimeoutMs), "abort").then(() => []);
-    names = await Promise.race([target.instances(), tooLate]);
+    const listed = new AbortController();
+    const tooLate = realClock.sleep(namesTimeoutMs, listed.signal).then(() => []);
+    names = await Promise.race([target.instances(), tooLate]).finally(() => listed.abort());
     return 0;
   });
   return names.slice(0, namesMax).map(nameKey);
