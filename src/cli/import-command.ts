@@ -2,8 +2,9 @@
 // objects or none.
 import { isNameOfNamespace, isNameOfObject } from "../model/resource.ts";
 import { counted, inThousands } from "../model/sentence.ts";
-import { chmod, chown, mkdir, readdir, realpath, rename, rm, stat, writeFile } from "node:fs/promises";
+import { mkdir, readdir, realpath, rename, rm, writeFile } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
+import { isDeepStrictEqual } from "node:util";
 import { stringify } from "yaml";
 import { visibleText } from "../model/visible-text.ts";
 import type { WafResult } from "../model/waf-result.ts";
@@ -72,12 +73,15 @@ async function importAll(
 async function readTwice(waf: WafClient, stop: AbortSignal): Promise<WafContent> {
   const first = await readAll(waf, stop);
   const second = await readAll(waf, stop);
-  const change = changeBetween(first, second);
-  if (change === undefined) return second;
+  if (isDeepStrictEqual(unordered(first), unordered(second))) return second;
   throw new CommandError(
-    `the WAF changed during the import: ${change}`,
+    "the WAF changed during the import: the second read returned other entries, or another domain or primary origin",
     "No file was written. Stop the other writer, and run the command again.",
   );
+}
+
+function unordered({ lists, ...content }: WafContent) {
+  return { ...content, blocklist: lists.blocklist.toSorted(), allowlist: lists.allowlist.toSorted() };
 }
 
 async function readAll(client: WafClient, signal: AbortSignal): Promise<WafContent> {
@@ -95,19 +99,6 @@ function valueOf<T>(result: WafResult<T>): T {
   throw new CommandError(`the WAF cannot be read: ${message}`, hint);
 }
 
-/** Independent of the order of the lists. */
-function changeBetween(a: WafContent, b: WafContent): string | undefined {
-  if (a.domain !== b.domain) return `its domain changed from ${a.domain} to ${b.domain}`;
-  if (a.primaryOrigin !== b.primaryOrigin) return "the second read returned a different primary origin";
-  for (const list of ["blocklist", "allowlist"] as const) {
-    const [before, after] = [a.lists[list].toSorted(), b.lists[list].toSorted()];
-    const isSame = before.length === after.length && before.every((text, index) => text === after[index]);
-    if (!isSame)
-      return `the second read of the ${list} returned different entries (${before.length} before, ${after.length} now)`;
-  }
-  return undefined;
-}
-
 /** @throws CommandError if the folder is not empty: its files would mix with the imported ones */
 async function requireNew(out: string): Promise<void> {
   const names = await readdir(out).catch((error: NodeJS.ErrnoException) => {
@@ -120,17 +111,12 @@ async function requireNew(out: string): Promise<void> {
 /** Writes to a temporary folder first, and then renames it, so that readers see either all files or none. */
 async function writeFiles(out: string, files: readonly ImportedFile[]): Promise<void> {
   const place = await realpath(out).catch(() => resolve(out));
-  const known = await stat(place).catch(() => undefined);
   await mkdir(dirname(place), { recursive: true });
   // With the default permissions, because a service that runs as another user may have to read the folder.
   const temporary = join(dirname(place), `.${basename(place)}-${process.pid}`);
   try {
     await mkdir(temporary);
     for (const file of files) await writeFile(join(temporary, file.name), textOf(file), { mode: 0o644 });
-    if (known !== undefined) {
-      await chown(temporary, known.uid, known.gid);
-      await chmod(temporary, known.mode & 0o7777);
-    }
     await rename(temporary, place);
   } catch (error) {
     await rm(temporary, { recursive: true, force: true });

@@ -5,19 +5,18 @@ import { readAllowedBaseUrls } from "../app/base-url-policy.ts";
 import { readEnvironment } from "../app/config.ts";
 import type { OperatorSight, ServePage } from "../app/operator-work.ts";
 import { runOperator } from "../app/operator.ts";
-import { createStopping } from "../app/stopping.ts";
 import { realClock } from "../async/clock.ts";
 import type { LabelSelector } from "../model/declared.ts";
 import { hexDigest } from "../model/hex-digest.ts";
 import { parseSelector } from "../app/selected-instances.ts";
-import { Redactor } from "../model/redactor.ts";
 import { visibleText } from "../model/visible-text.ts";
 import { type Logger, createLogger } from "../telemetry/log.ts";
 import type { OperatorCommandOptions } from "./commands/process-commands.ts";
 import { CommandError } from "./describe-error.ts";
 import { type BindAddress, parseBindAddress, type PageApp, type PageServer, startPageServer } from "../pages/server.ts";
 import { readKubeConfig } from "./read-kube-config.ts";
-import { type Paint, type Style, terminalOn } from "./terminal.ts";
+import { type Session, withSession } from "./session.ts";
+import type { Paint, Style } from "./terminal.ts";
 
 /** How long a WAF call may continue after a signal: as long as any call may take. */
 const graceMs = 10_000;
@@ -35,22 +34,20 @@ function readOtlpEndpoint(option: string | undefined, fromEnvironment: string | 
 
 /** @returns 0 if it was stopped by a signal, 1 if the Lease was lost. */
 export async function runOperatorCommand(options: OperatorCommandOptions): Promise<number> {
+  return await withSession(async (session) => await operate(options, session), graceMs);
+}
+
+async function operate(options: OperatorCommandOptions, { redactor, notes, ...session }: Session): Promise<number> {
   const environment = readEnvironment();
   const uiBind = parseBindAddress("--ui-bind-address", options.uiBindAddress);
-  const redactor = new Redactor();
-  const isReadable = (options.logFormat ?? (process.stderr.isTTY ? "text" : "json")) === "text";
+  const isReadable = (options.logFormat ?? (notes.isInteractive ? "text" : "json")) === "text";
   const log = createLogger({
     level: options.logLevel,
     redact: (text) => redactor.redact(text),
-    ...(isReadable ? { destination: readableLog(process.stderr) } : {}),
+    ...(isReadable ? { destination: { write: (line) => notes.line(readableLine(line, notes.paint)) } } : {}),
   });
-  const stopping = createStopping(realClock, graceMs);
-  const stop = (signal: NodeJS.Signals): void => {
-    log.info("stopping", { signal });
-    stopping.begin(signal);
-  };
-  process.on("SIGINT", stop);
-  process.on("SIGTERM", stop);
+  const stopping = session.stopping();
+  stopping.stop.addEventListener("abort", () => log.info("stopping", { signal: stopping.stop.reason }));
   const leaseNamespace = options.leaseNamespace ?? environment.podNamespace ?? options.namespace;
   if (options.leaderElect && leaseNamespace === undefined) {
     throw new CommandError(
@@ -137,34 +134,16 @@ const levelStyles: Readonly<Record<string, Style>> = { debug: "dim", info: "gree
 const levelWidth = 5;
 const messageWidth = 24;
 
-/** A destination for a logger that writes the formatted lines to the stream. */
-export function readableLog(stream: NodeJS.WriteStream): { write(line: string): void } {
-  const { paint } = terminalOn(stream);
-  return { write: (line) => void stream.write(`${readableLine(line, paint)}\n`) };
-}
-
-/** Leaves a line unchanged if it is not a log line. */
+/** A line of the log for people. */
 function readableLine(line: string, paint: Paint): string {
-  const record = parse(line);
-  if (record === undefined) return line.trimEnd();
-  const { level, time, msg, ...fields } = record;
-  const [name, at, message] = [level, time, msg].map((value) => (typeof value === "string" ? value : ""));
+  const { level = "", time = "", msg = "", ...fields } = JSON.parse(line) as Readonly<Record<string, string>>;
   const parts = [
-    paint("dim", `${(at ?? "").slice(11, 19)}Z`),
-    paint(levelStyles[name ?? ""] ?? "dim", (name ?? "").padEnd(levelWidth)),
-    paint("bold", visibleText(message ?? "").padEnd(messageWidth)),
+    paint("dim", `${time.slice(11, 19)}Z`),
+    paint(levelStyles[level] ?? "dim", level.padEnd(levelWidth)),
+    paint("bold", visibleText(msg).padEnd(messageWidth)),
     ...Object.entries(fields).map(([field, value]) => `${paint("dim", `${visibleText(field)}=`)}${valueText(value)}`),
   ];
   return parts.join("  ").trimEnd();
-}
-
-function parse(line: string): Readonly<Record<string, unknown>> | undefined {
-  try {
-    const value = JSON.parse(line) as unknown;
-    return typeof value === "object" && value !== null ? { ...value } : undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 function valueText(value: unknown): string {

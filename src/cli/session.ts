@@ -21,11 +21,14 @@ export interface Session {
   readonly atEnd: (close: () => Promise<void>) => void;
 }
 
-/** @returns the exit code of `work`. @throws what `work` throws, without keys */
-export async function withSession(work: (session: Session) => Promise<number>): Promise<number> {
+/**
+ * @param graceMs how long a call in flight may continue after a signal; undefined for the default of commands
+ * @returns the exit code of `work`. @throws what `work` throws, without keys
+ */
+export async function withSession(work: (session: Session) => Promise<number>, graceMs?: number): Promise<number> {
   const redactor = new Redactor();
   const redact = (text: string): string => redactor.redact(text);
-  const signals = new Signals();
+  const signals = new Signals(graceMs);
   const closing: (() => Promise<void>)[] = [];
   try {
     return await work({
@@ -46,11 +49,16 @@ export async function withSession(work: (session: Session) => Promise<number>): 
 /** SIGINT and SIGTERM. Afterwards, a signal ends the process as usual. */
 class Signals {
   readonly #stop = (signal: NodeJS.Signals): void => this.#stopping?.begin(signal);
+  readonly #graceMs: number | undefined;
   #stopping: StoppingControl | undefined;
+
+  constructor(graceMs: number | undefined) {
+    this.#graceMs = graceMs;
+  }
 
   stopping(): StoppingControl {
     if (this.#stopping === undefined) process.on("SIGINT", this.#stop).on("SIGTERM", this.#stop);
-    return (this.#stopping ??= createStopping(realClock));
+    return (this.#stopping ??= createStopping(realClock, this.#graceMs));
   }
 
   end(): void {

@@ -1,7 +1,9 @@
 // `wafsync simulator`: serves the WAF API from memory until a signal.
+import { once } from "node:events";
 import { describeSimulator, startSimulator } from "../simulator/start-simulator.ts";
 import type { SimulatorOptions } from "./commands/process-commands.ts";
 import { CommandError } from "./describe-error.ts";
+import { withSession } from "./session.ts";
 
 const demoKey = "demo-key-0123456789";
 const demoDomain = "www.example.com";
@@ -35,14 +37,13 @@ export async function runSimulator(options: SimulatorOptions): Promise<number> {
       );
     throw new CommandError(message);
   });
-  // Before anything is printed: a process that waits for the first line may stop the simulator immediately.
-  const stopped = new Promise<void>((resolve) => {
-    process.once("SIGINT", () => resolve());
-    process.once("SIGTERM", () => resolve());
+  return await withSession(async ({ out, stopping }) => {
+    // Before anything is printed: a process that waits for the first line may stop the simulator immediately.
+    const { stop } = stopping();
+    for (const line of describeSimulator(simulator)) out.line(line);
+    if (options.key === undefined) out.line(`API key   ${demoKey} (give your own with --key KEY=DOMAIN)`);
+    if (!stop.aborted) await once(stop, "abort");
+    await simulator.close();
+    return 0;
   });
-  for (const line of describeSimulator(simulator)) process.stdout.write(`${line}\n`);
-  if (options.key === undefined) process.stdout.write(`API key   ${demoKey} (give your own with --key KEY=DOMAIN)\n`);
-  await stopped;
-  await simulator.close();
-  return 0;
 }

@@ -138,14 +138,10 @@ function inserted(text: string, metadata: YAMLMap, hash: string): string | undef
   const value = `"${hash}"`;
   const pair = `"${approvalAnnotation}": ${value}`;
   const annotations = metadata.get("annotations", true);
-  if (annotations === undefined) {
-    const lines = ["annotations:", `  ${approvalAnnotation}: ${value}`];
-    return insertedFirst(text, metadata, `"annotations": {${pair}}`, lines);
-  }
+  if (annotations === undefined) return insertedFirst(text, metadata, `"annotations": {${pair}}`);
   if (isMap(annotations)) {
     const former = annotations.get(approvalAnnotation, true);
-    if (former === undefined) return insertedFirst(text, annotations, pair, [`${approvalAnnotation}: ${value}`]);
-    return replaced(text, former, value);
+    return former === undefined ? insertedFirst(text, annotations, pair) : replaced(text, former, value);
   }
   return isScalar(annotations) && annotations.value === null ? replaced(text, annotations, ` {${pair}}`) : undefined;
 }
@@ -156,18 +152,14 @@ function replaced(text: string, node: unknown, by: string): string | undefined {
   return `${text.slice(0, start)}${by}${text.slice(end)}`;
 }
 
-/** @param lines the same as `flow`, in the style with indentation */
-function insertedFirst(text: string, map: YAMLMap, flow: string, lines: readonly string[]): string | undefined {
-  const [first] = map.items;
-  if (map.flow === true) {
-    const start = (map.range?.[0] ?? 0) + 1;
-    const gap = /^\s*/.exec(text.slice(start))?.[0] ?? "";
-    const own = first === undefined ? flow : `${gap}${flow},${gap === "" ? " " : ""}`;
-    return `${text.slice(0, start)}${own}${text.slice(start)}`;
-  }
-  const start = isNode(first?.key) ? first.key.range?.[0] : undefined;
+/** With the pair as the first one of the map, in braces or in a line of its own. */
+function insertedFirst(text: string, map: YAMLMap, pair: string): string | undefined {
+  const key = map.items[0]?.key;
+  const first = isNode(key) ? key.range?.[0] : undefined;
+  const start = first ?? (map.flow === true ? (map.range?.[0] ?? 0) + 1 : undefined);
   if (start === undefined) return undefined;
   const lineEnd = text.includes("\r\n") ? "\r\n" : "\n";
   const indent = " ".repeat(start - (text.lastIndexOf("\n", start - 1) + 1));
-  return `${text.slice(0, start)}${lines.map((line) => `${line}${lineEnd}${indent}`).join("")}${text.slice(start)}`;
+  const gap = first === undefined ? "" : map.flow === true ? ", " : `${lineEnd}${indent}`;
+  return `${text.slice(0, start)}${pair}${gap}${text.slice(start)}`;
 }
