@@ -31,7 +31,7 @@ export interface RuleWork {
   /** The options that select the instance again. */
   readonly words: string;
   /** Writes the rules, and waits for the WAF unless the command must not. */
-  readonly change: (rules: RuleChanges["rules"], staying: RuleChanges["staying"]) => Promise<ChangeOutcome>;
+  readonly change: (rules: RuleChanges["rules"]) => Promise<ChangeOutcome>;
 }
 
 /** What the command did on one instance. */
@@ -40,6 +40,8 @@ export interface RuleReport {
   readonly json: object;
   readonly lines: readonly string[];
   readonly notes: readonly string[];
+  /** Whether the notes say what to approve: until then, nothing else helps. */
+  readonly isOnHold?: boolean;
   /** What a rule of the command makes, and when it ends, for advice about a folder that no process watches. */
   readonly what: "block" | "exception";
   readonly until: string | undefined;
@@ -74,11 +76,11 @@ export async function withRuleSession(
     let code = 0;
     for (const instance of await instancesOf(target, options)) {
       const words = `${targetWords(options)}--instance ${nameKey(instance)}`;
-      const change: RuleWork["change"] = async (rules, staying) => {
+      const change: RuleWork["change"] = async (rules) => {
         const giveUp = new AbortController();
         const cancel = realClock.schedule(options.timeout * 1000, () => giveUp.abort());
         const wait = { stop, ended: AbortSignal.any([stop, giveUp.signal]), onMessage };
-        return await target.change({ instance, rules, staying }, options.wait ? wait : undefined).finally(cancel);
+        return await target.change({ instance, rules }, options.wait ? wait : undefined).finally(cancel);
       };
       const report = await work({ target, instance, addresses, words, change });
       const { state, message } = report.outcome;
@@ -88,7 +90,7 @@ export async function withRuleSession(
       } else {
         for (const line of report.lines) out.line(line);
         if (message !== "") notes.line(message);
-        for (const line of folderAdvice(options, report)) notes.line(line);
+        if (report.isOnHold !== true) for (const line of folderAdvice(options, report)) notes.line(line);
       }
       for (const line of report.notes) notes.line(line);
       code = Math.max(code, exitCodeOf(report));

@@ -76,19 +76,20 @@ export async function runUnblock(texts: readonly string[], options: UnblockOptio
     const fields = { namespace: target.namespaceOfRules(instance), instance, action: "Allow" as const };
     const allows = spanMs === undefined ? [] : newExceptions(decided, known, fields, spanMs);
     const changes: RuleChange[] = [...releases, ...allows.map((rule) => ({ rule }))];
-    const staying = decided.flatMap(({ left }) => left);
     const outcome: ChangeOutcome =
       changes.length > 0
-        ? await confirmed(await session.change(changes, staying), session, goal, releases, staying)
+        ? await confirmed(await session.change(changes), session, goal, releases, decided)
         : { state: "Settled", message: "", isFollowed: true };
     const result = decided.map((one) => ({
       ...one,
       allow: allows.find(({ addresses: [of] }) => of === one.address) ?? one.allow,
     }));
+    const hold = await holdHint(session, options, outcome);
     return {
       ...reportOf(session, goal, releases, result, outcome),
       outcome,
-      notes: await holdHint(session, options, outcome),
+      notes: hold,
+      isOnHold: hold.length > 0,
       what: "exception",
       until: result.flatMap(({ allow }) => (allow?.expiresAtMs === undefined ? [] : formatTime(allow.expiresAtMs)))[0],
       on: gathered.instance,
@@ -103,14 +104,14 @@ async function confirmed(
   { target, instance }: RuleWork,
   { list }: Goal,
   releases: readonly Release[],
-  staying: readonly CoveringView[],
+  decided: readonly Unblocked[],
 ): Promise<ChangeOutcome> {
   if (outcome.state !== "Settled" || releases.length === 0) return outcome;
   const sight = await target.look(instance, { live: true }).catch(() => undefined);
   if (sight?.live.state !== "Read") return outcome;
   const shown = new Set(sight.live.lists[list].map(readObservedEntry));
   const declared = releases.flatMap(({ rule }) => rule?.addresses ?? []);
-  const kept = new Set([...staying.map(({ entry }) => entry), ...declared]);
+  const kept = new Set([...decided.flatMap(({ left }) => left.map(({ entry }) => entry)), ...declared]);
   const left = releases
     .flatMap(({ before }) => entriesOf(before))
     .find((entry) => shown.has(entry) && !kept.has(entry));
@@ -166,12 +167,12 @@ async function decide(address: Entry, goal: Goal, releases: readonly Release[], 
   const gone = new Set(released.flatMap(entriesOf));
   const exception = gathered.rules.find(({ rule }) => {
     const isOver = (rule.expiresAtMs ?? 0) <= realClock.nowMs();
-    return isException(rule) && !isOver && rule.addresses.some((text) => text === address);
+    return goal.action === "Block" && isException(rule) && !isOver && rule.addresses.some((text) => text === address);
   })?.rule;
-  const allow: Pick<CommandRule, "namespace" | "name" | "expiresAtMs"> | undefined =
-    exception === undefined || goal.action === "Allow"
-      ? undefined
-      : { ...exception.meta, expiresAtMs: exception.expiresAtMs };
+  const allow: Pick<CommandRule, "namespace" | "name" | "expiresAtMs"> | undefined = exception && {
+    ...exception.meta,
+    expiresAtMs: exception.expiresAtMs,
+  };
   return {
     address,
     /** The entries that still block the address or parts of it, with the positions of their declarations. */
@@ -226,64 +227,47 @@ async function holdHint(
 
 function reportOf(
   { instance, words }: RuleWork,
-  goal: Goal,
+  { verb, verbs, none, done }: Goal,
   releases: readonly Release[],
   decided: readonly Unblocked[],
-  outcome: ChangeOutcome,
+  { state }: ChangeOutcome,
 ): Pick<RuleReport, "json" | "lines"> {
-  const releasesOf = (address: Entry): Release[] =>
-    releases.filter(({ before }) => entriesOf(before).some((entry) => isIn(address, entry) || isIn(entry, address)));
-  const addresses = decided.map(({ address, allow, left, leftMore }) => ({
-    address,
-    removedRules: releasesOf(address).flatMap(({ rule, before }) => (rule === undefined ? nameKey(before.meta) : [])),
-    narrowedRules: releasesOf(address).flatMap(({ rule }) => (rule === undefined ? [] : nameKey(rule))),
-    ...(allow === undefined ? {} : { allowedUntil: formatTime(allow.expiresAtMs ?? 0), allowedBy: nameKey(allow) }),
-    [goal.verb === "blocked" ? "stillBlockedBy" : "stillAllowedBy"]: left,
-    ...(leftMore === 0 ? {} : { moreInside: leftMore }),
-  }));
+  const on = nameKey(instance);
+  const isSettled = state === "Settled";
+  const so = isSettled ? "" : ", which the WAF does not show yet";
   const lines = releases.map(({ rule, before }) => {
     const to = rule === undefined ? "removed" : `narrowed to ${rule.addresses.join(", ")}`;
-    return `WafIpRule ${nameKey(before.meta)} is ${to}${doneWords(outcome)}.`;
+    return `WafIpRule ${nameKey(before.meta)} is ${to}${so}.`;
   });
-  for (const one of decided) {
-    const again = `wafsync unblock ${one.address} ${words}`;
-    const isChanged = releasesOf(one.address).length > 0;
-    lines.push(...linesOf(one, goal, outcome, { isChanged, instance: nameKey(instance), again }));
-  }
+  const addresses = decided.map(({ address, allow, left, leftMore }) => {
+    const again = `wafsync unblock ${address} ${words}`;
+    const until = allow && formatTime(allow.expiresAtMs ?? 0);
+    const own = releases.filter(({ before }) =>
+      entriesOf(before).some((entry) => isIn(address, entry) || isIn(entry, address)),
+    );
+    if (allow !== undefined) lines.push(`${address} is allowed until ${until} by WafIpRule ${nameKey(allow)}${so}.`);
+    if (left.length > 0) {
+      const isPart = left.every(({ entry }) => entry !== address && isIn(address, entry));
+      const still = isPart ? `Parts of ${address} are still ${verb}` : `${address} is still ${verb}`;
+      lines.push(allow === undefined ? `${still} on ${on}:` : "In the meantime, change what blocks it:");
+      lines.push(...left.flatMap(leftLines));
+      if (leftMore > 0) lines.push(`  and ${counted(leftMore, "more entry", "more entries")} inside it`);
+      if (allow === undefined && verb === "blocked" && sameEntry(address, left) === undefined)
+        lines.push(`To allow it until then: ${again} --allow-for 1h`);
+    } else if (own.length === 0) lines.push(`${address} ${none} on ${on}.`);
+    else if (isSettled) lines.push(`${address} ${done} on ${on}.`);
+    else lines.push(`No rule ${verbs} ${address} on ${on} any longer, but the WAF does not show that yet.`);
+    if (allow !== undefined) lines.push(`To undo it: ${again} --end-exception`);
+    return {
+      address,
+      removedRules: own.flatMap(({ rule, before }) => (rule === undefined ? nameKey(before.meta) : [])),
+      narrowedRules: own.flatMap(({ rule }) => (rule === undefined ? [] : nameKey(rule))),
+      ...(allow === undefined ? {} : { allowedUntil: until, allowedBy: nameKey(allow) }),
+      [verb === "blocked" ? "stillBlockedBy" : "stillAllowedBy"]: left,
+      ...(leftMore === 0 ? {} : { moreInside: leftMore }),
+    };
+  });
   return { json: { addresses }, lines };
-}
-
-function doneWords({ state }: ChangeOutcome): string {
-  return state === "Settled" ? "" : ", which the WAF does not show yet";
-}
-
-function linesOf(
-  { address, allow, left, leftMore }: Unblocked,
-  { verb, verbs, none, done }: Goal,
-  outcome: ChangeOutcome,
-  { isChanged, instance, again }: { readonly isChanged: boolean; readonly instance: string; readonly again: string },
-): string[] {
-  const lines: string[] = [];
-  if (allow !== undefined) {
-    const until = formatTime(allow.expiresAtMs ?? 0);
-    lines.push(`${address} is allowed until ${until} by WafIpRule ${nameKey(allow)}${doneWords(outcome)}.`);
-  }
-  if (left.length === 0) {
-    if (!isChanged) lines.push(`${address} ${none} on ${instance}.`);
-    else if (outcome.state === "Settled") lines.push(`${address} ${done} on ${instance}.`);
-    else lines.push(`No rule ${verbs} ${address} on ${instance} any longer, but the WAF does not show that yet.`);
-  } else {
-    const isPart = left.every(({ entry }) => entry !== address && isIn(address, entry));
-    const still = isPart ? `Parts of ${address} are still ${verb}` : `${address} is still ${verb}`;
-    lines.push(allow === undefined ? `${still} on ${instance}:` : "In the meantime, change what blocks it:");
-    lines.push(...left.flatMap(leftLines));
-    if (leftMore > 0) lines.push(`  and ${counted(leftMore, "more entry", "more entries")} inside it`);
-    if (allow === undefined && verb === "blocked" && sameEntry(address, left) === undefined) {
-      lines.push(`To allow it until then: ${again} --allow-for 1h`);
-    }
-  }
-  if (allow !== undefined) lines.push(`To undo it: ${again} --end-exception`);
-  return lines;
 }
 
 /** Who put the entry on its list, and how to take it off. */

@@ -153,6 +153,8 @@ describe("unblock", () => {
     expect(held.stderr).toMatch(
       /198\.18\.7\.0\/30 is still on the blocklist[^]*1 removal from the blocklist[^]*To approve them: wafsync approve/,
     );
+    // Before the approval, it would change nothing.
+    expect(held.stderr).not.toContain("wafsync apply");
   });
 
   test("ends an exception early", async () => {

@@ -13,7 +13,8 @@ import {
 } from "../../app/standalone.ts";
 import { createStopping } from "../../app/stopping.ts";
 import { realClock } from "../../async/clock.ts";
-import { unblockedAtMs } from "../../model/declared.ts";
+import { type DeclaredRule, listOf, unblockedAtMs } from "../../model/declared.ts";
+import type { Operation } from "../../model/operation.ts";
 import type { Redactor } from "../../model/redactor.ts";
 import { type ObjectName, nameKey } from "../../model/resource.ts";
 import { visibleText } from "../../model/visible-text.ts";
@@ -23,7 +24,7 @@ import { troubleOf } from "../../run/status/findings.ts";
 import { ruleStatus } from "../../run/status/rule-status.ts";
 import { userOfState, viewStateDirectory } from "../../source/directory/state-directory.ts";
 import { readStatusFile } from "../../source/directory/status-files.ts";
-import type { CommandRule } from "../command-rule.ts";
+import { type CommandRule, entriesOf } from "../command-rule.ts";
 import { CommandError } from "../describe-error.ts";
 import { type Session, withSession } from "../session.ts";
 import { remark } from "../terminal.ts";
@@ -36,7 +37,6 @@ import {
   type Settlement,
   type Waiting,
   progressOf,
-  writesOf,
   untilSettled,
 } from "./rule-changes.ts";
 import { type TargetOptions, policyOf } from "./target-options.ts";
@@ -171,13 +171,20 @@ async function applyOne(standalone: Standalone, { instance, written }: FolderWor
 }
 
 /** Calls `end` when only changes that the command did not make are pending. */
-function endingObserver(changes: RuleChanges, wait: Waiting, end: () => void): ReconcileObserver {
-  const open = writesOf(changes);
+function endingObserver({ rules }: RuleChanges, wait: Waiting, end: () => void): ReconcileObserver {
+  const keysOf = (rule: Pick<DeclaredRule, "action" | "addresses">): string[] =>
+    entriesOf(rule).map((entry) => `${listOf(rule)} ${entry}`);
+  const keyOf = (operation: Operation): string =>
+    "entry" in operation ? `${operation.list} ${operation.entry}` : "an origin";
+  const own = new Set(rules.flatMap(({ rule, before }) => [rule, before].flatMap((one) => (one ? keysOf(one) : []))));
+  let open = new Set<string>();
   return {
-    operationDone: (_instance, { kind, ...operation }, left) => {
-      const isWanted = "entry" in operation && open.delete(`${kind} ${operation.list} ${operation.entry}`);
+    planned: (_instance, { operations }) => {
+      open = new Set(operations.map(keyOf).filter((key) => own.has(key)));
+    },
+    operationDone: (_instance, operation, left) => {
       // If nothing is pending, the run verifies and reports by itself.
-      if (isWanted && open.size === 0 && left > 0) end();
+      if (open.delete(keyOf(operation)) && open.size === 0 && left > 0) end();
     },
     waiting: (_instance, why) => wait.onMessage(why),
   };

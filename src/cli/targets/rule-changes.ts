@@ -1,10 +1,10 @@
 // A change of rules by a command, its result, and how far the reported status of rules and instances shows it.
 import { type Condition, detailOf, findCondition } from "../../kinds/conditions.ts";
 import type { HeldGroup } from "../../kinds/waf-instance.ts";
-import { type DeclaredRule, listOf } from "../../model/declared.ts";
+import type { DeclaredRule } from "../../model/declared.ts";
 import type { Clock } from "../../async/clock.ts";
 import type { ObjectName } from "../../model/resource.ts";
-import { type CommandRule, entriesOf } from "../command-rule.ts";
+import type { CommandRule } from "../command-rule.ts";
 
 export interface OnHold {
   /** What approves these removals; undefined if there are none, or if they can't be approved. */
@@ -20,8 +20,6 @@ export type RuleChange =
 export interface RuleChanges {
   readonly instance: ObjectName;
   readonly rules: readonly RuleChange[];
-  /** Entries of removed rules that stay on their list, because of other rules or another writer. */
-  readonly staying: readonly { readonly list: string; readonly entry: string }[];
 }
 
 export interface Waiting {
@@ -45,19 +43,6 @@ export interface Settlement {
 export interface ChangeOutcome extends Settlement {
   /** Whether a running process will expire the rules on time. */
   readonly isFollowed: boolean;
-}
-
-/** The operations of a run that make the changes, as `AddEntry blocklist 192.0.2.1`. */
-export function writesOf({ rules, staying }: Pick<RuleChanges, "rules" | "staying">): Set<string> {
-  const wanted = rules.flatMap(({ rule }) => (rule ? rule.addresses.map((entry) => `${listOf(rule)} ${entry}`) : []));
-  const kept = new Set([...wanted, ...staying.map(({ list, entry }) => `${list} ${entry}`)]);
-  const gone = rules.flatMap(({ before }) =>
-    before ? entriesOf(before).map((entry) => `${listOf(before)} ${entry}`) : [],
-  );
-  return new Set([
-    ...wanted.map((entry) => `AddEntry ${entry}`),
-    ...gone.filter((entry) => !kept.has(entry)).map((entry) => `RemoveEntry ${entry}`),
-  ]);
 }
 
 const pollMs = 300;
