@@ -6,7 +6,7 @@ import type { ApproveOptions } from "./commands/incident-commands.ts";
 import { CommandError } from "./describe-error.ts";
 import { withTarget } from "./targets/open-target.ts";
 import { onlyInstance, targetWords } from "./targets/target-options.ts";
-import type { OnHold } from "./targets/rule-changes.ts";
+import type { OnHold } from "./targets/target.ts";
 import { type Answer, ask, canAsk } from "./terminal.ts";
 import { holdLines } from "./object-view.ts";
 

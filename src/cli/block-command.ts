@@ -1,15 +1,17 @@
 // `wafsync block`: blocks addresses now with a rule that can expire, and waits until the WAF lists them.
 import { realClock } from "../async/clock.ts";
 import { formatTime } from "../kinds/conditions.ts";
+import { listOf } from "../model/declared.ts";
+import { type EntryOwner, readOwners, unknownOwners } from "../model/entry-owners.ts";
 import { nameKey, type ObjectName } from "../model/resource.ts";
 import { counted } from "../model/sentence.ts";
 import { hourMs } from "../model/time-text.ts";
 import { visibleTexts } from "../model/visible-text.ts";
-import { type CommandRule, commandRule, isCommandRule, isException } from "./command-rule.ts";
+import { type CommandRule, commandRule, entriesOf, isCommandRule, isException } from "./command-rule.ts";
 import type { BlockOptions } from "./commands/incident-commands.ts";
 import { CommandError } from "./describe-error.ts";
 import { ownerText, parseSpan, refuseIneffective, stayingOn, withRuleSession } from "./rule-session.ts";
-import { type ChangeOutcome, progressOf } from "./targets/rule-changes.ts";
+import type { ChangeOutcome } from "./targets/target.ts";
 import type { InstanceSight, Target } from "./targets/target.ts";
 import { type CoveringView, examineSight, type OwnerView, viewWhy } from "./why-view.ts";
 
@@ -58,7 +60,7 @@ export async function runBlock(texts: readonly string[], options: BlockOptions):
       const rule = put[at] ?? commandRule(fields, entry);
       blocked.push(blockedBy(rule, places[at] ?? "", coverings, removed));
     }
-    const tidied = outcome.state === "Stopped" ? [] : await tidy(target, endedRules(after, put, nowMs));
+    const tidied = outcome.state === "Stopped" ? [] : await tidy(target, endedRules(sight, put, nowMs));
     const until = blocked.flatMap(({ end }) => end ?? [])[0];
     const undo = `wafsync unblock ${addresses.join(" ")} ${words}`;
     const isUndone = blocked.every((one) => one.others.length === 0);
@@ -125,19 +127,28 @@ function blockedBy(rule: CommandRule, place: string, coverings: CoveringView[], 
 }
 
 /**
- * Rules of earlier commands that expired more than `tidyAfterMs` ago, and whose entries are reported as removed: a rule that is deleted
- * earlier no longer says that their removal is planned.
+ * Rules of earlier commands that expired more than `tidyAfterMs` ago, and whose entries are removed: a rule that is deleted earlier
+ * no longer says that their removal is planned.
  */
 function endedRules(
-  { gathered, statusOf }: InstanceSight,
+  { gathered, inventory }: InstanceSight,
   put: readonly CommandRule[],
   nowMs: number,
 ): readonly ObjectName[] {
   const kept = new Set(put.map(nameKey));
-  const metas = gathered.rules.flatMap(({ rule: { meta, expiresAtMs = nowMs } }) =>
-    isCommandRule(meta) && expiresAtMs < nowMs - tidyAfterMs && !kept.has(nameKey(meta)) ? [meta] : [],
-  );
-  return metas.filter((meta) => progressOf(statusOf(meta), 0).state === "Settled").slice(0, tidiedMax);
+  const ended = gathered.rules.filter(({ rule }) => {
+    const { meta, expiresAtMs = nowMs } = rule;
+    const isOwner = ({ name }: EntryOwner): boolean => name === nameKey(meta);
+    return (
+      isCommandRule(meta) &&
+      !kept.has(nameKey(meta)) &&
+      expiresAtMs < nowMs - tidyAfterMs &&
+      !entriesOf(rule).some((entry) =>
+        readOwners(inventory?.entries[listOf(rule)].get(entry)?.owners ?? unknownOwners).some(isOwner),
+      )
+    );
+  });
+  return ended.slice(0, tidiedMax).map(({ rule }) => rule.meta);
 }
 
 function jsonOf({ rule: { namespace, name }, address, place, others: alsoBlockedBy, allowing: allowedBy }: Blocked) {

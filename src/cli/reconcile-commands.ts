@@ -13,7 +13,7 @@ import { type InstanceView, viewInstance, viewResult } from "./instance-view.ts"
 import { countsLine, differsFromDeclared, isPartial, objectTable, planLines, remarkLines } from "./print-instance.ts";
 import type { Session } from "./session.ts";
 import { StatusLine } from "./status-line.ts";
-import { withStandalone } from "./targets/folder-runs.ts";
+import { withStandalone } from "./targets/folder-target.ts";
 import { type Answer, type Paint, type Terminal, ask, canAsk, remark } from "./terminal.ts";
 
 /**

@@ -14,7 +14,7 @@ import type { RuleCommandOptions } from "./commands/incident-commands.ts";
 import { CommandError } from "./describe-error.ts";
 import { placed } from "./print-why.ts";
 import { withTarget } from "./targets/open-target.ts";
-import type { ChangeOutcome, RuleChanges } from "./targets/rule-changes.ts";
+import type { ChangeOutcome, RuleChanges } from "./targets/target.ts";
 import { chosenInstances, onlyInstance, type TargetOptions, targetWords } from "./targets/target-options.ts";
 import type { Target } from "./targets/target.ts";
 import type { CoveringView, OwnerView, WhyView } from "./why-view.ts";

@@ -20,7 +20,7 @@ import {
   stayingOn,
   withRuleSession,
 } from "./rule-session.ts";
-import type { ChangeOutcome, RuleChange } from "./targets/rule-changes.ts";
+import type { ChangeOutcome, RuleChange } from "./targets/target.ts";
 import { targetWords } from "./targets/target-options.ts";
 import { type CoveringView, type ExaminedSight, examineSight, viewWhy } from "./why-view.ts";
 import { approveCommand, holdLines } from "./object-view.ts";

@@ -11,7 +11,7 @@ import { type DirectorySnapshot, placeOfSource } from "../source/directory/snaps
 import { faultText } from "../source/directory/source-fault.ts";
 import type { ValidateOptions } from "./commands/folder-commands.ts";
 import { withSession } from "./session.ts";
-import { folderPlace } from "./targets/folder-runs.ts";
+import { folderPlace } from "./targets/folder-target.ts";
 import { remark } from "./terminal.ts";
 
 /** @returns 0 if everything is valid, 1 if not. */

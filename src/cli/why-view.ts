@@ -10,7 +10,6 @@ import { shortened } from "../model/sentence.ts";
 import { requesterOf } from "./command-rule.ts";
 import type { Covering, Examined, Ineffective, Wanting } from "../decide/explain.ts";
 import { examineInSlices, explainAddress } from "../decide/explain.ts";
-import { isReportedSynced } from "./targets/rule-changes.ts";
 import type { InstanceSight } from "./targets/target.ts";
 
 const pathLengthMax = 120;
@@ -73,7 +72,7 @@ function viewRequest({ timestamp, client_ip, http_method, request_path, http_sta
 
 async function viewCovering(covering: Covering, sight: InstanceSight) {
   const { list, entry, isLive, isManaged, sinceMs, manner, wantedBy, formerOwners, spellings, lines } = covering;
-  const isReported = wantedBy.some(({ rule }) => isReportedSynced(sight.statusOf(rule.meta)));
+  const isReported = wantedBy.some(({ rule }) => isReportedSynced(rule.meta, sight));
   const isOn = isLive ?? (isReported ? true : undefined);
   return {
     list,
@@ -121,6 +120,12 @@ function placesOf(meta: ResourceMeta, sources: readonly string[], { placeOf }: I
     if (place === undefined) return source;
     return /^(?:ConfigMap|WafFeed) /u.test(source) ? `${place} (${source})` : place;
   });
+}
+
+/** Whether the entries of a rule are on its list. */
+function isReportedSynced(meta: ResourceMeta, { statusOf }: InstanceSight): boolean {
+  const synced = findCondition((statusOf(meta)?.["conditions"] ?? []) as readonly Condition[], "Synced");
+  return synced?.status === "True" && synced.reason === "Synced";
 }
 
 /** Sources of unattached rules are not read. */

@@ -33,18 +33,23 @@ import { readKubeConfig } from "../read-kube-config.ts";
 import type { Session } from "../session.ts";
 import { type WafWork, commandCalls } from "./open-waf.ts";
 import type { TargetOptions } from "./target-options.ts";
-import { type DeclaredSight, type Seen, type SeenObject, type UnreadSight, Target, unrecorded } from "./target.ts";
 import {
+  type DeclaredSight,
   type OnHold,
+  onHoldIn,
   type Progress,
+  progressOf,
   type Reported,
   type RuleChanges,
+  type Seen,
+  type SeenObject,
   type Settlement,
-  type Waiting,
-  onHoldIn,
-  progressOf,
+  Target,
+  type UnreadSight,
+  unrecorded,
   untilSettled,
-} from "./rule-changes.ts";
+  type Waiting,
+} from "./target.ts";
 
 const timeoutMs = 10_000;
 const approveQuery = { fieldManager: "wafsync-approve" };
@@ -194,11 +199,15 @@ export class ClusterTarget extends Target {
   }
 
   protected async settle(_changes: RuleChanges, written: readonly CommandRule[], wait: Waiting): Promise<Settlement> {
-    for (const rule of written) {
-      const settled = await untilSettled(async () => await reportOf(this.api, rule), wait, realClock);
-      if (settled.state !== "Settled") return settled;
-    }
-    return { state: "Settled", message: "" };
+    return await untilSettled(async () => await this.reportOnAll(written), wait);
+  }
+
+  protected async reportOn({ namespace, name }: CommandRule): Promise<Progress> {
+    const read = await getObject<RuleObject>(this.api, ruleType, { namespace, name }, { timeoutMs });
+    if (read.ok) return progressOf(read.value.status, read.value.metadata.generation ?? 0);
+    if (read.fault.code === "NotFound") return { state: "Settled", message: "" };
+    if (read.fault.code === "Forbidden") throw refusedRule("get", { namespace, name }, read.fault);
+    return { state: "Open", message: read.fault.message };
   }
 
   protected async isFollowed(): Promise<boolean> {
@@ -286,15 +295,6 @@ async function userOf(api: ApiServer): Promise<string | undefined> {
   const path = "/apis/authentication.k8s.io/v1/selfsubjectreviews";
   const asked = await api.request({ method: "POST", path, body, timeoutMs });
   return asked.ok ? selfReview.safeParse(asked.value).data?.status.userInfo.username : undefined;
-}
-
-/** What the operator reports on the rule as it is now. */
-async function reportOf(api: ApiServer, { namespace, name }: ObjectName): Promise<Progress> {
-  const read = await getObject<RuleObject>(api, ruleType, { namespace, name }, { timeoutMs });
-  if (read.ok) return progressOf(read.value.status, read.value.metadata.generation ?? 0);
-  if (read.fault.code === "NotFound") return { state: "Settled", message: "" };
-  if (read.fault.code === "Forbidden") throw refusedRule("get", { namespace, name }, read.fault);
-  return { state: "Open", message: read.fault.message };
 }
 
 function refusedRule(verb: string, name: ObjectName, { code, message }: ApiFault): CommandError {

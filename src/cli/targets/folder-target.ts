@@ -1,14 +1,16 @@
-// The instances of a folder, with the inventory, statuses and history in its state directory, and with Git metadata.
+// The instances of a folder, with the inventory, statuses and history in its state directory, and with Git metadata; and the reconcile
+// runs of commands over it: those of plan, apply and run, the preview of removals on hold, and those that wait until the WAF shows the
+// changes of `block` and `unblock`.
 import { execFile } from "node:child_process";
 import { stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import type { CallWaf, CalledWaf } from "../../app/waf-clients.ts";
+import { type CalledWaf, type CallWaf } from "../../app/waf-clients.ts";
 import { environmentForPrograms, readEnvironment } from "../../app/config.ts";
 import { environmentKeyOf } from "../../app/base-url-policy.ts";
 import { realClock } from "../../async/clock.ts";
-import type { ApiKey } from "../../model/api-key.ts";
-import type { Gathered } from "../../model/gathered.ts";
-import { type ObjectName, nameKey, type ResourceRef, resourceKey } from "../../model/resource.ts";
+import { type ApiKey } from "../../model/api-key.ts";
+import { type Gathered } from "../../model/gathered.ts";
+import { nameKey, type ObjectName, resourceKey, type ResourceRef } from "../../model/resource.ts";
 import { asSentence, capitalized } from "../../model/sentence.ts";
 import { FileRecordStore } from "../../records/file-record-store.ts";
 import { DirectorySource } from "../../source/directory/directory-source.ts";
@@ -17,23 +19,47 @@ import { type DirectorySnapshot, placeOfSource } from "../../source/directory/sn
 import { faultText } from "../../source/directory/source-fault.ts";
 import { type StateDirectory, userOfState, viewStateDirectory } from "../../source/directory/state-directory.ts";
 import { readStatusFile, statusFile } from "../../source/directory/status-files.ts";
-import type { CommandRule } from "../command-rule.ts";
+import { type CommandRule, entriesOf } from "../command-rule.ts";
 import { CommandError } from "../describe-error.ts";
-import type { Session } from "../session.ts";
+import { type Session, withSession } from "../session.ts";
 import { approveInFile, fileOfRule, removeRuleFile, writeRuleFile } from "./folder-files.ts";
-import { type FolderOptions, type FolderPlace, folderPlace, previewHolds, settleFolder } from "./folder-runs.ts";
-import { type WafWork, commandCalls } from "./open-waf.ts";
-import { policyOf } from "./target-options.ts";
+import { commandCalls, processLocks, type WafWork } from "./open-waf.ts";
+import { policyOf, type TargetOptions } from "./target-options.ts";
 import {
   type DeclaredSight,
   type InstanceSight,
   type LastChange,
+  type OnHold,
+  onHoldIn,
+  type Progress,
+  progressOf,
+  type Reported,
+  type RuleChanges,
   type Seen,
   type SeenObject,
+  type Settlement,
   Target,
   unrecorded,
+  untilSettled,
+  type Waiting,
 } from "./target.ts";
-import { type OnHold, type RuleChanges, type Settlement, type Waiting, onHoldIn } from "./rule-changes.ts";
+import packageJson from "../../../package.json" with { type: "json" };
+import {
+  type OpenedStandalone,
+  openStandalone,
+  type Standalone,
+  type StandaloneOptions,
+} from "../../app/standalone.ts";
+import { createStopping } from "../../app/stopping.ts";
+import { type DeclaredRule, listOf, unblockedAtMs } from "../../model/declared.ts";
+import { type Operation } from "../../model/operation.ts";
+import { type Redactor } from "../../model/redactor.ts";
+import { visibleText } from "../../model/visible-text.ts";
+import { type ReconcileObserver } from "../../run/ports.ts";
+import { heldGroups } from "../../run/status/messages.ts";
+import { troubleOf } from "../../run/status/findings.ts";
+import { ruleStatus } from "../../run/status/rule-status.ts";
+import { remark } from "../terminal.ts";
 
 export async function openFolder(options: FolderOptions, session: Session, how?: WafWork): Promise<Target> {
   const place = await folderPlace(options, session.redactor);
@@ -124,9 +150,50 @@ class FolderTarget extends Target {
     await removeRuleFile(this.#place.directory, await this.#fileOf(rule), written);
   }
 
+  /**
+   * If another process uses the folder, that process applies the changes; otherwise this process reconciles the instance, and stops as
+   * soon as the changes of the command are applied.
+   */
   protected async settle(changes: RuleChanges, written: readonly CommandRule[], wait: Waiting): Promise<Settlement> {
     await this.#source.load();
-    return await settleFolder({ ...this.#place, ...changes, written }, wait);
+    const { stateDirectory } = this.#place;
+    const stopping = createStopping(realClock);
+    const stop = (): void => stopping.begin("ended");
+    wait.ended.addEventListener("abort", stop, { once: true });
+    const observer = endingObserver(changes, wait, () => stopping.begin("done"));
+    try {
+      for (;;) {
+        const opened = await openRuns(this.#place, { isDryRun: false, command: "wafsync block", stopping, observer });
+        if (opened.ok) {
+          const { state, message } = await applyOne(opened.standalone, changes.instance, written);
+          if (state === "Settled") return { state, message };
+          return { state: wait.stop.aborted ? "Stopped" : wait.ended.aborted ? "TimedOut" : "Left", message };
+        }
+        if (opened.isInUse !== true) throw new CommandError(opened.problem);
+        wait.onMessage(`another process is using ${stateDirectory}: waiting for it`);
+        const followed = await untilSettled(async () => {
+          // In this order, so that the report of a process that has ended meanwhile is read.
+          const holder = await userOfState(stateDirectory, realClock);
+          const progress = await this.reportOnAll(written);
+          // It may have been another `block`, which applies only its own rules.
+          return progress.state === "Open" && holder === undefined ? { state: "Free", message: "" } : progress;
+        }, wait);
+        if (followed.state !== "Free") return { ...followed, state: followed.state };
+      }
+    } finally {
+      wait.ended.removeEventListener("abort", stop);
+      stopping.done();
+    }
+  }
+
+  protected async reportOn({ namespace, name, addresses, expiresAtMs }: CommandRule): Promise<Progress> {
+    const state = viewStateDirectory(this.#place.stateDirectory);
+    const status = readStatusFile(state, { kind: "WafIpRule", namespace, name }) as Reported | undefined;
+    const reported = progressOf(status, 0);
+    // A status with a different number of entries belongs to an earlier version.
+    const wanted = expiresAtMs === unblockedAtMs ? 0 : addresses.length;
+    if (reported.state !== "Settled" || status?.entries?.desired === wanted) return reported;
+    return { state: "Open", message: `WafIpRule ${namespace}/${name} has not been reread yet.` };
   }
 
   /** `block` and `apply` end soon. */
@@ -243,4 +310,150 @@ export async function lastCommitOf(directory: string, file: string): Promise<Las
   });
   const [author = "", time = ""] = output.trim().split("\t");
   return author === "" || time === "" ? undefined : { author, time };
+}
+
+// Reconcile runs.
+
+type RunOptions = Pick<StandaloneOptions, "isDryRun" | "stopping" | "observer" | "onEvent"> & {
+  /** Shown by other processes that wait for this one. */
+  readonly command: string;
+};
+
+/** For plan, apply and run. A signal stops the work within a second. @throws CommandError if the folder can't be used */
+export async function withStandalone(
+  options: FolderOptions,
+  how: (session: Session) => Omit<RunOptions, "stopping" | "observer"> & Partial<Pick<RunOptions, "observer">>,
+  work: (standalone: Standalone, session: Session) => Promise<number>,
+): Promise<number> {
+  return await withSession(async (session) => {
+    const place = await folderPlace(options, session.redactor);
+    const opened = await openRuns(place, { observer: {}, ...how(session), stopping: session.stopping() });
+    if (!opened.ok) throw new CommandError(opened.problem);
+    const { standalone } = opened;
+    session.atEnd(async () => {
+      await standalone.close();
+      for (const problem of standalone.problems()) {
+        session.notes.line(remark(session.notes.paint, "warning", problem));
+      }
+    });
+    const code = await work(standalone, session);
+    const lost = standalone.lost();
+    if (lost !== undefined) throw new CommandError(lost);
+    return code;
+  });
+}
+
+async function openRuns(
+  { directory, stateDirectory, options, redactor }: FolderPlace,
+  how: RunOptions,
+): Promise<OpenedStandalone> {
+  const { allowInsecureHttp, allowPrivateFeeds = false } = options;
+  const baseUrls = policyOf(options);
+  return await openStandalone({
+    ...how,
+    directory,
+    stateDirectory,
+    baseUrls,
+    feedPolicy: { allowInsecureHttp, allowPrivateFeeds },
+    version: packageJson.version,
+    environmentKey: environmentKeyOf(readEnvironment(), baseUrls.allowedBaseUrls),
+    clock: realClock,
+    random: Math.random,
+    redactor,
+    locks: processLocks(how.command),
+  });
+}
+
+/**
+ * The removals that a run would put on hold, from the real plan, so that the hash is the same as in a run.
+ * @throws CommandError if there is no plan, for example because the WAF can't be read
+ */
+async function previewHolds(place: FolderPlace, instance: ObjectName): Promise<OnHold> {
+  const stopping = createStopping(realClock);
+  const opened = await openRuns(place, { isDryRun: true, command: "wafsync approve", stopping, observer: {} });
+  if (!opened.ok) throw new CommandError(opened.problem);
+  try {
+    const previews = await opened.standalone.preview();
+    const found = previews.find(({ facts }) => nameKey(facts.gathered.instance.meta) === nameKey(instance));
+    if (found === undefined) throw new CommandError(`there is no WafInstance ${nameKey(instance)} in the folder`);
+    const { plan } = found.facts;
+    if (plan !== undefined) return { hash: plan.held?.hash, groups: plan.held ? heldGroups(plan.held, Infinity) : [] };
+    const why = troubleOf(found.facts)?.message ?? "The WAF could not be read.";
+    throw new CommandError(`the removals on hold are unknown: ${visibleText(why)}`);
+  } finally {
+    await opened.standalone.close();
+    stopping.done();
+  }
+}
+
+/** Reconciles the instance, and returns what became of the rules. */
+async function applyOne(
+  standalone: Standalone,
+  instance: ObjectName,
+  written: readonly CommandRule[],
+): Promise<Progress> {
+  try {
+    const [result] = await standalone.applyOnce(async () => undefined, [instance]);
+    const facts = result?.outcome.facts;
+    const progress = written.map((rule): Progress => {
+      const compiled = facts?.desired.rules.find(({ id }) => id === nameKey(rule));
+      if (facts && compiled) return progressOf(ruleStatus({}, compiled, facts, undefined) as Reported, 0);
+      return { state: "Open", message: `WafIpRule ${nameKey(rule)} has not been reread yet.` };
+    });
+    const { state, message } = progress.find((one) => one.state !== "Settled") ?? { state: "Settled", message: "" };
+    const trouble = facts && troubleOf(facts);
+    // The message of a trouble that passes ends with the promise to retry, but this process ends now.
+    return { state, message: standalone.lost() ?? trouble?.cause ?? message };
+  } finally {
+    await standalone.close();
+  }
+}
+
+/** Calls `end` when only changes that the command did not make are pending. */
+function endingObserver({ rules }: RuleChanges, wait: Waiting, end: () => void): ReconcileObserver {
+  const keysOf = (rule: Pick<DeclaredRule, "action" | "addresses">): string[] =>
+    entriesOf(rule).map((entry) => `${listOf(rule)} ${entry}`);
+  const keyOf = (operation: Operation): string =>
+    "entry" in operation ? `${operation.list} ${operation.entry}` : "an origin";
+  const own = new Set(rules.flatMap(({ rule, before }) => [rule, before].flatMap((one) => (one ? keysOf(one) : []))));
+  let open = new Set<string>();
+  return {
+    planned: (_instance, { operations }) => {
+      open = new Set(operations.map(keyOf).filter((key) => own.has(key)));
+    },
+    operationDone: (_instance, operation, left) => {
+      // If nothing is pending, the run verifies and reports by itself.
+      if (open.delete(keyOf(operation)) && open.size === 0 && left > 0) end();
+    },
+    waiting: (_instance, why) => wait.onMessage(why),
+  };
+}
+
+const defaultStateFolder = ".wafsync";
+
+export interface FolderOptions extends TargetOptions {
+  readonly from: string;
+  readonly allowPrivateFeeds?: boolean;
+}
+
+interface FolderPlace {
+  readonly directory: string;
+  readonly stateDirectory: string;
+  readonly options: FolderOptions;
+  readonly redactor: Redactor;
+}
+
+/** @throws CommandError unless the folder exists and is not its own state directory, which would hide all of its files */
+export async function folderPlace(options: FolderOptions, redactor: Redactor): Promise<FolderPlace> {
+  const { from: directory, state } = options;
+  const found = await stat(directory).catch(() => undefined);
+  if (found === undefined)
+    throw new CommandError(`folder ${directory} does not exist`, "Set -f to the folder with the YAML files.");
+  if (!found.isDirectory())
+    throw new CommandError(`${directory} is a file, not a folder`, "Set -f to the folder that contains it.");
+  const other = state === undefined ? undefined : await stat(state).catch(() => undefined);
+  if (other?.dev === found.dev && other.ino === found.ino) {
+    throw new CommandError(`${directory} is the folder with the YAML files`, "Set --state to a different directory.");
+  }
+  return { directory, stateDirectory: state ?? join(directory, defaultStateFolder), options, redactor };
 }

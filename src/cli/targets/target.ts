@@ -2,6 +2,8 @@
 import type { Entry } from "../../address/entry.ts";
 import type { CallWaf, CalledWaf, ReadingWaf } from "../../app/waf-clients.ts";
 import { realClock } from "../../async/clock.ts";
+import { type Condition, detailOf, findCondition } from "../../kinds/conditions.ts";
+import type { HeldGroup } from "../../kinds/waf-instance.ts";
 import { FeedRecords } from "../../feeds/feed-records.ts";
 import { feedTextFor, type FeedView } from "../../feeds/feed-source.ts";
 import { withoutEnded } from "../../feeds/feed-state.ts";
@@ -22,7 +24,6 @@ import { type CommandRule, expiredRule } from "../command-rule.ts";
 import { CommandError } from "../describe-error.ts";
 import type { ReportedObject } from "../object-view.ts";
 import { type LiveLists, readLists } from "./open-waf.ts";
-import { type ChangeOutcome, type OnHold, type RuleChanges, type Settlement, type Waiting } from "./rule-changes.ts";
 import { busy } from "./target-options.ts";
 import { examineSight } from "../why-view.ts";
 
@@ -139,6 +140,8 @@ export abstract class Target {
   abstract deleteRule(rule: ObjectName, written?: CommandRule): Promise<void>;
   /** Waits until the WAF shows the changes. @param written the rules as they are declared now */
   protected abstract settle(changes: RuleChanges, written: readonly CommandRule[], wait: Waiting): Promise<Settlement>;
+  /** What the process that applies the rule reports on it as it is now. */
+  protected abstract reportOn(rule: CommandRule): Promise<Progress>;
   /** Whether a running process will expire rules on time. */
   protected abstract isFollowed(): Promise<boolean>;
   /** The removals that are on hold now. @throws CommandError if they are not known */
@@ -214,6 +217,15 @@ export abstract class Target {
     return await this.#call(sight.gathered.instance, usable.value, work);
   }
 
+  /** The first rule that is not settled. */
+  protected async reportOnAll(written: readonly CommandRule[]): Promise<Progress> {
+    for (const rule of written) {
+      const progress = await this.reportOn(rule);
+      if (progress.state !== "Settled") return progress;
+    }
+    return { state: "Settled", message: "" };
+  }
+
   /** Adds all entries to reported removals on hold, which come with examples, if the user may read what it takes. */
   protected async withEveryEntry(instance: ObjectName, reported: OnHold): Promise<OnHold> {
     const sight =
@@ -277,4 +289,98 @@ async function withRecordedBlocks(gathered: Gathered, records: Pick<LogRecords, 
 export function unrecorded(instance: ObjectName, where: string): string {
   const what = `There is no record of ${nameKey(instance)} in ${where}.`;
   return `${what} Without it, wafsync does not know which entries it manages.`;
+}
+
+// Changes of rules by a command, and how far the reported status of rules and instances shows them.
+
+export interface OnHold {
+  /** What approves these removals; undefined if there are none, or if they can't be approved. */
+  readonly hash: string | undefined;
+  readonly groups: readonly HeldGroup[];
+}
+
+/** What a command does to one rule of a command: it adds the rule, narrows it, or removes it. */
+export type RuleChange =
+  | { readonly rule: CommandRule; readonly before?: DeclaredRule }
+  | { readonly rule?: undefined; readonly before: DeclaredRule };
+
+export interface RuleChanges {
+  readonly instance: ObjectName;
+  readonly rules: readonly RuleChange[];
+}
+
+export interface Waiting {
+  readonly stop: AbortSignal;
+  /** Aborted by `stop`, and when the time is over. */
+  readonly ended: AbortSignal;
+  /** Prints the reason for a delay, once. */
+  readonly onMessage: (message: string) => void;
+}
+
+/**
+ * `Settled`: the WAF shows the change. `Left`: the process that applies the change exited before that, or reports that it can't.
+ * `TimedOut`: the change may still take effect. `NotWaited`: the result was not checked.
+ */
+export interface Settlement {
+  readonly state: "Settled" | "Left" | "TimedOut" | "Stopped" | "NotWaited";
+  /** Why the change is not settled; empty if it is. */
+  readonly message: string;
+}
+
+export interface ChangeOutcome extends Settlement {
+  /** Whether a running process will expire the rules on time. */
+  readonly isFollowed: boolean;
+}
+
+const pollMs = 300;
+/** The reason for a wait is printed only after this time, because most changes are done by then. */
+const quietMs = 2_000;
+
+/** Looks again and again until the state is no longer `Open`, or the wait has ended. */
+export async function untilSettled<State extends string>(
+  look: () => Promise<{ readonly state: State | "Open"; readonly message: string }>,
+  { stop, ended, onMessage }: Waiting,
+): Promise<{ readonly state: State | "Stopped" | "TimedOut"; readonly message: string }> {
+  const loudMs = realClock.monotonicMs() + quietMs;
+  for (;;) {
+    const { state, message } = await look();
+    if (state !== "Open") return { state, message };
+    if (ended.aborted) return { state: stop.aborted ? "Stopped" : "TimedOut", message };
+    if (realClock.monotonicMs() >= loudMs) onMessage(message);
+    await realClock.sleep(pollMs, ended);
+  }
+}
+
+export interface Reported {
+  readonly observedGeneration?: number;
+  readonly conditions?: readonly Condition[];
+  readonly entries?: { readonly desired?: number; readonly foreign?: number };
+}
+
+export interface Progress {
+  readonly state: "Settled" | "Left" | "Open";
+  /** Why it is not settled. */
+  readonly message: string;
+}
+
+/** The progress of a rule, as reported for this generation or a later one. */
+export function progressOf(status: Reported | undefined, generation: number): Progress {
+  const { conditions = [], observedGeneration = -1 } = status ?? {};
+  if (observedGeneration < generation)
+    return { state: "Open", message: "No reconcile run has processed the rule yet." };
+  const accepted = findCondition(conditions, "Accepted");
+  if (accepted?.status === "False") return { state: "Left", message: detailOf(conditions, "Accepted") ?? "" };
+  const synced = findCondition(conditions, "Synced");
+  if (synced?.status === "True") return { state: "Settled", message: "" };
+  const message = detailOf(conditions, "Synced") ?? "No reconcile run has reported on the rule yet.";
+  const isStuck = findCondition(conditions, "Stalled")?.status === "True";
+  return { state: isStuck ? "Left" : "Open", message };
+}
+
+export function onHoldIn(status: unknown): OnHold {
+  const { heldPlan, removalsOnHold = [] } = (status ?? {}) as {
+    readonly heldPlan?: string;
+    readonly removalsOnHold?: readonly HeldGroup[];
+  };
+  return { hash: heldPlan === "" ? undefined : heldPlan, groups: removalsOnHold };
 }
