@@ -144,7 +144,7 @@ export const emptyInventory: Inventory = {
 export type LoadedInventory =
   | { readonly state: "Loaded"; readonly inventory: Inventory; readonly revision: string }
   /** Not readable at the moment, for example because the API server restarts: a retry may succeed. */
-  | { readonly state: "Unreachable"; readonly problem: string }
+  | { readonly state: "Unreachable"; readonly problem: string; readonly isForbidden?: boolean }
   /** It exists but is unusable (damaged, or written by a newer wafsync). Nothing may be removed or added. */
   | { readonly state: "Unreadable"; readonly problem: string };
 

@@ -46,7 +46,6 @@ import {
   type Settlement,
   Target,
   type UnreadSight,
-  unrecorded,
   untilSettled,
   type Waiting,
 } from "./target.ts";
@@ -116,6 +115,7 @@ interface ClusterParts {
 
 export class ClusterTarget extends Target {
   readonly where: string;
+  protected readonly recordsAt = "the cluster";
   readonly api: ApiServer;
   readonly namespace: string | undefined;
   readonly #parts: ClusterParts;
@@ -155,10 +155,6 @@ export class ClusterTarget extends Target {
     const { setterOf, ...read } = found.read;
     return {
       ...read,
-      gapOf: {
-        absent: unrecorded(instance, "the cluster"),
-        unloaded: `You are not allowed to list wafrecords in namespace ${instance.namespace}, which record the managed entries and their times.`,
-      },
       readFeed: async (name) => await readFeed(this.api, name),
       placeOf: () => undefined,
       setterOf: async (meta) => setterOf(meta),
@@ -226,13 +222,6 @@ export class ClusterTarget extends Target {
     const patched = await mergePatchObject(this.api, instanceType, instance, body, options);
     if (!patched.ok) throw refused("patch", instance, patched.fault);
     return `WafInstance ${nameKey(instance)}`;
-  }
-
-  protected historyForbidden(instance: ObjectName): CommandError {
-    return new CommandError(
-      `you are not allowed to list wafrecords in namespace ${instance.namespace}, which contain the history of ${nameKey(instance)}`,
-      "Ask for this permission. For the last hour, see the events of the instance and its rules: kubectl describe wafinstance.",
-    );
   }
 }
 

@@ -39,7 +39,6 @@ import {
   type SeenObject,
   type Settlement,
   Target,
-  unrecorded,
   untilSettled,
   type Waiting,
 } from "./target.ts";
@@ -72,6 +71,7 @@ export async function openFolder(options: FolderOptions, session: Session, how?:
 
 class FolderTarget extends Target {
   readonly where: string;
+  protected readonly recordsAt: string;
   readonly namespace = undefined;
   readonly #place: FolderPlace;
   readonly #source: DirectorySource;
@@ -82,6 +82,7 @@ class FolderTarget extends Target {
     this.#place = place;
     this.#source = source;
     this.where = `in folder ${place.directory}`;
+    this.recordsAt = `${place.stateDirectory}. If it is elsewhere, set --state`;
   }
 
   async instances(): Promise<readonly ObjectName[]> {
@@ -96,10 +97,6 @@ class FolderTarget extends Target {
     const state = viewStateDirectory(stateDirectory);
     return {
       gathered,
-      gapOf: {
-        absent: unrecorded(instance, `${stateDirectory}. If it is elsewhere, set --state`),
-        unloaded: undefined,
-      },
       readFeed: async (name) => ({
         feed: snapshot.declared.WafFeed.find(({ meta }) => nameKey(meta) === nameKey(name)),
       }),
@@ -211,10 +208,6 @@ class FolderTarget extends Target {
 
   async approve(instance: ObjectName, hash: string): Promise<string> {
     return await approveInFile(this.#place.directory, (await this.#gather(instance)).instance.meta, hash);
-  }
-
-  protected historyForbidden(): undefined {
-    return undefined;
   }
 
   async #fileOf(rule: ObjectName): Promise<string> {

@@ -12,7 +12,7 @@ import type { DeclaredFeed } from "../../model/declared-feed.ts";
 import type { DeclaredRule } from "../../model/declared.ts";
 import type { AddressText, Gathered, GatheredRule } from "../../model/gathered.ts";
 import type { HistoryEvent } from "../../history/events.ts";
-import type { Inventory } from "../../model/inventory.ts";
+import type { Inventory, LoadedInventory } from "../../model/inventory.ts";
 import type { Redactor } from "../../model/redactor.ts";
 import { nameKey, type ObjectName, type ResourceMeta, type ResourceRef } from "../../model/resource.ts";
 import { readHistory } from "../../history/history.ts";
@@ -83,8 +83,6 @@ export interface LookOptions {
 
 /** An instance as it is declared, without what is stored about it. */
 export interface DeclaredSight extends Omit<UnreadSight, "inventory"> {
-  /** What to say if there is no inventory, or if it can't be loaded. */
-  readonly gapOf: { readonly absent: string; readonly unloaded: string | undefined };
   /** A feed as it is declared, or why that is unknown. */
   readonly readFeed: (feed: ObjectName) => Promise<{ readonly feed: DeclaredFeed | undefined } | Unknown>;
 }
@@ -103,6 +101,8 @@ export abstract class Target {
   readonly redactor: Redactor;
   /** `in folder waf/`, or `in namespace shop`. */
   abstract readonly where: string;
+  /** Where the records are, for messages. */
+  protected abstract readonly recordsAt: string;
   /** The namespace of `-n`, or of the context; undefined in a folder. */
   abstract readonly namespace: string | undefined;
   readonly #call: CallWaf;
@@ -148,13 +148,11 @@ export abstract class Target {
   abstract removalsOnHold(instance: ObjectName): Promise<OnHold>;
   /** Approves exactly the removals of the hash. Returns where the approval is recorded. @throws CommandError if it can't be written */
   abstract approve(instance: ObjectName, hash: string): Promise<string>;
-  /** What to say to a user who may not read the history; undefined if it can always be read. */
-  protected abstract historyForbidden(instance: ObjectName): CommandError | undefined;
 
   /** @throws CommandError if there is no such instance */
   async look(instance: ObjectName, { live, blocked }: LookOptions): Promise<InstanceSight> {
     const declared = await this.readDeclared(instance);
-    const { gapOf, readFeed, ...known } = declared;
+    const { readFeed, ...known } = declared;
     const loaded = await createInventoryRecords(this.#records).load(instance);
     const fed = await withFeedTexts(declared.gathered, async (name) => {
       const read = await readFeed(name);
@@ -167,9 +165,7 @@ export abstract class Target {
       gathered,
       // Undefined without a record, too: a missing record, for example in a fresh clone, doesn't mean that nothing is managed.
       inventory: isRecorded ? loaded.inventory : undefined,
-      gaps: isRecorded
-        ? known.gaps
-        : [...known.gaps, loaded.state === "Loaded" ? gapOf.absent : (gapOf.unloaded ?? loaded.problem)],
+      gaps: isRecorded ? known.gaps : [...known.gaps, this.#gapOf(instance, loaded)],
     };
     return {
       ...sight,
@@ -202,9 +198,10 @@ export abstract class Target {
   async history(instance: ObjectName): Promise<readonly HistoryEvent[]> {
     const read = await readHistory(this.#records, instance, realClock.nowMs());
     if (read.ok) return read.events;
-    throw (
-      (read.isForbidden ? this.historyForbidden(instance) : undefined) ??
-      new CommandError(`the history cannot be read: ${read.problem}`)
+    if (!read.isForbidden) throw new CommandError(`the history cannot be read: ${read.problem}`);
+    throw new CommandError(
+      `you are not allowed to list wafrecords in namespace ${instance.namespace}, which contain the history of ${nameKey(instance)}`,
+      "Ask for this permission. For the last hour, see the events of the instance and its rules: kubectl describe wafinstance.",
     );
   }
 
@@ -234,6 +231,14 @@ export abstract class Target {
     return held?.hash === reported.hash && held !== undefined
       ? { hash: held.hash, groups: heldGroups(held, Infinity) }
       : reported;
+  }
+
+  /** Why the inventory is unknown. */
+  #gapOf(instance: ObjectName, loaded: LoadedInventory): string {
+    if (loaded.state === "Loaded")
+      return `There is no record of ${nameKey(instance)} in ${this.recordsAt}. Without it, wafsync does not know which entries it manages.`;
+    if (loaded.state === "Unreadable" || loaded.isForbidden !== true) return loaded.problem;
+    return `You are not allowed to list wafrecords in namespace ${instance.namespace}, which record the managed entries and their times.`;
   }
 
   async #readLists(sight: UnreadSight, blocked: LookOptions["blocked"]): Promise<LiveLists> {
@@ -283,12 +288,6 @@ async function withRecordedBlocks(gathered: Gathered, records: Pick<LogRecords, 
   const { withBlockRules } = await import("../../blocks/block-rules.ts");
   const book = new BlockBook({ records, clock: realClock, onChange: () => undefined });
   return withBlockRules(gathered, await book.view(gathered.instance.meta));
-}
-
-/** The gap of an instance without a record. */
-export function unrecorded(instance: ObjectName, where: string): string {
-  const what = `There is no record of ${nameKey(instance)} in ${where}.`;
-  return `${what} Without it, wafsync does not know which entries it manages.`;
 }
 
 // Changes of rules by a command, and how far the reported status of rules and instances shows them.
