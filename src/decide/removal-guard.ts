@@ -74,7 +74,7 @@ export interface RemovalDecision {
   readonly allowed: Readonly<Record<ListName, ReadonlySet<Entry>>>;
   /** Undefined if nothing is on hold. */
   readonly held: HeldRemovals | undefined;
-  /** The approved removals that are not done yet. */
+  /** The approved removals that are not done yet; without any, the last approval, if its annotation is still set and others are on hold. */
   readonly approval: Approval | undefined;
   /** The number of used approvals. */
   readonly approvals: number;
@@ -137,9 +137,12 @@ export function decideRemovals(
     return isAll || now.length === 0 ? guarded.record : withPart(guarded, now, requests[list]);
   });
   if (!isAll && chosen.size === 0) {
-    const isOpen = approved.blocklist.size + approved.allowlist.size > 0;
-    const left = approval && isOpen ? { ...approval, removals: approved } : undefined;
-    return { allowed, record, held: heldRemovals(held, hash, annotation), approval: left, approvals };
+    // Kept while others are on hold: the annotation is no mistake, even if it approves none of them.
+    const isUsed = approval !== undefined && approval.hash === annotation;
+    const left = heldRemovals(held, hash, isUsed ? undefined : annotation);
+    const isOpen = approved.blocklist.size + approved.allowlist.size > 0 || (isUsed && left !== undefined);
+    const open = approval && isOpen ? { ...approval, removals: approved } : undefined;
+    return { allowed, record, held: left, approval: open, approvals };
   }
   const given = { allowed, record, approval: { hash: annotation ?? "", removals: approved }, approvals: approvals + 1 };
   if (isAll) return { ...given, held: undefined };

@@ -65,7 +65,8 @@ export interface HandledTrigger {
 
 /**
  * Removals that a user approved. Stored so that a crash does not require a second approval for the remaining ones. An entry
- * is dropped once it is no longer on the list or is wanted again.
+ * is dropped once it is no longer on the list or is wanted again. The approval itself is kept as long as its annotation is set and other
+ * removals are on hold.
  */
 export interface Approval {
   /** The hash of the approved plan. */
