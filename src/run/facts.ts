@@ -26,7 +26,7 @@ export interface RunFacts {
   readonly result: RunResult | undefined;
   /** Undefined until the WAF has been read. */
   readonly observed: Observed | undefined;
-  /** For the WAF as observed: after calls, another plan than the one that the run goes on with. */
+  /** The plan for the WAF as it is now. After calls, it is made again, and is not the one that the run continues with. */
   readonly plan: Plan | undefined;
   readonly progress: ReadonlyMap<CompiledRule, RuleProgress> | undefined;
   readonly inventory: Inventory | undefined;

@@ -50,7 +50,7 @@ export const readLogAnswer: AnswerReader<LogPage> = (text, keys) => {
   let parsed: readonly unknown[] | undefined = hits.hits;
   const rows = (): LogRows => {
     const items = parsed ?? (JSON.parse(text) as typeof answer.value).hits.hits;
-    // Whoever keeps the page keeps only its text.
+    // A caller that keeps the page holds only its text in memory.
     parsed = undefined;
     const { entries, broken } = sortOut(items);
     if (!keys.occursIn(plainJson(text))) return { entries, broken };
