@@ -1,6 +1,5 @@
 // The data that a command shows about one instance, the same for people and for `-o json`: its objects, and the content of its plan,
 // which is writes, adoptions, and all other differences from the declared state.
-import { formatTime } from "../kinds/conditions.ts";
 import { type DeclaredCacheClear, listNames } from "../model/declared.ts";
 import { type EntryOwners, lastDeclaredBy, unknownOwners } from "../model/entry-owners.ts";
 import type { Adoption, Operation } from "../model/operation.ts";
@@ -178,35 +177,32 @@ function viewOthers({ plan }: RunFacts) {
     const why = asSentence(plan?.held?.obstacle?.reason ?? "the guards of the instance allow fewer removals at once");
     held.push({ operation, target, value, reason: `on hold${former === "" ? "" : `, ${former}`}: ${why}` });
   };
-  const wait = (target: string, value: string, reason: string) => waiting.push({ target, value, reason });
-  const refuse = (target: string, value: string, isRemoval: boolean, message: string) =>
-    refused.push({
-      target,
-      value,
-      reason: `the API refused to ${isRemoval ? "remove" : "add"} it: ${asSentence(message)}`,
-    });
-  for (const list of listNames) {
-    const pauses = new Map(plan?.contested.map(({ entry, untilMs, list: on }) => [`${on} ${entry}`, untilMs]));
-    const until = plan !== undefined && plan.lists[list].held > 0 ? ": removals on hold would make room" : "";
-    for (const { entry, recorded, outcome } of plan?.outcomes[list] ?? []) {
-      const { kind, insteadOf, refusals = [] } = outcome;
-      if (kind === "Held") hold("RemoveEntry", list, entry, recorded?.owners ?? unknownOwners);
-      if (kind === "NoRoom") wait(list, entry, `${outcome.reason} (spec.${list}.maxEntries of the instance)${until}`);
-      const untilMs = pauses.get(`${list} ${entry}`);
-      if (kind === "Contested" && untilMs !== undefined)
-        wait(list, entry, `another writer keeps reverting it: corrections are paused until ${formatTime(untilMs)}`);
-      for (const { operation, message } of refusals)
-        refuse(list, operation.slice(list.length + 2), insteadOf === "Remove", message);
+  for (const target of listNames) {
+    const until = plan !== undefined && plan.lists[target].held > 0 ? ": removals on hold would make room" : "";
+    for (const { entry: value, recorded, outcome } of plan?.outcomes[target] ?? []) {
+      const { kind, reason } = outcome;
+      if (kind === "Held") hold("RemoveEntry", target, value, recorded?.owners ?? unknownOwners);
+      if (kind === "Refused") refused.push({ target, value, reason: asSentence(reason) });
+      if (kind === "Contested") waiting.push({ target, value, reason });
+      if (kind === "NoRoom")
+        waiting.push({ target, value, reason: `${reason} (spec.${target}.maxEntries of the instance)${until}` });
     }
-    for (const entry of plan?.waiting[list] ?? [])
-      wait(list, entry, "is not removed, because the API refuses an entry that shares addresses with it");
+    for (const value of plan?.waiting[target] ?? []) {
+      const reason = "is not removed, because the API refuses an entry that shares addresses with it";
+      waiting.push({ target, value, reason });
+    }
   }
-  for (const { host, owners } of plan?.held?.origins ?? []) hold("RemoveOrigin", "origin", host, owners);
-  for (const host of plan?.origins.waitingForPrimary ?? [])
-    wait("origin", host, "is the primary origin, and stays until another host becomes the primary");
-  for (const [host, { operation, message }] of plan?.origins.refused ?? []) {
-    const isRemoval = operation.startsWith("origins -");
-    refuse("origin", host, isRemoval, isRemoval ? message : `${asSentence(message)} ${adoptHint}`);
+  const target = "origin";
+  for (const { host, owners } of plan?.held?.origins ?? []) hold("RemoveOrigin", target, host, owners);
+  for (const [value, { kind, reason, insteadOf }] of plan?.origins.outcomes ?? []) {
+    if (kind === "Primary")
+      waiting.push({
+        target,
+        value,
+        reason: "is the primary origin, and stays until another host becomes the primary",
+      });
+    if (kind === "Refused")
+      refused.push({ target, value, reason: insteadOf === "Add" ? `${asSentence(reason)} ${adoptHint}` : reason });
   }
   return {
     /** Removals on hold, each with its reason, and the hash that approves them. */

@@ -17,6 +17,7 @@
 // A row decides alone. What needs the whole list comes after: the guards on removals, the order of the calls, and room.
 import { type EntryOwners, unknownOwners } from "../model/entry-owners.ts";
 import type { Manner, Refusal } from "../model/inventory.ts";
+import { secondText } from "../model/time-text.ts";
 
 export type Row = `${"declared" | "-"} ${"shown" | "-"} ${"recorded" | "-"}`;
 
@@ -221,10 +222,13 @@ function refused<L extends Line>(line: L, context: Context<L>, call: Call): Outc
   const refusals = context.refusalsOf(line, call);
   const [first] = refusals;
   if (first === undefined) return undefined;
-  return { kind: "Refused", reason: `the API refused it: ${first.message}`, insteadOf: call, refusals };
+  const reason = `the API refused to ${call === "Add" ? "add" : "remove"} it: ${first.message}`;
+  return { kind: "Refused", reason, insteadOf: call, refusals };
 }
 
 function contested<L extends Line>(line: L, context: Context<L>, call: Call): Outcome | undefined {
-  if (context.contestedUntil(line) === undefined) return undefined;
-  return { kind: "Contested", reason: "another writer keeps changing it", insteadOf: call };
+  const untilMs = context.contestedUntil(line);
+  if (untilMs === undefined) return undefined;
+  const reason = `another writer keeps reverting it: corrections are paused until ${secondText(untilMs)}`;
+  return { kind: "Contested", reason, insteadOf: call };
 }

@@ -42,7 +42,6 @@ export interface ListDraft {
   readonly kept: readonly Entry[];
   /** Removals that wait for an entry that the WAF does not accept. */
   readonly waiting: readonly Entry[];
-  readonly refused: ReadonlyMap<string, Refusal>;
   /** Declared entries that the list has no room for. */
   readonly leftOut: ReadonlySet<Entry>;
   /** How many declared entries the list stands for once the additions are done, for the guards. */
@@ -74,7 +73,7 @@ export function draftList(list: ListName, input: DraftInput): ListDraft {
   const leftOut = leftOutOf({ target: declared, live, owned, maxEntries, exclusive, rules: desired.rules });
   const context = contextOf(list, input, leftOut);
   const records = new Records(context, existingRules, nowMs);
-  const { rows, adds, removing, stuck, blocked, kept, refused } = decideRows(list, input, context, leftOut);
+  const { rows, adds, removing, stuck, blocked, kept } = decideRows(list, input, context, leftOut);
   const removable = removing.map(({ entry }) => entry);
   const rules = desired.rules.filter((rule) => rule.list === list);
   const fitting = leftOut.size === 0 ? declared.keys() : [...declared.keys()].filter((entry) => !leftOut.has(entry));
@@ -99,7 +98,6 @@ export function draftList(list: ListName, input: DraftInput): ListDraft {
     replaced: new Map([...sorted.replaced].filter(([entry]) => isPossible(entry))),
     kept: inOrderOf(live, kept),
     waiting: [...sorted.lost, ...sorted.replaced.keys()].filter(isWaiting),
-    refused,
     leftOut,
     size,
     // Networks that a declared one replaces are on the list, too: otherwise, they would take it below the threshold of the share.
@@ -118,7 +116,6 @@ function decideRows(
   const rows: Decided[] = [];
   const [adds, removing]: [Decided[], Decided[]] = [[], []];
   const [kept, stuck, blocked]: [Entry[], Entry[], Entry[]] = [[], [], []];
-  const refused = new Map<string, Refusal>();
   const book = desired.books[list];
   book.listRead(live);
   book.recordSaved(owned);
@@ -128,14 +125,13 @@ function decideRows(
     const row: Decided = { list, entry, declarers, rules: declarers?.rules ?? [], ...columns, outcome: nothing };
     row.outcome = decide(row, context);
     rows.push(row);
-    const { kind, insteadOf, refusals } = row.outcome;
-    for (const refusal of refusals ?? []) refused.set(refusal.operation, refusal);
+    const { kind, insteadOf } = row.outcome;
     if (intends(row.outcome, "Add")) adds.push(row);
     else if (intends(row.outcome, "Remove")) removing.push(row);
     else if (kind === "SourceBroken") kept.push(entry);
     else if (kind === "Refused" || kind === "Contested") (insteadOf === "Add" ? stuck : blocked).push(entry);
   }
-  return { rows, adds, removing, kept, stuck, blocked, refused };
+  return { rows, adds, removing, kept, stuck, blocked };
 }
 
 function contextOf(list: ListName, input: DraftInput, leftOut: ReadonlySet<Entry>): Context<EntryLine> {

@@ -29,10 +29,8 @@ export interface OriginPlan {
   readonly owned: ReadonlyMap<string, OwnedOrigin>;
   /** `Owners`: the same origins are managed, but their owners have changed. */
   readonly change: "None" | "Owners" | "Entries";
-  /** Hosts whose removal, or change of type, waits until another host is the primary. */
-  readonly waitingForPrimary: readonly string[];
-  /** Refused writes that are not retried yet, by host. */
-  readonly refused: ReadonlyMap<string, Refusal>;
+  /** What was decided, by host. */
+  readonly outcomes: ReadonlyMap<string, Outcome>;
 }
 
 interface OriginsInput {
@@ -122,7 +120,6 @@ export function planOrigins({ leaving, declared }: OriginRows, { owned: before, 
   const removals: OriginOperation[] = [];
   const adds: OriginOperation[] = [];
   const owned = new Map<string, OwnedOrigin>();
-  const waiting: string[] = [];
   for (const [line, outcome] of leaving) {
     const { host, recorded } = line;
     const removal = mayRemove && intends(outcome, "Remove") ? removeOrigin(line) : undefined;
@@ -130,7 +127,6 @@ export function planOrigins({ leaving, declared }: OriginRows, { owned: before, 
     // Unknown from now on: if the process ends after the call, a host that is declared again must be added again.
     owned.set(host, removal === undefined ? recorded : { ...recorded, addedAtMs: undefined });
     if (removal !== undefined) removals.push(removal);
-    if (outcome.kind === "Primary" && mayRemove) waiting.push(host);
   }
   for (const [line, outcome] of declared) {
     const { host, recorded, origin } = line;
@@ -143,15 +139,11 @@ export function planOrigins({ leaving, declared }: OriginRows, { owned: before, 
       owned.set(host, outcome.kind === "Refused" ? recorded : wantedBy(recorded, origin));
     }
   }
-  const refused = [...leaving, ...declared].flatMap(([{ host }, { refusals = [] }]) =>
-    refusals.map((refusal) => [host, refusal] as const),
-  );
   return {
     operations: [...adds, ...removals],
     owned,
     change: changeOf(before, owned),
-    waitingForPrimary: waiting,
-    refused: new Map(refused),
+    outcomes: new Map([...leaving, ...declared].map(([{ host }, outcome]) => [host, outcome])),
   };
 }
 

@@ -52,8 +52,6 @@ export interface Plan {
   readonly held: HeldRemovals | undefined;
   /** What stays only because something can't be read. */
   readonly kept: readonly Kept[];
-  /** Refused writes that are not retried yet, by `operationKey`. */
-  readonly refusals: ReadonlyMap<string, Refusal>;
   readonly contested: readonly Contested[];
   /** Entries that the lists have no room for. */
   readonly leftOut: Readonly<Record<ListName, ReadonlySet<Entry>>>;
@@ -133,7 +131,6 @@ export function* planInSlices(input: PlanInput): Generator<undefined, Plan> {
     adoptions: next.adoptions,
     held: decision.held,
     kept: keptIn(desired, inventory, drafts),
-    refusals: new Map([...drafts.allowlist.refused, ...drafts.blocklist.refused]),
     contested,
     origins,
     inventory: next.inventory,
@@ -145,7 +142,7 @@ export function* planInSlices(input: PlanInput): Generator<undefined, Plan> {
 
 function originsIn(
   { desired, observed, inventory, nowMs }: PlanInput,
-  refusals: Plan["refusals"],
+  refusals: ReadonlyMap<string, Refusal>,
   how: { readonly off: string | undefined; readonly mayRemove: boolean },
 ) {
   const existing = new Set(desired.compiledOrigins.map(({ origin }) => nameKey(origin.meta)));

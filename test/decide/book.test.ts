@@ -25,14 +25,14 @@ function planned({ instance, rules, observed: shown, inventory }: World, books =
 }
 
 /** Ignores the insertion order of maps, which has no meaning. */
-function decisions({ inventory, refusals, adoptions, outcomes, ...rest }: Plan): unknown {
+function decisions({ inventory, adoptions, outcomes, ...rest }: Plan): unknown {
   const { entries } = inventory;
   const lists = { blocklist: new Map(entries.blocklist), allowlist: new Map(entries.allowlist) };
   const adopted = adoptions.map(({ list, entry, rules }) => `${list} ${entry} ${rules.join(" ")}`).toSorted();
   const decided = [...outcomes.blocklist, ...outcomes.allowlist].map(
     ({ list, entry, outcome: { kind, reason } }) => `${list} ${entry} ${kind} ${reason}`,
   );
-  return { ...rest, decided: decided.toSorted(), adopted, refusals, inventory: { ...inventory, entries: lists } };
+  return { ...rest, decided: decided.toSorted(), adopted, inventory: { ...inventory, entries: lists } };
 }
 
 /** The lists after the operations of the plan, as the next read shows them. */

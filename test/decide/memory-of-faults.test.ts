@@ -103,7 +103,7 @@ describe("A refusal", () => {
     const plan = (atMs: number) =>
       planOf({ gathered: { rules: [rule] }, inventory: { refusals: [refusal] }, nowMs: atMs });
     expect(plan(nowMs + 3_599_999).operations.map(operationKey)).toStrictEqual(["blocklist +192.0.2.2"]);
-    expect([...plan(nowMs).refusals.values()]).toStrictEqual([refusal]);
+    expect(plan(nowMs).outcomes.blocklist.flatMap(({ outcome }) => outcome.refusals ?? [])).toStrictEqual([refusal]);
     expect(plan(nowMs + 3_600_000).operations).toHaveLength(2);
     expect(plan(nowMs + 3_600_000).inventory.refusals).toStrictEqual([]);
   });

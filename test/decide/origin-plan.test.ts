@@ -33,7 +33,9 @@ function decide(
   return {
     operations: operations.map(operationKey),
     owned: record === undefined ? undefined : `${record.type} ${record.addedAtMs === undefined ? "unsure" : "added"}`,
-    waiting: origins.waitingForPrimary,
+    waiting: [...origins.outcomes].flatMap(([name, { kind, insteadOf }]) =>
+      kind === "Primary" && insteadOf === "Remove" ? [name] : [],
+    ),
   };
 }
 
@@ -170,7 +172,7 @@ describe("An origin", () => {
     const at = (atMs: number, declared = alternate) =>
       planOf({ gathered: { origins: [declared] }, inventory: { refusals: [refusal] }, nowMs: atMs });
     expect(at(nowMs + 3_599_999).operations).toStrictEqual([]);
-    expect(at(nowMs + 3_599_999).origins.refused.get(host)).toStrictEqual(refusal);
+    expect(at(nowMs + 3_599_999).origins.outcomes.get(host)?.refusals).toStrictEqual([refusal]);
     expect(at(nowMs + 3_600_000).operations).toHaveLength(1);
     expect(at(nowMs, anOrigin(host, { meta: { generation: 2 } })).operations).toHaveLength(1);
   });

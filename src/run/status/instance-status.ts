@@ -1,6 +1,7 @@
 // The status of a WafInstance, from the facts of a run.
 import { formatTime, type NewConditions } from "../../kinds/conditions.ts";
 import { heldGroupsMax, type WafInstanceStatus } from "../../kinds/waf-instance.ts";
+import { listNames } from "../../model/declared.ts";
 import { operationKey } from "../../model/operation.ts";
 import { asSentence, counted } from "../../model/sentence.ts";
 import {
@@ -123,7 +124,8 @@ function assessInstance(facts: RunFacts, lastSyncMs: number | undefined): Synced
     return forPerson("SourceBroken", message);
   }
   if (plan.contested.length > 0) return forPerson("Contested", contestedMessage(plan));
-  if (plan.refusals.size + plan.origins.refused.size > 0) return forPerson("Rejected", refusedMessage(facts, plan));
+  const refused = refusedMessage(facts, plan);
+  if (refused !== "") return forPerson("Rejected", refused);
   const overflow = overflowOfInstance(facts);
   if (overflow !== undefined) return forPerson("CapacityExceeded", overflow);
   if (plan.observedOnly.length > 0) {
@@ -135,22 +137,29 @@ function assessInstance(facts: RunFacts, lastSyncMs: number | undefined): Synced
 }
 
 function syncedMessage({ lists, origins }: Plan): string {
-  const [blocklist, allowlist] = (["blocklist", "allowlist"] as const).map((list) => {
+  const [blocklist, allowlist] = listNames.map((list) => {
     const { live, managed, foreign } = lists[list];
     return `${list} ${live} (${managed} managed, ${foreign} unmanaged)`;
   });
-  const waiting = origins.waitingForPrimary;
+  const waiting = [...origins.outcomes].filter(
+    ([, { kind, insteadOf }]) => kind === "Primary" && insteadOf === "Remove",
+  );
+  const hosts = waiting.map(([host]) => host).join(", ");
   const primary =
-    waiting.length === 0
-      ? ""
-      : ` Origin ${waiting.join(", ")} is the primary, and stays until another host becomes the primary.`;
+    hosts === "" ? "" : ` Origin ${hosts} is the primary, and stays until another host becomes the primary.`;
   return `The WAF matches the declared state: ${blocklist}, ${allowlist}.${primary}`;
 }
 
-function refusedMessage(facts: RunFacts, plan: Plan): string {
-  const refusals = [...plan.refusals.values(), ...plan.origins.refused.values()];
+/** Empty if the API refused nothing. */
+function refusedMessage(facts: RunFacts, { outcomes, origins }: Plan): string {
+  const decided = [
+    ...listNames.flatMap((list) => outcomes[list].map(({ outcome }) => outcome)),
+    ...origins.outcomes.values(),
+  ];
+  const refusals = decided.flatMap((outcome) => outcome.refusals ?? []);
   const [first] = refusals;
+  if (first === undefined) return "";
   const again = `wafsync retries ${refusals.length === 1 ? "it" : "them"} after an hour, or when the rule changes.`;
-  const example = first === undefined ? "" : ` ${first.operation}: ${asSentence(first.message)}`;
-  return `The API refused ${counted(refusals.length, "write", "writes")}. ${again}${example}${limitSuggestion(facts)}${waitingRemovals(facts)}`;
+  const example = `${first.operation}: ${asSentence(first.message)}`;
+  return `The API refused ${counted(refusals.length, "write", "writes")}. ${again} ${example}${limitSuggestion(facts)}${waitingRemovals(facts)}`;
 }

@@ -71,7 +71,7 @@ function knownOf({ origin }: CompiledOrigin, facts: RunFacts): Known | undefined
     );
     return { state: "Primary", addedAtMs, finding };
   }
-  const refusal = plan.origins.refused.get(host);
+  const [refusal] = plan.origins.outcomes.get(host)?.refusals ?? [];
   if (refusal !== undefined) {
     const finding = forPerson("Rejected", `The API refused ${host}: ${asSentence(refusal.message)} ${adoptHint}`);
     return { state: "Rejected", message: refusal.message, finding };
