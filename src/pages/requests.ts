@@ -1,5 +1,6 @@
 // Reads what a page about blocked requests shows: the requests of a period or the newest ones, the domain of the WAF, and its lists.
 import { stringify } from "yaml";
+import { eachNewestRow, newestDays } from "../cli/last-blocked.ts";
 import { eachRows } from "../cli/logs/collect-logs.ts";
 import { type LogRange, describeRange, isWithin } from "../cli/logs/log-range.ts";
 import type { LogWatch } from "../cli/logs/log-watch.ts";
@@ -7,18 +8,14 @@ import type { ListName } from "../model/declared.ts";
 import type { Entry } from "../address/entry.ts";
 import { type LogEntry, logTimeMs } from "../model/log-entry.ts";
 import type { ObjectName } from "../model/resource.ts";
-import { inThousands } from "../model/sentence.ts";
 import { dayMs, dayOf, formatDay, secondText } from "../model/time-text.ts";
 import type { OriginsRead, WafFault, WafResult } from "../model/waf-result.ts";
-import type { DayRange } from "../logs/cursor.ts";
 import { countLogs, type LogPort, type LogReaderPorts } from "../logs/read-logs.ts";
 import type { CallOptions } from "../run/ports.ts";
 import { type DeclaredLists, addressesToBlock, listStates, networksIn } from "./client-lists.ts";
 import { type Period, type RequestSummary, RequestStatistics } from "./statistics.ts";
 
-/** The limits of a served page, which reads the newest days first. */
-const newestDays = 2;
-const newestRowsMax = 20_000;
+/** The number of rows in each table of a served page. */
 const newestTopMax = 20;
 /** Addresses change owners, so only a person should decide on a rule that never expires. */
 const daysBlocked = 7;
@@ -106,54 +103,37 @@ async function readPeriod(
   if (!counted.ok) return ports.stopping.aborted ? { state: "Stopped" } : { state: "Failed", fault: counted.fault };
   watch.expect(counted.total);
   const statistics = new RequestStatistics(periodOf(range, ports.clock.nowMs()));
-  const end = await addRows(ports, statistics, { range, watch });
+  const add = adder(statistics, ports);
+  const onRows = (rows: readonly LogEntry[], day: number): boolean => {
+    for (const row of rows) if (isWithin(range, row.timestamp)) add(row, day);
+    return true;
+  };
+  const end = await eachRows(ports, { days: range.days }, { onRows, watcher: watch });
   if (end.state === "Failed") return end;
   if (end.state === "Stopped") return { state: "Stopped" };
   return { state: "Done", summary: statistics.summary(topMax), period: describeRange(range), gaps: [] };
 }
 
-/** Reads the requests of today and yesterday, up to a limit. */
-async function readNewest(ports: RequestPorts): Promise<ReadRows | Unfinished> {
-  const today = dayOf(ports.clock.nowMs());
-  const days = { firstDay: today - newestDays + 1, lastDay: today };
-  const statistics = new RequestStatistics({ startMs: days.firstDay * dayMs, endMs: (today + 1) * dayMs });
-  const gaps: string[] = [];
-  for (let day = today; day >= days.firstDay; day -= 1) {
-    const range = wholeDays({ firstDay: day, lastDay: day });
-    const end = await addRows(ports, statistics, { range, rowsMax: newestRowsMax });
-    if (end.state === "Failed") gaps.push(`The logs of ${formatDay(day)} could not be read. ${end.fault.message}`);
-    if (end.state === "Stopped") return { state: "Stopped" };
-    if (end.state !== "Enough") continue;
-    gaps.push(`Only ${inThousands(newestRowsMax)} requests were read: use \`wafsync report\` for all of them.`);
-    break;
-  }
-  return { state: "Done", summary: statistics.summary(newestTopMax), period: describeRange(wholeDays(days)), gaps };
+async function readNewest(ports: RequestPorts): Promise<ReadRows> {
+  const nowMs = ports.clock.nowMs();
+  const range = { days: newestDays(nowMs), sinceMs: undefined, untilMs: undefined };
+  const statistics = new RequestStatistics(periodOf(range, nowMs));
+  const gaps = await eachNewestRow(ports, range.days, adder(statistics, ports));
+  return { state: "Done", summary: statistics.summary(newestTopMax), period: describeRange(range), gaps };
 }
 
-function wholeDays(days: DayRange): LogRange {
-  return { days, sinceMs: undefined, untilMs: undefined };
-}
-
-interface RowsWanted {
-  readonly range: LogRange;
-  readonly rowsMax?: number;
-  readonly watch?: LogWatch;
-}
-
-async function addRows(
-  ports: RequestPorts,
-  statistics: RequestStatistics,
-  { range, rowsMax = Number.POSITIVE_INFINITY, watch }: RowsWanted,
-) {
-  const onRows = (rows: readonly LogEntry[], day: number): boolean => {
-    for (const row of rows) {
-      if (!isWithin(range, row.timestamp)) continue;
-      if (statistics.total >= rowsMax) return false;
-      statistics.add(redacted(row, ports.redact), day * dayMs, logTimeMs(row.timestamp));
-    }
-    return true;
+/** Keys must be removed before strings are truncated, because a part of a key would not be recognized. */
+function adder(statistics: RequestStatistics, { redact }: RequestPorts) {
+  return (row: LogEntry, day: number): void => {
+    const redacted = {
+      ...row,
+      client_ip: redact(row.client_ip),
+      request_path: redact(row.request_path),
+      block_reason: redact(row.block_reason),
+      country: row.country && redact(row.country),
+    };
+    statistics.add(redacted, day * dayMs, logTimeMs(row.timestamp));
   };
-  return await eachRows(ports, { days: range.days }, { onRows, watcher: watch });
 }
 
 /** A period that starts at a time ends now at the latest, because its bars are short. Otherwise, days are included as a whole. */
@@ -161,17 +141,6 @@ export function periodOf({ days, sinceMs, untilMs }: LogRange, nowMs: number): P
   const endMs = untilMs ?? (days.lastDay + 1) * dayMs;
   if (sinceMs === undefined) return { startMs: days.firstDay * dayMs, endMs };
   return { startMs: sinceMs, endMs: nowMs > sinceMs ? Math.min(endMs, nowMs) : endMs };
-}
-
-/** Must run before strings are truncated, because a part of a key would not be recognized. */
-function redacted(entry: LogEntry, redact: (text: string) => string): LogEntry {
-  return {
-    ...entry,
-    client_ip: redact(entry.client_ip),
-    request_path: redact(entry.request_path),
-    block_reason: redact(entry.block_reason),
-    country: entry.country && redact(entry.country),
-  };
 }
 
 /** A WafIpRule, as YAML to copy; undefined if there is nothing to block. */
