@@ -5,7 +5,7 @@ import { availableParallelism, cpus, loadavg, totalmem } from "node:os";
 import { join } from "node:path";
 import { Option } from "commander";
 import { scriptCommand } from "../scripts/script-command.ts";
-import { tableLines } from "../src/cli/terminal.ts";
+import { tableOf } from "../src/cli/terminal.ts";
 import type { Bench, BenchTable } from "./bench.ts";
 import { benches } from "./benches.ts";
 import { pageFile, resultsFile, templateFile } from "./files.ts";
@@ -36,7 +36,8 @@ async function measure({ name, title, measure: run }: Bench): Promise<RecordedBe
 
 function print({ columns, rows }: BenchTable): void {
   console.log();
-  for (const line of tableLines(columns, rows)) console.log(`  ${line}`);
+  const cells = columns.map((title, place) => ({ title, cell: (row: readonly string[]) => row[place] ?? "" }));
+  for (const line of tableOf(cells, rows)) console.log(`  ${line}`);
 }
 
 /** Benchmarks that were not run keep their earlier results. The results of benchmarks that no longer exist are removed. */

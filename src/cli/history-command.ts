@@ -5,18 +5,29 @@ import { AddressCover } from "../address/ranges.ts";
 import { readOwners } from "../model/entry-owners.ts";
 import type { HistoryEvent } from "../history/events.ts";
 import { nameKey } from "../model/resource.ts";
-import { visibleText } from "../model/visible-text.ts";
+import { listed } from "../model/sentence.ts";
+import { visibleTexts } from "../model/visible-text.ts";
 import type { HistoryOptions } from "./commands/incident-commands.ts";
 import { endOf, parseAddress, parseBound, startOf } from "./arguments.ts";
 import { withTarget } from "./targets/open-target.ts";
 import { chosenInstances } from "./targets/target-options.ts";
-import { markdownText, remark, tableLines } from "./terminal.ts";
+import { markdownText, remark, tableOf, type TextColumn } from "./terminal.ts";
 
 export type HistoryRow = ReturnType<typeof rowOf>[number];
 
 /** The maximum number of entries per event in a table; `-o json` prints all. */
-export const valuesShownMax = 5;
-const header = ["TIME", "INSTANCE", "EVENT", "LIST", "ENTRIES", "FOR", "NOTE"];
+const valuesShownMax = 5;
+
+/** Of tables on a terminal, in Markdown and on the page. */
+export const historyColumns = [
+  { title: "Time", cell: ({ time }) => time },
+  { title: "Instance", cell: ({ instance }) => instance },
+  { title: "Event", cell: ({ event }) => event },
+  { title: "List", cell: ({ target }) => target },
+  { title: "Entries", cell: ({ values }) => listed(values, valuesShownMax) },
+  { title: "For", cell: ({ owners }) => owners.join(", ") },
+  { title: "Note", cell: ({ note }) => note },
+] satisfies TextColumn<HistoryRow>[];
 
 /** @returns 0 if the period has changes, 1 if not. */
 export async function runHistory(text: string | undefined, options: HistoryOptions): Promise<number> {
@@ -35,7 +46,8 @@ export async function runHistory(text: string | undefined, options: HistoryOptio
     if (options.output === "json") out.line(JSON.stringify({ events: rows }, undefined, 2));
     else if (options.output === "markdown") for (const line of markdownLines(rows)) out.line(line);
     else if (rows.length === 0) out.line(nothing(text));
-    else for (const line of tableLines(header, rows.map(visibleCellsOf))) out.line(line);
+    // A folder from a repository may contain a history that others wrote.
+    else for (const line of tableOf(historyColumns, visibleTexts(rows))) out.line(line);
     const isNewest = untilMs > nowMs && options.from === undefined && options.output === "table";
     if (isNewest) notes.line(remark(notes.paint, "note", "The changes of the last ten seconds may be missing."));
     return rows.length === 0 ? 1 : 0;
@@ -51,27 +63,14 @@ export function rowOf(instance: string, event: HistoryEvent, cover: AddressCover
   return [{ time: formatTime(atMs), instance, event: kind, target, values, owners, note }];
 }
 
-function cellsOf({ time, instance, event, target, values, owners, note }: HistoryRow): string[] {
-  const more = values.length > valuesShownMax ? ` and ${values.length - valuesShownMax} more` : "";
-  return [
-    time,
-    instance,
-    event,
-    target,
-    `${values.slice(0, valuesShownMax).join(", ")}${more}`,
-    owners.join(", "),
-    note,
-  ];
-}
-
-/** A folder from a repository may contain a history that others wrote. */
-function visibleCellsOf(row: HistoryRow): string[] {
-  return cellsOf(row).map(visibleText);
-}
-
 function markdownLines(rows: readonly HistoryRow[]): string[] {
   const line = (cells: readonly string[]): string => `| ${cells.map(markdownText).join(" | ")} |`;
-  return [line(header), line(header.map(() => "---")), ...rows.map((row) => line(cellsOf(row)))];
+  const header = historyColumns.map(({ title }) => title.toUpperCase());
+  return [
+    line(header),
+    line(header.map(() => "---")),
+    ...rows.map((row) => line(historyColumns.map(({ cell }) => cell(row)))),
+  ];
 }
 
 function nothing(text: string | undefined): string {

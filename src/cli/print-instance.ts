@@ -6,11 +6,9 @@ import { nameKey } from "../model/resource.ts";
 import { visibleTexts } from "../model/visible-text.ts";
 import type { DifferenceView, InstanceView, OperationView } from "./instance-view.ts";
 import { type ObjectView, objectLines } from "./object-view.ts";
-import { tableLines, type Paint } from "./terminal.ts";
+import { type Paint, readyStyles, tableOf, type TextColumn } from "./terminal.ts";
 
 const examplesMax = 5;
-
-const objectHeader = ["KIND", "NAMESPACE", "NAME", "PROGRESS", "READY", "REASON"];
 
 /** Declared entries that another writer added: one line for each rule and list. */
 function unmanagedLines({ unmanaged }: InstanceView, paint: Paint): string[] {
@@ -39,24 +37,25 @@ export function remarkLines(view: InstanceView, paint: Paint): string[] {
   return [...unmanagedLines(view, paint), ...problemLines(view, paint)];
 }
 
+const objectColumns: readonly TextColumn<ObjectView & Pick<InstanceView, "domain">>[] = [
+  { title: "Kind", cell: ({ kind }) => kind },
+  { title: "Namespace", cell: ({ namespace }) => namespace },
+  { title: "Name", cell: ({ name }) => name },
+  { title: "Progress", cell: progressOf },
+  { title: "Ready", cell: ({ ready }, paint) => paint(readyStyles[ready], ready) },
+  { title: "Reason", cell: ({ reason }) => reason },
+];
+
 /** The objects of all instances. */
 export function objectTable(views: readonly InstanceView[], paint: Paint): string[] {
-  const header = objectHeader.map((title) => paint("dim", title));
-  return tableLines(
-    header,
-    views.flatMap((view) => view.objects.map((object) => objectRow(object, view, paint))),
-  );
+  const rows = views.flatMap(({ domain, objects }) => objects.map((object) => ({ ...object, domain })));
+  return tableOf(objectColumns, rows, paint);
 }
 
-function objectRow(object: ObjectView, view: InstanceView, paint: Paint): string[] {
-  const style = object.ready === "True" ? "green" : object.ready === "False" ? "red" : "yellow";
-  const { kind, namespace, name, ready, reason } = object;
+function progressOf({ kind, progress, domain = "" }: ObjectView & Pick<InstanceView, "domain">): string {
+  if (kind === "WafInstance") return domain;
   // States and triggers stay as they are.
-  const isCount = kind === "WafIpRule";
-  const counts = isCount
-    ? object.progress.replaceAll(/\d+/g, (digits) => inThousands(Number(digits)))
-    : object.progress;
-  return [kind, namespace, name, kind === "WafInstance" ? (view.domain ?? "") : counts, paint(style, ready), reason];
+  return kind === "WafIpRule" ? progress.replaceAll(/\d+/g, (digits) => inThousands(Number(digits))) : progress;
 }
 
 /** What a run did, and what the lists show. */

@@ -12,34 +12,23 @@ import { byNeed, countColumns, objectsNotReady, summarize, waitReason } from "./
 import { withTarget } from "./targets/open-target.ts";
 import { chosenFrom, parseInstanceName, planningWords } from "./targets/target-options.ts";
 import type { SeenObject, Target } from "./targets/target.ts";
-import { type Paint, type Terminal, tableLines, widthOf } from "./terminal.ts";
+import { type Paint, readyStyles, tableOf, type Terminal, type TextColumn, widthOf } from "./terminal.ts";
 
 const watchMs = 2_000;
 const nameLengthMin = 12;
 const clearScreen = "\u001b[H\u001b[2J";
-const styles = { True: "green", False: "red", Unknown: "yellow" } as const;
-
-interface Column {
-  readonly title: string;
-  readonly cell: (instance: InstanceSummary, paint: Paint) => string;
-}
 
 /** In a narrow terminal, the first two are shortened. */
-const columns: readonly Column[] = [
-  { title: "INSTANCE", cell: ({ instance }) => instance },
-  { title: "DOMAIN", cell: ({ domain = "" }) => domain },
-  { title: "READY", cell: ({ ready }, paint) => paint(styles[ready], ready) },
-  { title: "REASON", cell: ({ reason }) => reason },
-  ...countColumns.map(({ title, count }) => ({
-    title: title.toUpperCase(),
-    cell: (instance: InstanceSummary) => {
-      const shown = count(instance);
-      return shown === undefined ? "" : inThousands(shown);
-    },
-  })),
-  { title: "LAST SYNC", cell: ({ lastSyncTime = "never" }) => lastSyncTime },
+const columns: readonly TextColumn<InstanceSummary>[] = [
+  { title: "Instance", cell: ({ instance }) => instance },
+  { title: "Domain", cell: ({ domain = "" }) => domain },
+  { title: "Ready", cell: ({ ready }, paint) => paint(readyStyles[ready], ready) },
+  { title: "Reason", cell: ({ reason }) => reason },
+  ...countColumns.map(({ title, count }): TextColumn<InstanceSummary> => {
+    return { title, cell: (instance) => count(instance)?.toLocaleString("en-US") ?? "" };
+  }),
+  { title: "Last sync", cell: ({ lastSyncTime = "never" }) => lastSyncTime },
 ];
-const header = columns.map(({ title }) => title);
 
 /** @returns 0 if all objects are Ready, otherwise 1; 130 if a signal stopped the watch. */
 export async function runStatus(options: StatusOptions): Promise<number> {
@@ -94,8 +83,7 @@ function textOf(
 ): string {
   if (output === "json") return `${JSON.stringify(summary, undefined, 2)}\n`;
   const instances = byNeed(summary.instances);
-  const rows = instances.map((instance) => columns.map(({ cell }) => cell(instance, paint)));
-  const lines = tableLines(header, isInteractive ? fitted(rows, width) : rows);
+  const lines = tableOf(columns, isInteractive ? fitted(instances, width) : instances, paint);
   for (const instance of instances) lines.push(...detailsOf(instance, paint));
   const { unattached, totals, feeds, gaps } = summary;
   const failing = feeds.filter(({ ready }) => ready !== "True").map((feed) => ({ ...feed, kind: "WafFeed" }));
@@ -105,16 +93,13 @@ function textOf(
 }
 
 /** Shortens names, then domains, as far as the lines are wider than the terminal. */
-export function fitted(rows: readonly string[][], width: number): string[][] {
-  return [0, 1].reduce(
-    (before, column) => {
-      const tooWide = Math.max(...tableLines(header, before).map(widthOf)) - width;
-      if (tooWide <= 0) return before;
-      const lengthMax = Math.max(nameLengthMin, ...before.map((row) => (row[column] ?? "").length - tooWide));
-      return before.map((row) => row.with(column, shortened(row[column] ?? "", lengthMax)));
-    },
-    [...rows],
-  );
+export function fitted(instances: readonly InstanceSummary[], width: number): readonly InstanceSummary[] {
+  return (["instance", "domain"] as const).reduce((rows, field) => {
+    const tooWide = Math.max(...tableOf(columns, rows).map(widthOf)) - width;
+    if (tooWide <= 0) return rows;
+    const lengthMax = Math.max(nameLengthMin, ...rows.map((row) => (row[field] ?? "").length - tooWide));
+    return rows.map((row) => ({ ...row, [field]: shortened(row[field] ?? "", lengthMax) }));
+  }, instances);
 }
 
 function detailsOf(instance: InstanceSummary, paint: Paint): string[] {

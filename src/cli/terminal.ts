@@ -83,20 +83,32 @@ export async function ask(question: string): Promise<Answer> {
   }
 }
 
+/** A column of a table: its title, and its cell in each row. */
+export interface TextColumn<Row> {
+  readonly title: string;
+  readonly cell: (row: Row, paint: Paint) => string;
+}
+
 const gap = 3;
 
-/** The lines of a table. Colour codes do not count as width. Rows have as many cells as the header. */
-export function tableLines(header: readonly string[], rows: readonly (readonly string[])[]): string[] {
-  const widths = header.map((title, column) =>
-    Math.max(widthOf(title), ...rows.map((row) => widthOf(row[column] ?? ""))),
-  );
-  const render = (cells: readonly string[]): string =>
+/** The lines of a table, without colors by default. Color codes do not count as width. */
+export function tableOf<Row>(
+  columns: readonly TextColumn<Row>[],
+  rows: readonly Row[],
+  paint: Paint = (_style, text) => text,
+): string[] {
+  const header = columns.map(({ title }) => title.toUpperCase());
+  const lines = [header, ...rows.map((row) => columns.map(({ cell }) => cell(row, paint)))];
+  const widths = header.map((_, place) => Math.max(...lines.map((cells) => widthOf(cells[place] ?? ""))));
+  return lines.map((cells) =>
     cells
-      .map((cell, column) => cell + " ".repeat((widths[column] ?? 0) - widthOf(cell) + gap))
+      .map((cell, place) => cell + " ".repeat((widths[place] ?? 0) - widthOf(cell) + gap))
       .join("")
-      .trimEnd();
-  return [render(header), ...rows.map(render)];
+      .trimEnd(),
+  );
 }
+
+export const readyStyles = { True: "green", False: "red", Unknown: "yellow" } as const;
 
 export function widthOf(cell: string): number {
   return stripVTControlCharacters(cell).length;

@@ -9,7 +9,6 @@ import { specialPurposeObjection } from "../decide/special-purpose.ts";
 import type { InstanceSight } from "../cli/targets/target.ts";
 
 /**
- * `by` is the widest entry that contains the client.
  * - `Listed`: on the blocklist, and perhaps on the allowlist, too.
  * - `Allowed`: on the allowlist.
  * - `Exempt`: never to be blocked, for the reason in `why`.
@@ -17,11 +16,13 @@ import type { InstanceSight } from "../cli/targets/target.ts";
  * - `Unknown`: a list could not be read.
  * - `NoAddress`: not a single IP address, so no rule should name it.
  */
-export type ListState =
-  | { readonly state: "Listed"; readonly by: Entry; readonly allowedBy: Entry | undefined }
-  | { readonly state: "Allowed"; readonly by: Entry }
-  | { readonly state: "Exempt"; readonly why: string }
-  | { readonly state: "Declared" | "NotListed" | "NoAddress" | "Unknown" };
+export interface ListState {
+  readonly state: "Listed" | "Allowed" | "Exempt" | "Declared" | "NotListed" | "NoAddress" | "Unknown";
+  /** The same for people, with the widest entry that contains the client. */
+  readonly words: string;
+}
+
+const noAddress: ListState = { state: "NoAddress", words: "–" };
 
 /** What the declaration of an instance adds to the two lists of its WAF. */
 export interface DeclaredLists {
@@ -70,16 +71,19 @@ export function listStates({ blocklist, allowlist, exempt = {}, declared }: Know
   const listed = indexOf(blocklist);
   const allowed = indexOf(allowlist);
   return (client) => {
-    if (isOpaque(client)) return { state: "NoAddress" };
-    const listedBy = listed?.containing(client);
-    const allowedBy = allowed?.containing(client);
-    if (listedBy !== undefined) return { state: "Listed", by: listedBy, allowedBy };
-    if (allowedBy !== undefined) return { state: "Allowed", by: allowedBy };
+    if (isOpaque(client)) return noAddress;
+    const byWords = (by: Entry): string => (by === client ? "" : ` by ${by}`);
+    const [listedBy, allowedBy] = [listed?.containing(client), allowed?.containing(client)];
+    const isAllowed = allowedBy === undefined ? "" : `allowed${byWords(allowedBy)}`;
+    if (listedBy !== undefined)
+      return { state: "Listed", words: `blocked${byWords(listedBy)}${isAllowed === "" ? "" : `, ${isAllowed}`}` };
+    if (isAllowed !== "") return { state: "Allowed", words: isAllowed };
     const why = Object.keys(exempt).find((one) => exempt[one]?.overlaps(client) !== undefined);
-    if (why !== undefined) return { state: "Exempt", why };
-    if (!isAddress(client)) return { state: "NoAddress" };
-    if (declared?.containing(client) !== undefined) return { state: "Declared" };
-    return { state: listed === undefined || allowed === undefined ? "Unknown" : "NotListed" };
+    if (why !== undefined) return { state: "Exempt", words: `exempt (${why})` };
+    if (!isAddress(client)) return noAddress;
+    if (declared?.containing(client) !== undefined) return { state: "Declared", words: "declared, not blocked yet" };
+    if (listed === undefined || allowed === undefined) return { state: "Unknown", words: "unknown" };
+    return { state: "NotListed", words: "not on a list" };
   };
 }
 

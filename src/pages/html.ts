@@ -1,5 +1,6 @@
 // Builds HTML from templates. Every string in a template is escaped, and characters that hide or reverse text are replaced, unless the
 // value is `Markup`. Strings that attackers control therefore stay text, whatever characters they contain.
+import { markedText } from "../model/visible-text.ts";
 
 /** HTML that is safe to insert into other HTML. */
 export class Markup {
@@ -34,14 +35,8 @@ export function trusted(text: string): Markup {
 
 function textOf(part: Part): string {
   if (typeof part === "number") return String(part);
+  // Line breaks are white space in HTML.
+  const visible = (text: string): string => text.split("\n").map(markedText).join("\n");
   if (typeof part === "string") return visible(part).replaceAll(/[&<>"']/g, (character) => entities[character] ?? "");
   return "text" in part ? part.text : part.map(({ text }) => text).join("");
-}
-
-/** Characters that are invisible, or that change the direction of the text around them. */
-const unseen = /(?!\n)[\p{Cc}\p{Cf}\p{Co}\p{Cs}\p{Cn}\p{Zl}\p{Zp}]/gu;
-
-/** The string without invisible characters except line breaks, which are white space in HTML. */
-export function visible(text: string): string {
-  return text.replaceAll(unseen, "\u{FFFD}");
 }

@@ -1,10 +1,10 @@
 // The pages of one WAF: its state, removals on hold, its rules and other objects, and its history.
 import type { InstanceSummary, ObjectSummary, Summary } from "../kinds/summary.ts";
 import { byNeed, waitReason } from "../cli/summarize.ts";
-import { type HistoryRow, rowOf, valuesShownMax } from "../cli/history-command.ts";
+import { type HistoryRow, historyColumns, rowOf } from "../cli/history-command.ts";
 import type { AddressCover } from "../address/ranges.ts";
 import type { HistoryEvent } from "../history/events.ts";
-import { counted, listed, shortened } from "../model/sentence.ts";
+import { counted, shortened } from "../model/sentence.ts";
 import { filterForm, framed, liveTitle } from "./frame.ts";
 import { type Markup, html } from "./html.ts";
 import { objectSection } from "./overview-page.ts";
@@ -109,21 +109,22 @@ function historySection(
   const rows = events.flatMap((event) => rowOf(instance.instance, event, cover)).toReversed();
   const shown = rows.slice(0, searched === undefined ? newestRowsMax : foundRowsMax);
   const filter = { label: "Entries that cover this address", name: "address", value: cover?.entry ?? "" };
-  const found = [dataTable("History", historyColumns(now), shown), ...moreThan(shown.length, rows.length)];
+  const found = [dataTable("History", columnsOf(now), shown), ...moreThan(shown.length, rows.length)];
   return section("history", "History", [
     ...(events.length === 0 ? [] : [filterForm(`${instancePath(instance.instance)}#history`, filter)]),
     ...(rows.length === 0 ? [html`<p>No changes are recorded.</p>`] : found),
   ]);
 }
 
-function historyColumns(now: string): readonly Column<HistoryRow>[] {
-  const text = (values: string): string => shortened(values, cellLengthMax);
+const kinds: Readonly<Record<string, Column<HistoryRow>["kind"]>> = { Entries: "words", For: "text", Note: "text" };
+
+function columnsOf(now: string): readonly Column<HistoryRow>[] {
+  const time: Column<HistoryRow> = { title: "Time", kind: "time", cell: ({ time: at }) => ageOf(at, now) };
+  const others = historyColumns.filter(({ title }) => title !== "Time" && title !== "Instance");
   return [
-    { title: "Time", kind: "time", cell: ({ time }) => ageOf(time, now) },
-    { title: "Event", cell: ({ event }) => event },
-    { title: "List", cell: ({ target }) => target },
-    { title: "Entries", kind: "words", cell: ({ values }) => text(listed(values, valuesShownMax)) },
-    { title: "For", kind: "text", cell: ({ owners }) => text(owners.join(", ")) },
-    { title: "Note", kind: "text", cell: ({ note }) => text(note) },
+    time,
+    ...others.map(({ title, cell }): Column<HistoryRow> => {
+      return { title, kind: kinds[title], cell: (row) => shortened(cell(row), cellLengthMax) };
+    }),
   ];
 }

@@ -99,7 +99,7 @@ export type Cell = Markup | string | number;
 export interface Column<Row> {
   readonly title: string;
   /** A class of the cells: `number` aligns to the right; `words` and `path` take the free space. */
-  readonly kind?: "number" | "address" | "path" | "text" | "time" | "words" | "name";
+  readonly kind?: undefined | "number" | "address" | "path" | "text" | "time" | "words" | "name";
   readonly cell: (row: Row) => Cell;
 }
 

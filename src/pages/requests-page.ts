@@ -29,17 +29,9 @@ export function requestSections(
           timeSection(summary),
           clientSection(requests, linkOf),
           ...ruleSection(requests.suggestedRule),
-          rankingSection("reasons", "Top reasons", total, reasons, {
-            title: "Reason",
-            kind: "words",
-            words: reasonWords,
-          }),
-          rankingSection("countries", "Top countries", total, countries, {
-            title: "Country",
-            kind: "words",
-            words: countryWords,
-          }),
-          rankingSection("paths", "Top paths, without their queries", total, paths, { title: "Path", kind: "path" }),
+          rankingSection("Top reasons", total, reasons, { title: "Reason", kind: "words", words: reasonWords }),
+          rankingSection("Top countries", total, countries, { title: "Country", kind: "words", words: countryWords }),
+          rankingSection("Top paths, without their queries", total, paths, { title: "Path", kind: "path" }),
         ];
   return [
     ...warnings(incomplete, requests.warnings),
@@ -100,36 +92,14 @@ function clientSection({ clients, summary }: BlockedRequests, linkOf?: (client: 
     { title: "Country", kind: "text", cell: ({ country }) => shortened(countryWords(country), cellLengthMax) },
     { title: "First seen", kind: "time", cell: ({ firstMs }) => timeWords(firstMs) },
     { title: "Last seen", kind: "time", cell: ({ lastMs }) => timeWords(lastMs) },
-    { title: "Lists", kind: "text", cell: ({ entry, lists }) => listCell(entry, lists) },
+    { title: "Lists", kind: "text", cell: ({ lists }) => listCell(lists) },
   ];
   return section("clients", "Top clients", [leftOutNote(summary.clients), dataTable("Top clients", columns, clients)]);
 }
 
-function listCell(entry: Entry, lists: ListState): Markup {
-  const kinds: Partial<Record<ListState["state"], string>> = { Listed: "mark good", NotListed: "mark open" };
-  return html`<span class="${kinds[lists.state] ?? "quiet"}">${listWords(entry, lists)}</span>`;
-}
-
-function listWords(entry: Entry, lists: ListState): string {
-  const byWords = (by: Entry): string => (by === entry ? "" : ` by ${by}`);
-  switch (lists.state) {
-    case "Listed": {
-      const allowed = lists.allowedBy === undefined ? "" : `, allowed${byWords(lists.allowedBy)}`;
-      return `blocked${byWords(lists.by)}${allowed}`;
-    }
-    case "Allowed":
-      return `allowed${byWords(lists.by)}`;
-    case "Exempt":
-      return `exempt (${lists.why})`;
-    case "Declared":
-      return "declared, not blocked yet";
-    case "NotListed":
-      return "not on a list";
-    case "NoAddress":
-      return "–";
-    case "Unknown":
-      return "unknown";
-  }
+function listCell({ state, words }: ListState): Markup {
+  const kind = state === "Listed" ? "mark good" : state === "NotListed" ? "mark open" : "quiet";
+  return html`<span class="${kind}">${words}</span>`;
 }
 
 /** A rule as YAML, and a button that copies it. */
@@ -148,16 +118,14 @@ function ruleSection(rule: string | undefined): Markup[] {
 }
 
 function rankingSection(
-  id: string,
   title: string,
   total: number,
   ranking: Ranking,
-  key: Pick<Column<Ranked>, "kind"> & { readonly title: string; readonly words?: (key: string) => string },
+  { words = (text) => text, ...column }: Omit<Column<Ranked>, "cell"> & { readonly words?: (key: string) => string },
 ): Markup {
-  const { words = (text: string): string => text } = key;
-  const cell = (row: Ranked): string => shortened(words(row.key), cellLengthMax);
-  const columns = [{ ...key, cell }, ...countColumns(total)];
-  return section(id, title, [leftOutNote(ranking), dataTable(title, columns, ranking.items)]);
+  const cell = ({ key }: Ranked): string => shortened(words(key), cellLengthMax);
+  const columns = [{ ...column, cell }, ...countColumns(total)];
+  return section(column.title.toLowerCase(), title, [leftOutNote(ranking), dataTable(title, columns, ranking.items)]);
 }
 
 /** What the table does not show, and how exact its numbers are. */

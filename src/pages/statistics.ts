@@ -1,6 +1,6 @@
 // Summarizes blocked requests: over time by type of reason, and by client, reason, country and path. The memory does not grow with the
 // number of rows, nor with their content, which attackers control.
-import { type Entry, readObservedEntry } from "../address/entry.ts";
+import { readObservedEntry } from "../address/entry.ts";
 import type { LogEntry } from "../model/log-entry.ts";
 import { dayMs, hourMs, minuteMs } from "../model/time-text.ts";
 import { labelOfReason } from "../logs/row-tests.ts";
@@ -57,17 +57,11 @@ export class RequestStatistics {
   readonly #reasons = new FrequentCounter(keptMax);
   readonly #countries = new FrequentCounter(keptMax);
   readonly #paths = new FrequentCounter(keptMax);
-  /** The entries of the last spellings, because most rows repeat one. */
-  #entries = new Map<string, Entry>();
   #total = 0;
 
   constructor(period: Period) {
     this.#period = period;
     this.#bars = new TimeBars(period);
-  }
-
-  get total(): number {
-    return this.#total;
   }
 
   /**
@@ -84,7 +78,8 @@ export class RequestStatistics {
     this.#reasons.add(reason);
     this.#countries.add(country);
     this.#paths.add(keptPath(entry.request_path));
-    this.#clients.add(this.#entryOf(keptText(entry.client_ip)), timeMs, country);
+    // Different spellings of one address are one client.
+    this.#clients.add(readObservedEntry(keptText(entry.client_ip)), timeMs, country);
   }
 
   /** @param topMax The maximum number of items of each ranking. */
@@ -122,16 +117,6 @@ export class RequestStatistics {
     const series = this.#labels.get(key) ?? new Float64Array(this.#bars.length);
     this.#labels.set(key, series);
     return series;
-  }
-
-  /** Different spellings of one address are one client. */
-  #entryOf(spelling: string): Entry {
-    const known = this.#entries.get(spelling);
-    if (known !== undefined) return known;
-    if (this.#entries.size >= keptMax) this.#entries = new Map();
-    const entry = readObservedEntry(spelling);
-    this.#entries.set(spelling, entry);
-    return entry;
   }
 }
 

@@ -26,10 +26,10 @@ describe("the lists", () => {
       allowlist: ["198.51.100.0/28"],
     });
     expect(statesOf(found)).toStrictEqual({
-      "192.0.2.1": { state: "Listed", by: "192.0.2.1", allowedBy: undefined },
-      "198.51.100.7": { state: "Listed", by: "198.51.100.0/24", allowedBy: "198.51.100.0/28" },
-      "2001:db8::1": { state: "NotListed" },
-      "?not an address": { state: "NoAddress" },
+      "192.0.2.1": { state: "Listed", words: "blocked" },
+      "198.51.100.7": { state: "Listed", words: "blocked by 198.51.100.0/24, allowed by 198.51.100.0/28" },
+      "2001:db8::1": { state: "NotListed", words: "not on a list" },
+      "?not an address": { state: "NoAddress", words: "–" },
     });
     expect(addressesToBlock(found)).toStrictEqual(["2001:db8::1"]);
   });
@@ -50,9 +50,9 @@ describe("the lists", () => {
     ];
     const found = assessed(rows, { blocklist: [], allowlist: ["198.51.100.0/24", "203.0.113.9"] });
     const states = statesOf(found);
-    expect(states["198.51.100.7"]).toStrictEqual({ state: "Allowed", by: "198.51.100.0/24" });
-    expect(states["203.0.113.9"]).toStrictEqual({ state: "Allowed", by: "203.0.113.9" });
-    expect(states["0.0.0.0/0"]).toStrictEqual({ state: "NoAddress" });
+    expect(states["198.51.100.7"]).toStrictEqual({ state: "Allowed", words: "allowed by 198.51.100.0/24" });
+    expect(states["203.0.113.9"]).toStrictEqual({ state: "Allowed", words: "allowed" });
+    expect(states["0.0.0.0/0"]).toMatchObject({ state: "NoAddress" });
     expect(addressesToBlock(found)).toStrictEqual(["203.0.113.10"]);
     expect(addressesToBlock(assessed(rows, { blocklist: [], allowlist: undefined }))).toStrictEqual([]);
   });
@@ -66,11 +66,11 @@ describe("the lists", () => {
       declared: networks("198.51.100.0/24", "192.0.2.1"),
     });
     expect(statesOf(found)).toStrictEqual({
-      "192.0.2.1": { state: "Exempt", why: "an Allow rule" },
-      "198.51.100.7": { state: "Declared" },
-      "203.0.113.9": { state: "Exempt", why: "neverBlock" },
-      "203.0.113.10": { state: "NotListed" },
-      "203.0.113.0/24": { state: "Exempt", why: "neverBlock" },
+      "192.0.2.1": { state: "Exempt", words: "exempt (an Allow rule)" },
+      "198.51.100.7": { state: "Declared", words: "declared, not blocked yet" },
+      "203.0.113.9": { state: "Exempt", words: "exempt (neverBlock)" },
+      "203.0.113.10": { state: "NotListed", words: "not on a list" },
+      "203.0.113.0/24": { state: "Exempt", words: "exempt (neverBlock)" },
     });
     expect(addressesToBlock(found)).toStrictEqual(["203.0.113.10"]);
   });

@@ -119,9 +119,7 @@ describe("the report", () => {
     const reasons = rows.filter(({ block_reason }) => block_reason === "Rate Limit 1015").length;
     const shown = await runWafsync(report(simulator, "--out", "-"), { environment });
     pages.push(shown.stdout);
-    expect(tableOf(shown.stdout, "reasons").find(([reason]) => reason === "Rate Limit 1015")?.[1]).toBe(
-      String(reasons),
-    );
+    expect(tableOf(shown.stdout, "reason").find(([reason]) => reason === "Rate Limit 1015")?.[1]).toBe(String(reasons));
   });
 
   test("suggests a rule that wafsync accepts, even if it doesn't know the name of the instance", async () => {
@@ -175,7 +173,7 @@ describe("the report", () => {
     );
     const { stdout } = await runWafsync(report(world.simulator, "--out", "-"), { environment });
     pages.push(stdout);
-    expect(tableOf(stdout, "paths").map(([path]) => path)).toContain("/clear/[api key]");
+    expect(tableOf(stdout, "path").map(([path]) => path)).toContain("/clear/[api key]");
     for (const length of [6, 8]) expect(stdout).not.toContain(logKey.slice(0, length));
   });
 });

@@ -24,13 +24,9 @@ import type { RunFacts } from "../facts.ts";
 
 const entriesShownMax = 20;
 const sourcesShownMax = 10;
+/** Of an entry and its source. A status must stay readable. */
 const entryLengthMax = 128;
-const sourceLengthMax = 512;
-const messageLengthMax = 1024;
-/** A status must stay readable: with long conditions, entries and sources, fewer of them are shown. */
-const bytesMax = 7_500;
-/** One entry always fits. */
-const bytesMin = 2_000;
+const messageLengthMax = 256;
 
 export function ruleStatus(
   before: Partial<WafIpRuleStatus>,
@@ -42,12 +38,10 @@ export function ruleStatus(
   const progress = facts.progress?.get(compiled);
   const assessment = { accepted: acceptRule(compiled), synced: assessRule(compiled, progress, facts) };
   const common = withFindings(before, rule.meta, assessment, facts.nowMs);
-  const room = { bytes: Math.max(bytesMin, bytesMax - bytesOf(common.conditions)) };
-  const rejected = fitting(rejectedEntries(compiled, progress).slice(0, entriesShownMax), room);
-  const sources = fitting(sourcesOf(compiled, facts).slice(0, sourcesShownMax), room);
+  const sources = sourcesOf(compiled, facts);
   return {
     ...common,
-    rejected,
+    rejected: rejectedEntries(compiled, progress),
     sources: sources.length === 0 ? undefined : sources,
     expiresAt: expiresAtMs === undefined ? undefined : formatTime(expiresAtMs),
     ...(lastChangeMs === undefined ? {} : { lastChangeTime: formatTime(lastChangeMs) }),
@@ -75,33 +69,23 @@ function countsOf(rule: CompiledRule, progress: RuleProgress): Pick<WafIpRuleSta
 function rejectedEntries({ rejected }: CompiledRule, progress: RuleProgress | undefined) {
   const refused = (progress?.refused ?? []).map((one) => ({ ...one, source: "the WAF's API" }));
   const ofFeeds = rejected.filter(({ isOfFeed }) => isOfFeed === true);
-  return [...faultsIn(rejected), ...refused, ...ofFeeds].map(({ entry, source, message }) => ({
+  const shown = [...faultsIn(rejected), ...refused, ...ofFeeds].slice(0, entriesShownMax);
+  return shown.map(({ entry, source, message }) => ({
     entry: shortened(entry, entryLengthMax),
-    source: shortened(source, sourceLengthMax),
+    source: shortened(source, entryLengthMax),
     message: shortened(message, messageLengthMax),
   }));
 }
 
 function sourcesOf({ rule, parts }: CompiledRule, { gathered }: RunFacts) {
-  if (rule.addressesFrom.length === 0) return [];
   const texts = gathered.rules.find((one) => one.rule === rule)?.texts ?? [];
-  return rule.addressesFrom.map((source, index) => {
+  return rule.addressesFrom.slice(0, sourcesShownMax).map((source, index) => {
     const { kind, name, key } = source;
     const text = texts[index];
     const entries = parts.find((part) => part.source === describeSource(source))?.entries.size ?? 0;
     const field = kind === "Secret" ? "secret" : "configMap";
     return { [field]: name, key, ...(text?.state === "Read" ? { entries } : {}) };
   });
-}
-
-/** The first items for which there is room. They take it. */
-function fitting<Item>(items: readonly Item[], room: { bytes: number }): Item[] {
-  const first = items.findIndex((item) => (room.bytes -= bytesOf(item)) < 0);
-  return items.slice(0, first === -1 ? items.length : first);
-}
-
-function bytesOf(value: unknown): number {
-  return Buffer.byteLength(JSON.stringify(value));
 }
 
 function acceptRule(rule: CompiledRule): AcceptedFinding {
