@@ -9,11 +9,11 @@ import { differenceKinds, differencesOf, groupByReason, planVerdict, problemLine
 import { markdownText } from "./terminal.ts";
 
 /** GitHub accepts 65,536 characters in a comment. */
-export const markdownLengthMax = 60_000;
+const markdownLengthMax = 60_000;
 /** Space for the last sentence. */
 const lengthReserved = 400;
-/** The maximum size of the overview, which leaves space for the lists. */
-const overviewLengthMax = 20_000;
+/** This leaves space for the lists. */
+const overviewsMax = 40;
 /** Longer lists are folded. */
 const openLinesMax = 10;
 const lineLengthMax = 1_000;
@@ -31,28 +31,22 @@ const headingMark = "@@ ";
 
 /** @param faults the errors in the files, one per line */
 export function planMarkdown(views: readonly InstanceView[], faults: readonly string[]): string {
-  const parts = [`${marker}\n### wafsync plan\n`];
-  let room = markdownLengthMax - lengthReserved;
-  let omitted = 0;
-  const add = (part: string): void => {
-    parts.push(part);
-    room -= part.length + 1;
-  };
-  for (const [index, view] of views.entries()) {
-    const isFull = markdownLengthMax - room >= overviewLengthMax;
-    add(isFull ? `And ${inThousands(views.length - index)} more instances.\n` : overview(view, faults.length > 0));
-    if (isFull) break;
-  }
+  const overviews = views.slice(0, overviewsMax).map((view) => overview(view, faults.length > 0));
+  const parts = [`${marker}\n### wafsync plan\n`, ...overviews];
+  if (views.length > overviewsMax) parts.push(`And ${inThousands(views.length - overviewsMax)} more instances.\n`);
   const inFiles = { title: counted(faults.length, "problem in the files", "problems in the files"), lines: faults };
   const sections = views.flatMap((view) => {
     const where = views.length === 1 ? "" : `${nameKey(view)}: `;
     return sectionsOf(view).map(({ title, lines }) => ({ title: `${where}${title}`, lines }));
   });
+  let room = markdownLengthMax - lengthReserved - parts.join("\n").length;
+  let omitted = 0;
   for (const section of [inFiles, ...sections]) {
-    if (section.lines.length === 0) continue;
     const { text, left } = folded(section, room);
     omitted += left;
-    if (text !== undefined) add(text);
+    if (text === "") continue;
+    parts.push(text);
+    room -= text.length + 1;
   }
   if (omitted > 0) {
     const are = counted(omitted, "line is", "lines are");
@@ -64,8 +58,8 @@ export function planMarkdown(views: readonly InstanceView[], faults: readonly st
   return parts.join("\n").trimEnd();
 }
 
-/** The section with as many of its lines as fit, and how many are left; without text if none fits. */
-function folded({ title, lines }: Section, room: number): { readonly text: string | undefined; readonly left: number } {
+/** The section with as many of its lines as fit, and how many are left; empty if none fits. */
+function folded({ title, lines }: Section, room: number): { readonly text: string; readonly left: number } {
   const countable = lines.filter((line) => !line.startsWith(headingMark)).length;
   const start = `<details${countable <= openLinesMax ? " open" : ""}><summary>${markdownText(title)}</summary>\n<pre lang="diff"><code>`;
   const end = "</code></pre>\n</details>\n";
@@ -79,7 +73,7 @@ function folded({ title, lines }: Section, room: number): { readonly text: strin
     shown.push(text);
     if (!line.startsWith(headingMark)) left -= 1;
   }
-  return { text: left < countable ? `${start}${shown.join("\n")}\n${end}` : undefined, left };
+  return { text: left < countable ? `${start}${shown.join("\n")}\n${end}` : "", left };
 }
 
 /** The name of the instance and its counts. */

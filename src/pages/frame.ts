@@ -56,10 +56,7 @@ export function documentOf(title: string, head: readonly Markup[], body: readonl
 /** A page that the server serves. */
 export function framed(frame: Frame): string {
   const { title, where, version, body, live } = frame;
-  const main =
-    live === undefined
-      ? html`<main id="main">${body}</main>`
-      : html`<main id="main" data-live data-summary="${shortened(live, nameLengthMax)}">${body}</main>`;
+  const attributes = live === undefined ? "" : html`data-live data-summary="${shortened(live, nameLengthMax)}"`;
   return documentOf(
     `${title} – wafsync`,
     [
@@ -76,23 +73,20 @@ export function framed(frame: Frame): string {
           </div>
         </header>
         <p id="announcement" role="status"></p>`,
-      main,
+      html`<main id="main" ${attributes}>${body}</main>`,
     ],
   );
 }
 
 function searchForm({ searched }: Frame): Markup {
   const { address = "", instance = "" } = searched ?? {};
-  return html`<form action="/why" method="get" role="search">
+  return html`<form action="/why" method="get" role="search" autocomplete="off" spellcheck="false">
     <label for="address">Why is this address blocked or allowed?</label>
     <input
       id="address"
       name="address"
       value="${shortened(address, 60)}"
       maxlength="60"
-      size="22"
-      autocomplete="off"
-      spellcheck="false"
       required
       placeholder="192.0.2.1"
     />

@@ -9,7 +9,7 @@ import { filterForm, framed, liveTitle } from "./frame.ts";
 import { type Markup, html } from "./html.ts";
 import { objectSection } from "./overview-page.ts";
 import type { Column } from "./parts.ts";
-import { ageOf, copyable, dataTable, instancePath, moreThan, section, stateMark, tiles, warnings } from "./parts.ts";
+import { ageOf, copyable, dataTable, instancePath, section, stateMark, tiles, warnings } from "./parts.ts";
 import { holdLines } from "../cli/object-view.ts";
 
 /** The newest changes, and what a search finds. */
@@ -51,7 +51,7 @@ export function instancePage(
       stateSection(instance, generatedAt),
       ...listTiles(instance),
       ...holdSection(instance),
-      ...objectSection("Rules and other objects", "objects", byNeed(objects).slice(0, objectsShownMax), objects.length),
+      ...objectSection("Rules and other objects", "objects", byNeed(objects), objectsShownMax),
       historySection(instance, history, searched, generatedAt),
       section("requests", "Blocked requests", requests),
     ],
@@ -107,12 +107,11 @@ function historySection(
   const { events } = history;
   const cover = searched === "Everything" ? undefined : searched;
   const rows = events.flatMap((event) => rowOf(instance.instance, event, cover)).toReversed();
-  const shown = rows.slice(0, searched === undefined ? newestRowsMax : foundRowsMax);
   const filter = { label: "Entries that cover this address", name: "address", value: cover?.entry ?? "" };
-  const found = [dataTable("History", columnsOf(now), shown), ...moreThan(shown.length, rows.length)];
+  const found = dataTable("History", columnsOf(now), rows, searched === undefined ? newestRowsMax : foundRowsMax);
   return section("history", "History", [
     ...(events.length === 0 ? [] : [filterForm(`${instancePath(instance.instance)}#history`, filter)]),
-    ...(rows.length === 0 ? [html`<p>No changes are recorded.</p>`] : found),
+    rows.length === 0 ? html`<p>No changes are recorded.</p>` : found,
   ]);
 }
 

@@ -12,7 +12,6 @@ import {
   copyable,
   dataTable,
   instancePath,
-  moreThan,
   nameLengthMax,
   section,
   stateMark,
@@ -57,7 +56,7 @@ export function overviewPage(summary: Summary, find: string): string {
         { name: "Removals on hold", value: totals.onHold },
       ]),
       instanceSection(summary, find),
-      ...objectSection("Objects without a WAF", "unattached", summary.unattached, totals.unattached),
+      ...objectSection("Objects without a WAF", "unattached", summary.unattached, Infinity, totals.unattached),
       ...feedSection(summary),
     ],
   });
@@ -126,14 +125,12 @@ function instanceSection({ instances, generatedAt }: Summary, find: string, addr
   const pathOf = (instance: string): string =>
     address === undefined ? instancePath(instance) : `/why?${String(new URLSearchParams({ address, instance }))}`;
   const found = byNeed(instancesWith(find, instances));
-  const rows = found.slice(0, rowsMax);
   const filter = { label: "Name or domain", name: "find", value: find };
   const finder = address === undefined ? filterForm("/", filter) : filterForm("/why", filter, { address });
   const none = find === "" ? firstSteps : html`<p>No WAF has this text in its name or domain.</p>`;
   return section("instances", address === undefined ? "WAFs" : `Which WAF blocks or allows ${address}?`, [
     ...(instances.length >= findFrom || find !== "" ? [finder] : []),
-    rows.length === 0 ? none : dataTable("WAFs", instanceColumns(generatedAt, pathOf), rows),
-    ...moreThan(rows.length, found.length),
+    found.length === 0 ? none : dataTable("WAFs", instanceColumns(generatedAt, pathOf), found, rowsMax),
   ]);
 }
 
@@ -163,10 +160,15 @@ const objectColumns: readonly Column<ObjectSummary>[] = [
   { title: "Message", kind: "words", cell: ({ message }) => shortened(message, 600) },
 ];
 
-/** A table of objects, of which `count` exist; nothing if there are none. */
-export function objectSection(title: string, id: string, objects: readonly ObjectSummary[], count: number): Markup[] {
-  if (objects.length === 0) return [];
-  return [section(id, title, [dataTable(title, objectColumns, objects), ...moreThan(objects.length, count)])];
+/** A table of at most `max` objects, of which `count` exist; nothing if there are none. */
+export function objectSection(
+  title: string,
+  id: string,
+  objects: readonly ObjectSummary[],
+  max = objects.length,
+  count = objects.length,
+): Markup[] {
+  return objects.length === 0 ? [] : [section(id, title, dataTable(title, objectColumns, objects, max, count))];
 }
 
 function feedColumns(now: string): readonly Column<FeedSummary>[] {
@@ -194,7 +196,5 @@ function whyFeedWaits({ ready, message, heldContent: held }: FeedSummary): Marku
 
 function feedSection({ feeds, generatedAt }: Summary): Markup[] {
   if (feeds.length === 0) return [];
-  const shown = byNeed(feeds).slice(0, rowsMax);
-  const table = dataTable("Feeds", feedColumns(generatedAt), shown);
-  return [section("feeds", "Feeds", [table, ...moreThan(shown.length, feeds.length)])];
+  return [section("feeds", "Feeds", dataTable("Feeds", feedColumns(generatedAt), byNeed(feeds), rowsMax))];
 }

@@ -53,7 +53,7 @@ export function warnings(title: string, lines: readonly string[]): Markup[] {
 }
 
 /** `… and 12 more`; nothing if all are shown. */
-export function moreThan(shown: number, count: number): Markup[] {
+function moreThan(shown: number, count: number): Markup[] {
   return count > shown ? [html`<p class="quiet">… and ${inThousands(count - shown)} more</p>`] : [];
 }
 
@@ -103,29 +103,40 @@ export interface Column<Row> {
   readonly cell: (row: Row) => Cell;
 }
 
-/** In a box that scrolls sideways, also by keyboard. The first cell of each row is its header. @param label for screen readers */
-export function dataTable<Row>(label: string, columns: readonly Column<Row>[], rows: readonly Row[]): Markup {
+/**
+ * In a box that scrolls sideways, also by keyboard. The first cell of each row is its header.
+ * @param label for screen readers
+ * @param max how many rows are shown, of `count`
+ */
+export function dataTable<Row>(
+  label: string,
+  columns: readonly Column<Row>[],
+  rows: readonly Row[],
+  max = rows.length,
+  count = rows.length,
+): Markup {
   // Explicit roles, because the styles of narrow screens remove the implicit ones.
   const head = columns.map(
     ({ title, kind }) => html`<th role="columnheader" scope="col" class="${kind ?? ""}">${title}</th>`,
   );
   return html`<div class="scroll" role="group" tabindex="0" aria-label="${label}">
-    <table class="${columns.length > 3 ? "cards" : ""}" role="table">
-      <thead role="rowgroup">
-        <tr role="row">
-          ${head}
-        </tr>
-      </thead>
-      <tbody role="rowgroup">
-        ${rows.map(
-          (row) =>
-            html`<tr role="row">
-              ${columns.map((column, place) => cellOf(column, row, place))}
-            </tr>`,
-        )}
-      </tbody>
-    </table>
-  </div>`;
+      <table class="${columns.length > 3 ? "cards" : ""}" role="table">
+        <thead role="rowgroup">
+          <tr role="row">
+            ${head}
+          </tr>
+        </thead>
+        <tbody role="rowgroup">
+          ${rows.slice(0, max).map(
+            (row) =>
+              html`<tr role="row">
+                ${columns.map((column, place) => cellOf(column, row, place))}
+              </tr>`,
+          )}
+        </tbody>
+      </table>
+    </div>
+    ${moreThan(Math.min(max, rows.length), count)}`;
 }
 
 function cellOf<Row>({ title, kind, cell }: Column<Row>, row: Row, place: number): Markup {

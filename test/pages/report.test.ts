@@ -99,7 +99,7 @@ describe("the report", () => {
       ["192.0.2.250", "58", "7.0 %", ...seen, "blocked by 192.0.2.128/25"],
       ["198.51.100.250", "57", "6.8 %", ...seen, "not on a list"],
     ]);
-    expect(tableOf(page, "paths")[0]).toStrictEqual(["/busy", "234", "28.1 %"]);
+    expect(tableOf(page, "path")[0]).toStrictEqual(["/busy", "234", "28.1 %"]);
     expect(parse(ruleOf(page))).toStrictEqual({
       apiVersion: "wafsync.dev/v1alpha1",
       kind: "WafIpRule",
