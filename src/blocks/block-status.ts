@@ -9,8 +9,7 @@ import {
   withTransitionTimesOf,
 } from "../kinds/conditions.ts";
 import type { ReasonOf } from "../kinds/reasons.ts";
-import type { WafAutoBlockStatus } from "../kinds/waf-auto-block.ts";
-import { entriesShownMax } from "../kinds/waf-auto-block.ts";
+import { entriesShownMax, type WafAutoBlockStatus } from "../kinds/waf-auto-block.ts";
 import type { DeclaredAutoBlock } from "../model/declared.ts";
 import type { JudgedEntry, Judgement, ReadingReport } from "./judgement.ts";
 import { counted, inThousands, shortened } from "../model/sentence.ts";
@@ -21,7 +20,7 @@ import { type CompiledRule, endOf } from "../decide/compiled-rule.ts";
 import type { BlockBook } from "./block-book.ts";
 import type { RunFacts } from "../run/facts.ts";
 import type { ReconcilePorts } from "../run/ports.ts";
-import { assessRule } from "../run/status/rule-status.ts";
+import { assessRule } from "../run/status/statuses.ts";
 import { accepted, type AcceptedFinding, type SyncedFinding, withFindings } from "../run/status/findings.ts";
 
 const labelLengthMax = 100;

@@ -3,7 +3,7 @@
 import { type DeclaredCacheClear, listNames } from "../model/declared.ts";
 import { type EntryOwners, lastDeclaredBy, unknownOwners } from "../model/entry-owners.ts";
 import type { Adoption, Operation } from "../model/operation.ts";
-import { type ResourceMeta, nameKey, resourceKey } from "../model/resource.ts";
+import { nameKey, resourceKey, type ResourceMeta } from "../model/resource.ts";
 import { ruleLabel } from "../model/rule-id.ts";
 import { asSentence } from "../model/sentence.ts";
 import { progressText } from "../decide/progress.ts";
@@ -12,7 +12,7 @@ import { faultsIn } from "../decide/compiled-rule.ts";
 import type { RunFacts } from "../run/facts.ts";
 import { unrecordedMessage } from "../run/status/events.ts";
 import { keptMessage } from "../run/status/messages.ts";
-import { adoptHint } from "../run/status/origin-status.ts";
+import { adoptHint } from "../run/status/statuses.ts";
 import { troubleOf } from "../run/status/findings.ts";
 import { type ReportedObject, viewObject } from "./object-view.ts";
 import { keyHint } from "./targets/open-waf.ts";

@@ -1,0 +1,414 @@
+// The status of instances, rules and origins, from the facts of a run.
+import { formatTime, type NewConditions } from "../../kinds/conditions.ts";
+import { heldGroupsMax, type WafInstanceStatus } from "../../kinds/waf-instance.ts";
+import { type ListName, listNames, unblockedAtMs } from "../../model/declared.ts";
+import { operationKey } from "../../model/operation.ts";
+import { asSentence, counted, shortened } from "../../model/sentence.ts";
+import {
+  accepted,
+  type AcceptedFinding,
+  forPerson,
+  offFinding,
+  paceInWords,
+  pendingFinding,
+  reading,
+  type SyncedFinding,
+  troubleOf,
+  waitingInWords,
+  withFindings,
+} from "./findings.ts";
+import { type ListSummary, progressText, type RuleProgress } from "../../decide/progress.ts";
+import type { Plan } from "../../decide/plan.ts";
+import {
+  contestedMessage,
+  heldGroups,
+  heldMessage,
+  keptMessage,
+  limitSuggestion,
+  overflowOfInstance,
+  overflowOfRule,
+  waitingRemovals,
+} from "./messages.ts";
+import type { RunFacts } from "../facts.ts";
+import { describeSource } from "../../model/address-source.ts";
+import type { WafIpRuleStatus } from "../../kinds/waf-ip-rule.ts";
+import { type CompiledOrigin, type CompiledRule, describeRejected, faultsIn } from "../../decide/compiled-rule.ts";
+import type { WafOriginStatus } from "../../kinds/waf-origin.ts";
+import { adoptAnnotation } from "../../decide/ownership.ts";
+import { sameHost } from "../../decide/origin-plan.ts";
+
+const planExamplesMax = 10;
+
+/** Returns the complete next status. Keeps former values for everything that the run could not determine. */
+export function instanceStatus(
+  before: Partial<WafInstanceStatus>,
+  facts: RunFacts,
+  lastSyncMs: number | undefined,
+): Partial<WafInstanceStatus> {
+  const { desired, nowMs } = facts;
+  const assessment = {
+    accepted: acceptInstance(facts),
+    synced: assessInstance(facts, lastSyncMs),
+    others: stayingConditions(facts),
+  };
+  return {
+    ...withFindings(before, facts.gathered.instance.meta, assessment, nowMs),
+    attachedRules: desired.rules.filter(({ isAttached, rule }) => isAttached && rule.meta.kind === "WafIpRule").length,
+    attachedOrigins: desired.compiledOrigins.filter(({ isAttached }) => isAttached).length,
+    ...(lastSyncMs === undefined ? {} : { lastSyncTime: formatTime(lastSyncMs) }),
+    ...observedPart(before, facts),
+  };
+}
+
+/** The conditions about what stays on the WAF. They keep their state while there is no plan. */
+function stayingConditions({ plan, result, gathered }: RunFacts): NewConditions {
+  if (result?.kind === "Blocked" && result.blocker === "InventoryUnreadable") {
+    const message = "wafsync removes nothing until it can read its record.";
+    return { RemovalsHeld: { status: "True", reason: "InventoryUnreadable", message } };
+  }
+  if (plan === undefined) return {};
+  const { held, kept } = plan;
+  const reason = held?.obstacle === undefined ? "TooManyRemovals" : obstacleReasons[held.obstacle.kind];
+  const broken = { status: "True", reason: "SourceBroken", message: keptMessage({ plan }) } as const;
+  return {
+    RemovalsHeld: held && { status: "True", reason, message: heldMessage({ plan, gathered }) },
+    SourceBroken: kept.length === 0 ? undefined : broken,
+  };
+}
+
+const obstacleReasons = { Unconfirmed: "Unconfirmed", Restored: "InventoryUnreadable" } as const;
+
+function observedPart(before: Partial<WafInstanceStatus>, facts: RunFacts): Partial<WafInstanceStatus> {
+  const { observed, plan, inventory } = facts;
+  if (observed === undefined || plan === undefined) return {};
+  const { held, observedOnly, lists } = plan;
+  const examples = observedOnly.slice(0, planExamplesMax).map(operationKey);
+  const removals = observedOnly.filter(({ kind }) => kind === "RemoveEntry" || kind === "RemoveOrigin").length;
+  return {
+    domain: inventory?.domain ?? before.domain,
+    primaryOrigin: observed.primaryOrigin,
+    blocklist: listCounts(lists.blocklist),
+    allowlist: listCounts(lists.allowlist),
+    inventoryVersion: Math.max(before.inventoryVersion ?? 0, inventory?.version ?? 0),
+    heldPlan: held?.hash,
+    removalsOnHold: held && heldGroups(held).slice(0, heldGroupsMax),
+    plan: observedOnly.length === 0 ? undefined : { additions: observedOnly.length - removals, removals, examples },
+  };
+}
+
+/** Omits a zero: most lists have room for all entries. */
+function listCounts({ overflow, ...counts }: ListSummary): NonNullable<WafInstanceStatus["blocklist"]> {
+  return { ...counts, ...(overflow === 0 ? {} : { overflow }) };
+}
+
+function acceptInstance({ result, desired }: RunFacts): AcceptedFinding {
+  const blocker = result?.kind === "Blocked" ? result.blocker : undefined;
+  if (result?.kind === "Blocked" && (blocker === "DuplicateKey" || blocker === "BaseUrlNotAllowed")) {
+    const reason = blocker === "DuplicateKey" ? "Conflict" : "NotAllowed";
+    return { status: "False", reason, message: result.message };
+  }
+  if (desired.instanceFaults.length > 0) {
+    return { status: "False", reason: "InvalidSpec", message: desired.instanceFaults.join(" ") };
+  }
+  return { ...accepted, message: "The instance is valid." };
+}
+
+/** The first that applies. */
+function assessInstance(facts: RunFacts, lastSyncMs: number | undefined): SyncedFinding {
+  const trouble = troubleOf(facts);
+  if (trouble !== undefined) return trouble;
+  const { plan, phase, gathered } = facts;
+  if (plan === undefined) return reading;
+  if (phase === "Applying") {
+    const message = `${counted(facts.pace?.left ?? 0, "change is", "changes are")} still to be written.${paceInWords(facts)}`;
+    return { status: lastSyncMs === undefined ? "Unknown" : "False", reason: "Pending", message, next: "Working" };
+  }
+  if (gathered.instance.suspend) {
+    const changes = counted(plan.observedOnly.length, "change waits", "changes wait");
+    const message = `The instance is suspended; ${changes} for spec.suspend: false.`;
+    return { status: "Unknown", reason: "Suspended", message, next: "Paused" };
+  }
+  if (plan.held !== undefined) return forPerson("Held", "Removals are on hold: see the condition RemovalsHeld.");
+  if (plan.kept.length > 0) {
+    const message = "wafsync keeps entries because something can't be read: see the condition SourceBroken.";
+    return forPerson("SourceBroken", message);
+  }
+  if (plan.contested.length > 0) return forPerson("Contested", contestedMessage(plan));
+  const refused = refusedMessage(facts, plan);
+  if (refused !== "") return forPerson("Rejected", refused);
+  const overflow = overflowOfInstance(facts);
+  if (overflow !== undefined) return forPerson("CapacityExceeded", overflow);
+  if (plan.observedOnly.length > 0) {
+    const changes = counted(plan.observedOnly.length, "change is", "changes are");
+    const message = `Under the policy Observe, ${changes} not written: see status.plan.`;
+    return { status: "False", reason: "Observed", message, next: "Settled" };
+  }
+  return { status: "True", reason: "Synced", message: syncedMessage(plan), next: "Settled" };
+}
+
+function syncedMessage({ lists, origins }: Plan): string {
+  const [blocklist, allowlist] = listNames.map((list) => {
+    const { live, managed, foreign } = lists[list];
+    return `${list} ${live} (${managed} managed, ${foreign} unmanaged)`;
+  });
+  const waiting = [...origins.outcomes].filter(
+    ([, { kind, insteadOf }]) => kind === "Primary" && insteadOf === "Remove",
+  );
+  const hosts = waiting.map(([host]) => host).join(", ");
+  const primary =
+    hosts === "" ? "" : ` Origin ${hosts} is the primary, and stays until another host becomes the primary.`;
+  return `The WAF matches the declared state: ${blocklist}, ${allowlist}.${primary}`;
+}
+
+/** Empty if the API refused nothing. */
+function refusedMessage(facts: RunFacts, { outcomes, origins }: Plan): string {
+  const decided = [
+    ...listNames.flatMap((list) => outcomes[list].map(({ outcome }) => outcome)),
+    ...origins.outcomes.values(),
+  ];
+  const refusals = decided.flatMap((outcome) => outcome.refusals ?? []);
+  const [first] = refusals;
+  if (first === undefined) return "";
+  const again = `wafsync retries ${refusals.length === 1 ? "it" : "them"} after an hour, or when the rule changes.`;
+  const example = `${first.operation}: ${asSentence(first.message)}`;
+  return `The API refused ${counted(refusals.length, "write", "writes")}. ${again} ${example}${limitSuggestion(facts)}${waitingRemovals(facts)}`;
+}
+
+// The status of a rule.
+
+const entriesShownMax = 20;
+const sourcesShownMax = 10;
+/** Of an entry and its source. A status must stay readable. */
+const entryLengthMax = 128;
+const rejectedLengthMax = 256;
+
+export function ruleStatus(
+  before: Partial<WafIpRuleStatus>,
+  compiled: CompiledRule,
+  facts: RunFacts,
+  lastChangeMs: number | undefined,
+): Partial<WafIpRuleStatus> {
+  const { rule, expiresAtMs } = compiled;
+  const progress = facts.progress?.get(compiled);
+  const assessment = { accepted: acceptRule(compiled), synced: assessRule(compiled, progress, facts) };
+  const common = withFindings(before, rule.meta, assessment, facts.nowMs);
+  const sources = sourcesOf(compiled, facts);
+  return {
+    ...common,
+    rejected: rejectedEntries(compiled, progress),
+    sources: sources.length === 0 ? undefined : sources,
+    expiresAt: expiresAtMs === undefined ? undefined : formatTime(expiresAtMs),
+    ...(lastChangeMs === undefined ? {} : { lastChangeTime: formatTime(lastChangeMs) }),
+    ...(progress === undefined ? {} : countsOf(compiled, progress)),
+  };
+}
+
+function countsOf(rule: CompiledRule, progress: RuleProgress): Pick<WafIpRuleStatus, "entries" | "progress"> {
+  const { desired, synced, pending, foreign, refused, leftOut } = progress;
+  return {
+    entries: {
+      desired,
+      synced,
+      pending,
+      rejected: rule.rejected.length + refused.length,
+      ...(rule.declared === undefined || rule.expired ? {} : { declared: rule.declared }),
+      ...(foreign === 0 ? {} : { foreign }),
+      ...(leftOut.length === 0 ? {} : { overflow: leftOut.length }),
+    },
+    progress: progressText(rule, progress),
+  };
+}
+
+/** Rejected entries come first, because a person has to correct them. Those of feeds come last. */
+function rejectedEntries({ rejected }: CompiledRule, progress: RuleProgress | undefined) {
+  const refused = (progress?.refused ?? []).map((one) => ({ ...one, source: "the WAF's API" }));
+  const ofFeeds = rejected.filter(({ isOfFeed }) => isOfFeed === true);
+  const shown = [...faultsIn(rejected), ...refused, ...ofFeeds].slice(0, entriesShownMax);
+  return shown.map(({ entry, source, message }) => ({
+    entry: shortened(entry, entryLengthMax),
+    source: shortened(source, entryLengthMax),
+    message: shortened(message, rejectedLengthMax),
+  }));
+}
+
+function sourcesOf({ rule, parts }: CompiledRule, { gathered }: RunFacts) {
+  const texts = gathered.rules.find((one) => one.rule === rule)?.texts ?? [];
+  return rule.addressesFrom.slice(0, sourcesShownMax).map((source, index) => {
+    const { kind, name, key } = source;
+    const text = texts[index];
+    const entries = parts.find((part) => part.source === describeSource(source))?.entries.size ?? 0;
+    const field = kind === "Secret" ? "secret" : "configMap";
+    return { [field]: name, key, ...(text?.state === "Read" ? { entries } : {}) };
+  });
+}
+
+function acceptRule(rule: CompiledRule): AcceptedFinding {
+  if (rule.verdict !== "Accepted") return { status: "False", reason: rule.verdict, message: rule.message };
+  // If the rule is accepted, only entries of feeds can be rejected.
+  return rule.rejected.length === 0 ? accepted : { ...accepted, message: describeRejected(rule.rejected) };
+}
+
+/** The finding for the condition Synced. `progress` is undefined until the WAF has been read. */
+export function assessRule(rule: CompiledRule, progress: RuleProgress | undefined, facts: RunFacts): SyncedFinding {
+  if (!rule.isAttached) {
+    return forPerson("Pending", "The rule is not attached to its instance.");
+  }
+  const trouble = troubleOf(facts);
+  if (trouble !== undefined) return trouble;
+  if (progress === undefined) return reading;
+  if (rule.expired) return assessExpired(rule, progress, facts);
+  const { list } = rule;
+  const { desired, synced, refused, leftOut } = progress;
+  const so = `${synced} of ${desired} entries are on the ${list}`;
+  if (progress.pending > 0) return assessPending(rule, progress, so, facts);
+  const [first] = refused;
+  if (first !== undefined) {
+    // Guests must not learn the size of the list.
+    const suggestion = rule.isOwners ? limitSuggestion(facts) : "";
+    const message = `${so}; the API refused ${refused.length}. ${first.entry}: ${asSentence(first.message)}${suggestion}`;
+    return forPerson("Rejected", message);
+  }
+  if (leftOut.length > 0) {
+    const message = `${so}; ${overflowOfRule(list, leftOut, facts)}`;
+    return forPerson("CapacityExceeded", message);
+  }
+  const message = `${allOn(list, desired)}${derivedSentence(rule)}${foreignSentence(progress, facts, list)}`;
+  return { status: "True", reason: "Synced", message, next: "Settled" };
+}
+
+/** The entries on the list may be fewer or more than those that the rule declares. */
+function derivedSentence({ declared, rule }: CompiledRule): string {
+  if (declared === undefined) return "";
+  const fields = [...(rule.except.length === 0 ? [] : ["spec.except"]), ...(rule.aggregate ? ["spec.aggregate"] : [])];
+  return ` The rule declares ${counted(declared, "entry", "entries")}, before ${fields.join(" and ")}.`;
+}
+
+function assessPending({ list }: CompiledRule, { synced, isContested }: RuleProgress, so: string, facts: RunFacts) {
+  if (facts.phase === "Applying") {
+    // The rate is for all rules together, and not meaningful for a rule that waits for others.
+    return pendingFinding(`${so}.${synced === 0 ? waitingInWords(facts) : paceInWords(facts)}`);
+  }
+  const contested = forPerson("Contested", `${so}; another writer keeps removing the others. See the instance.`);
+  return assessOff(so, list, facts) ?? (isContested ? contested : pendingFinding(`${so}.`));
+}
+
+function assessOff(so: string, list: ListName, { gathered }: RunFacts): SyncedFinding | undefined {
+  const observed = `${so}; the policy Observe of the ${list} writes nothing.`;
+  return offFinding(list, gathered, `${so}; the instance is suspended.`, observed);
+}
+
+/** A rule is reported as expired only after its entries are removed: while some are on hold, it reports this. */
+function assessExpired(rule: CompiledRule, progress: RuleProgress, facts: RunFacts): SyncedFinding {
+  const { list, expiresAtMs } = rule;
+  const at = expiresAtMs === undefined || expiresAtMs === unblockedAtMs ? "" : ` at ${formatTime(expiresAtMs)}`;
+  const { left } = progress;
+  if (left.length === 0) {
+    const message = `The rule expired${at}; it no longer declares entries.${foreignSentence(progress, facts, list)}`;
+    return { status: "True", reason: "Expired", message, next: "Settled" };
+  }
+  if (facts.phase === "Applying") return pendingFinding(`The rule expired${at}; its entries are being removed.`);
+  const still = left.length === 1 ? "1 of its entries is still" : `${left.length} of its entries are still`;
+  const so = `The rule expired${at}, and ${still} on the ${list}`;
+  if (left.some(({ outcome }) => outcome.kind === "Held")) {
+    const message = `${so}: removals are on hold. See the condition RemovalsHeld of the instance.`;
+    return forPerson("Held", message);
+  }
+  return assessOff(so, list, facts) ?? pendingFinding(`${so}.`);
+}
+
+/** Reports entries that stay although no rule declares them; with the policy Exclusive they do not stay. */
+function foreignSentence({ desired, foreign }: RuleProgress, { gathered }: RunFacts, list: ListName): string {
+  if (foreign === 0 || gathered.instance.policies[list] === "Exclusive") return "";
+  if (desired === 0) {
+    const stay = foreign === 1 ? "1 of its entries stays" : `${foreign} of its entries stay`;
+    return ` ${stay} on the ${list}: another writer added ${foreign === 1 ? "it" : "them"}.`;
+  }
+  const were = foreign === 1 ? "1 of them was" : `${foreign} of them were`;
+  const [which, stay] = desired === 1 ? ["It was", "stays"] : [were, foreign === 1 ? "stays" : "stay"];
+  return ` ${which} added by another writer, and ${stay} on the ${list} when the rule expires or is deleted.`;
+}
+
+function allOn(list: ListName, desired: number): string {
+  if (desired === 0) return `The rule has no entries for the ${list}.`;
+  return desired === 1 ? `The entry is on the ${list}.` : `All ${desired} entries are on the ${list}.`;
+}
+
+// The status of an origin. It reports only what is known, because most origins can't be read back.
+
+const messageLengthMax = 1024;
+/** What to do if the API refused an origin that the WAF already has. */
+export const adoptHint = `If the WAF already has it, annotate the WafOrigin with ${adoptAnnotation}: "true".`;
+
+/** What is known of an origin, and what to report about it. */
+interface Known {
+  readonly state: NonNullable<WafOriginStatus["state"]>;
+  readonly addedAtMs?: number | undefined;
+  /** The API's error. */
+  readonly message?: string;
+  readonly finding: SyncedFinding;
+}
+
+export function originStatus(
+  before: Partial<WafOriginStatus>,
+  compiled: CompiledOrigin,
+  facts: RunFacts,
+): Partial<WafOriginStatus> {
+  const { verdict, isAttached, message } = compiled;
+  const { meta } = compiled.origin;
+  const isInEffect = isAttached && verdict !== "Conflict";
+  const known = isInEffect ? knownOf(compiled, facts) : undefined;
+  const synced = isInEffect ? (troubleOf(facts) ?? known?.finding ?? reading) : notInEffect;
+  const acceptance = verdict === "Accepted" ? accepted : ({ status: "False", reason: verdict, message } as const);
+  const assessment = { accepted: acceptance, synced };
+  return {
+    ...withFindings(before, meta, assessment, facts.nowMs),
+    ...(known === undefined
+      ? {}
+      : {
+          state: known.state,
+          addedTime: known.addedAtMs === undefined ? undefined : formatTime(known.addedAtMs),
+          message: known.message === undefined ? undefined : shortened(known.message, messageLengthMax),
+        }),
+  };
+}
+
+const notInEffect = forPerson("Pending", "The origin is not in effect.");
+
+/** Undefined until the WAF has been read. */
+function knownOf({ origin }: CompiledOrigin, facts: RunFacts): Known | undefined {
+  const { observed, plan, inventory } = facts;
+  if (observed === undefined || plan === undefined || inventory === undefined) return undefined;
+  const { host, type } = origin;
+  const record = inventory.origins.get(host);
+  const addedAtMs = record?.type === type ? record.addedAtMs : undefined;
+  const as = `${host} as ${type === "Alternate" ? "an alternate" : "a backup"}`;
+  const settled = (message: string): SyncedFinding => ({ status: "True", reason: "Synced", message, next: "Settled" });
+  if (sameHost(host, observed.primaryOrigin)) {
+    const finding = settled(
+      `${host} is the WAF's current primary origin. To remove it, make another host the primary first.`,
+    );
+    return { state: "Primary", addedAtMs, finding };
+  }
+  const [refusal] = plan.origins.outcomes.get(host)?.refusals ?? [];
+  if (refusal !== undefined) {
+    const finding = forPerson("Rejected", `The API refused ${host}: ${asSentence(refusal.message)} ${adoptHint}`);
+    return { state: "Rejected", message: refusal.message, finding };
+  }
+  if (record === undefined || addedAtMs === undefined) {
+    const suspended = `${host} waits: the instance is suspended.`;
+    const off = offFinding("origins", facts.gathered, suspended, `${host} is not added under the policy Observe.`);
+    const finding = (facts.phase === "Applying" ? undefined : off) ?? pendingFinding(`${host} is still to be added.`);
+    return { state: "Pending", finding };
+  }
+  const { unconfirmed, manner } = record;
+  if (unconfirmed === undefined) {
+    const finding = settled(`The API accepted ${as} at ${formatTime(addedAtMs)}. The origin can't be read back.`);
+    return { state: "Added", addedAtMs, finding };
+  }
+  const why = manner === "Adopted" ? `${adoptAnnotation} says that it exists` : "an earlier call may have added it";
+  const check = `Origins can't be read back: check it and its type in the WAF's own console. If it is missing, delete the WafOrigin and create it again.`;
+  const finding = settled(
+    `The API refused ${as}: ${asSentence(unconfirmed)} It counts as added, because ${why}. ${check}`,
+  );
+  return { state: "AddedUnconfirmed", addedAtMs, message: unconfirmed, finding };
+}
