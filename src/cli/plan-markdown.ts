@@ -4,8 +4,8 @@
 // escaped. No name, address or message can therefore end a block, start markup, or mention a person.
 import { nameKey } from "../model/resource.ts";
 import { counted, inThousands } from "../model/sentence.ts";
+import { differenceKinds, differencesOf, groupByReason, planVerdict, problemLines } from "./instance-view.ts";
 import type { InstanceView } from "./instance-view.ts";
-import { differenceKinds, differencesOf, groupByReason, planVerdict, problemLines } from "./print-instance.ts";
 import { markdownText } from "./terminal.ts";
 
 /** GitHub accepts 65,536 characters in a comment. */

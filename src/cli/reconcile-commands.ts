@@ -9,12 +9,20 @@ import type { RunFacts } from "../run/facts.ts";
 import type { ObjectEvent, ReconcileObserver } from "../run/ports.ts";
 import { faultText } from "../source/directory/source-fault.ts";
 import type { ApplyOptions, PlanOptions, RunOptions } from "./commands/folder-commands.ts";
-import { type InstanceView, viewInstance, viewResult } from "./instance-view.ts";
-import { countsLine, differsFromDeclared, isPartial, objectTable, planLines, remarkLines } from "./print-instance.ts";
+import {
+  countsLine,
+  differsFromDeclared,
+  isPartial,
+  objectTable,
+  planLines,
+  remarkLines,
+  viewInstance,
+} from "./instance-view.ts";
+import type { InstanceView } from "./instance-view.ts";
 import type { Session } from "./session.ts";
 import { StatusLine } from "./status-line.ts";
 import { withStandalone } from "./targets/folder-target.ts";
-import { type Answer, type Paint, type Terminal, ask, canAsk, remark } from "./terminal.ts";
+import { type Answer, ask, canAsk, type Paint, remark, type Terminal } from "./terminal.ts";
 
 /**
  * @returns 0 if there is nothing to do, 1 if there are changes or a feed has a problem, 2 if there is an error in a file or a call, 130 if it was
@@ -46,7 +54,7 @@ export async function runPlan(options: PlanOptions): Promise<number> {
 }
 
 function viewPreviews(standalone: Standalone, previews: readonly Preview[]): InstanceView[] {
-  return previews.map(({ facts, pendingClears }) => viewResult(facts, standalone, pendingClears));
+  return previews.map(({ facts, pendingClears }) => viewInstance(facts, standalone, { pendingClears, isLast: true }));
 }
 
 /** @returns 0 if everything is done, 1 if something is incomplete or not confirmed, 2 if there is an error, 130 if it was stopped. */
@@ -123,7 +131,7 @@ async function apply(options: ApplyOptions): Promise<number> {
     const views = results.flatMap(({ outcome: { facts } }) => {
       if (facts === undefined) return [];
       const { cleared, changes, drift } = of(facts.gathered.instance.meta);
-      const view = viewResult(facts, standalone);
+      const view = viewInstance(facts, standalone, { isLast: true });
       return [{ ...view, cleared, changes, warnings: [...drift, ...view.warnings, ...suspension(facts)] }];
     });
     printResults(out, options, views);

@@ -12,12 +12,11 @@ import { parseAddress } from "./arguments.ts";
 import { type CommandRule, declaredRule } from "./command-rule.ts";
 import type { RuleCommandOptions } from "./commands/incident-commands.ts";
 import { CommandError } from "./describe-error.ts";
-import { placed } from "./print-why.ts";
+import { type CoveringView, type OwnerView, placed, type WhyView } from "./why-view.ts";
 import { withTarget } from "./targets/open-target.ts";
 import type { ChangeOutcome, RuleChanges } from "./targets/target.ts";
 import { chosenInstances, onlyInstance, type TargetOptions, targetWords } from "./targets/target-options.ts";
 import type { Target } from "./targets/target.ts";
-import type { CoveringView, OwnerView, WhyView } from "./why-view.ts";
 
 /** More addresses need a separate rule. */
 export const addressesMax = 100;

@@ -1,16 +1,18 @@
-// The result of `why` for one address on one WAF, as plain data.
+// The result of `why` for one address on one WAF: as plain data, in lines for people, and as Markdown for a ticket.
 import { type Condition, detailOf, findCondition, formatTime } from "../kinds/conditions.ts";
 import { realClock } from "../async/clock.ts";
 import { inSlices } from "../async/time-slices.ts";
 import { AddressCover } from "../address/ranges.ts";
 import type { Entry } from "../address/entry.ts";
-import { type ResourceMeta, nameKey, resourceKey } from "../model/resource.ts";
+import { nameKey, type ObjectName, resourceKey, type ResourceMeta } from "../model/resource.ts";
 import type { LogEntry } from "../model/log-entry.ts";
-import { shortened } from "../model/sentence.ts";
+import { inThousands, shortened } from "../model/sentence.ts";
 import { requesterOf } from "./command-rule.ts";
-import type { Covering, Examined, Ineffective, Wanting } from "../decide/explain.ts";
 import { examineInSlices, explainAddress } from "../decide/explain.ts";
-import type { InstanceSight } from "./targets/target.ts";
+import type { Covering, Examined, Ineffective, Verdict, Wanting } from "../decide/explain.ts";
+import type { InstanceSight, Target } from "./targets/target.ts";
+import { visibleTexts } from "../model/visible-text.ts";
+import { markdownText, type Paint } from "./terminal.ts";
 
 const pathLengthMax = 120;
 
@@ -31,6 +33,20 @@ export async function examineSight(sight: InstanceSight): Promise<ExaminedSight>
   const reportedVersion = typeof version === "number" ? version : undefined;
   const input = { gathered, live: lists, inventory, reportedVersion, nowMs: realClock.nowMs() };
   return { sight, examined: await inSlices(realClock, examineInSlices(input)) };
+}
+
+/** What blocks or allows the address on each of the instances. */
+export async function explainOn(
+  target: Pick<Target, "look">,
+  instances: readonly ObjectName[],
+  address: Entry,
+): Promise<readonly WhyView[]> {
+  const views: WhyView[] = [];
+  for (const instance of instances) {
+    const sight = await target.look(instance, { live: true, blocked: address });
+    views.push(await viewWhy(address, await examineSight(sight)));
+  }
+  return views;
 }
 
 export async function viewWhy(address: Entry, { sight, examined }: ExaminedSight) {
@@ -175,4 +191,128 @@ function reportedOn(meta: ResourceMeta, { statusOf }: InstanceSight): string | u
   const conditions = (statusOf(meta)?.["conditions"] ?? []) as readonly Condition[];
   const synced = findCondition(conditions, "Synced");
   return synced === undefined || synced.status === "True" ? undefined : detailOf(conditions, "Synced");
+}
+
+// Formats the result of `why` for people, and as Markdown for a ticket.
+
+const styles: Readonly<Record<Verdict, Parameters<Paint>[0]>> = {
+  Blocked: "red",
+  Allowed: "green",
+  NotBlocked: "bold",
+};
+
+/**
+ * For each instance, what blocks or allows the address, and what would have to change. With many WAFs, most have nothing to show for an
+ * address: if there is more than one of them, they are combined in one line.
+ */
+export function allWhyLines(address: Entry, views: readonly WhyView[], paint: Paint, target: string): string[] {
+  const affected = views.filter(
+    ({ verdict, coverings, ineffective, lastBlockedRequest, liveListsRead }) =>
+      verdict !== "NotBlocked" ||
+      coverings.length + ineffective.length > 0 ||
+      lastBlockedRequest !== undefined ||
+      !liveListsRead,
+  );
+  const count = views.length - affected.length;
+  const blocks = (count > 1 ? affected : views).map((view) =>
+    [...whyLines(address, view, paint), ...adviceLines(address, view, target).flatMap((line) => ["", line])].join("\n"),
+  );
+  const other = affected.length === 0 ? "" : "other ";
+  if (count > 1) blocks.push(`${address} is not blocked on ${inThousands(count)} ${other}instances`);
+  return blocks.flatMap((block, place) => (place === 0 ? [block] : ["", block]));
+}
+
+/** @param unsafe may contain any string of clients, WAFs and files */
+export function whyLines(address: Entry, unsafe: WhyView, paint: Paint): string[] {
+  const view = visibleTexts(unsafe);
+  const lines = [paint(styles[view.verdict], headline(address, view))];
+  for (const covering of view.coverings) lines.push("", ...coveringLines(covering, paint));
+  for (const { kind, rule, places, isUnread, message } of view.ineffective) {
+    const how = isUnread === true ? "may declare it" : "declares it without effect";
+    lines.push("", `${kind} ${rule}${placed(places)} ${how}:`, `  ${message}`);
+  }
+  return [...lines, ...lastBlockedLines(address, view)];
+}
+
+function lastBlockedLines(address: Entry, { lastBlockedRequest, noBlockedRequestSince }: WhyView): string[] {
+  if (noBlockedRequestSince !== undefined) return ["", `No request has been blocked since ${noBlockedRequestSince}.`];
+  if (lastBlockedRequest === undefined) return [];
+  const { time, client, method, path, status, reason } = lastBlockedRequest;
+  const from = client === address ? "" : ` from ${client}`;
+  return ["", `Last blocked request${from}: ${time}  ${method} ${path}  ${status}  ${reason}`];
+}
+
+/** What would have to change: a command, or the rules to review. */
+export function adviceLines(address: Entry, view: WhyView, target: string): string[] {
+  const on = `${address} ${target}--instance ${view.instance}`;
+  if (view.verdict === "NotBlocked" && view.coverings.every(({ owners }) => owners.length === 0)) {
+    return [`To block it: wafsync block ${on} --for 2h`];
+  }
+  if (view.verdict === "Blocked") return [`To unblock it, or to see what must change: wafsync unblock ${on}`];
+  return [];
+}
+
+export function whyMarkdown(address: Entry, views: readonly WhyView[]): string {
+  const paint: Paint = (_style, text) => text;
+  const parts = views.map((view) => {
+    const [title = "", ...rest] = whyLines(address, view, paint);
+    const gaps = view.gaps.map((gap) => `> ${markdownText(gap)}`);
+    return [`### ${markdownText(title)}`, "", "```text", ...rest.slice(rest[0] === "" ? 1 : 0), "```", ...gaps].join(
+      "\n",
+    );
+  });
+  return parts.join("\n\n");
+}
+
+function headline(address: Entry, { instance, domain, verdict, coverings, liveListsRead }: WhyView): string {
+  const where = `on ${instance}${domain === undefined ? "" : ` (${domain})`}`;
+  const declared = liveListsRead ? "" : "declared as ";
+  switch (verdict) {
+    case "Blocked":
+      return `${address} is ${declared}blocked ${where}`;
+    case "Allowed": {
+      const isBoth = coverings.some(({ list, state }) => list === "blocklist" && state !== "NotOnList");
+      const both = isBoth ? "; the blocklist also covers it, and the WAF decides which list takes precedence" : "";
+      return `${address} is ${declared}allowed ${where}${both}`;
+    }
+    case "NotBlocked":
+      return `${address} is not ${declared}blocked ${where}`;
+  }
+}
+
+function coveringLines(covering: CoveringView, paint: Paint): string[] {
+  const { list, entry, spelling, owners, formerOwners, note } = covering;
+  const shown = spelling === undefined ? "" : ` (shown as ${spelling})`;
+  const merged = covering.lines === undefined ? "" : `, merged from ${inThousands(covering.lines)} declared entries`;
+  const title = `${list}  ${paint("bold", entry)}${shown}  ${managementOf(covering)}${merged}`;
+  const former = formerOwners.length === 0 ? [] : [`  last declared by ${formerOwners.join(", ")}`];
+  return [title, ...owners.flatMap(ownerLines), ...former, ...(note === undefined ? [] : [`  ${note}`])];
+}
+
+function managementOf({ state, management, manner, since }: CoveringView): string {
+  if (state === "NotOnList") return "not on the list";
+  const when = since === undefined ? "" : ` since ${since}`;
+  if (management === "Managed") return `managed${when}${manner === "Adopted" ? ", adopted" : ""}`;
+  if (management === "Unknown") return "unknown whether wafsync manages it";
+  return state === "Unknown"
+    ? "not managed yet"
+    : "unmanaged: another writer added it, or a rule that was deleted with Retain";
+}
+
+function ownerLines(owner: OwnerView): string[] {
+  const { kind, rule, places, description, evidence, until, changedAt } = owner;
+  const end = until === undefined ? "" : `, until ${until}`;
+  const by = changedAt === undefined ? "" : `, last changed${changerOf(owner)} at ${changedAt}`;
+  const line = `  ${kind} ${rule}${placed(places)}${end}${by}`;
+  return [line, ...[description, evidence].flatMap((text) => (text === undefined ? [] : [`    ${text}`]))];
+}
+
+/** ` by ann with wafsync-block`: a person, a program, or both. */
+function changerOf({ changedBy, changedWith }: OwnerView): string {
+  return `${changedBy === undefined ? "" : ` by ${changedBy}`}${changedWith === undefined ? "" : ` with ${changedWith}`}`;
+}
+
+/** ` at rules.yaml:12`, or nothing. */
+export function placed(places: readonly string[]): string {
+  return places.length === 0 ? "" : ` at ${places.join(", ")}`;
 }

@@ -1,10 +1,9 @@
 // The page that explains why an address is blocked or allowed, with the same lines as `wafsync why`.
-import { adviceLines, whyLines } from "../cli/print-why.ts";
-import type { WhyView } from "../cli/why-view.ts";
+import { adviceLines, whyLines, type WhyView } from "../cli/why-view.ts";
 import type { Entry } from "../address/entry.ts";
 import { shortened } from "../model/sentence.ts";
 import { type Frame, framed } from "./frame.ts";
-import { type Markup, html } from "./html.ts";
+import { html, type Markup } from "./html.ts";
 import { copyable, instancePath, nameLengthMax, section } from "./parts.ts";
 
 const lineLengthMax = 4_000;

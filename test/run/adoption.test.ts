@@ -1,6 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import { viewInstance } from "../../src/cli/instance-view.ts";
-import { planLines } from "../../src/cli/print-instance.ts";
+import { planLines, viewInstance } from "../../src/cli/instance-view.ts";
 import { addresses, anOrigin, blocking } from "../support/builders/declare.ts";
 import { anInventory, entry } from "../support/builders/gathered.ts";
 import { ConvergeWorld } from "../support/worlds/converge-world.ts";

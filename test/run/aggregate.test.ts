@@ -1,8 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import type { ListSettings } from "../../src/model/declared.ts";
 import type { GatheredRule } from "../../src/model/gathered.ts";
-import { viewInstance } from "../../src/cli/instance-view.ts";
-import { planLines } from "../../src/cli/print-instance.ts";
+import { planLines, viewInstance } from "../../src/cli/instance-view.ts";
 import { addresses, allowing, anInstance, blocking, feedSource } from "../support/builders/declare.ts";
 import { entry } from "../support/builders/gathered.ts";
 import { crash } from "../support/fakes/crash.ts";
