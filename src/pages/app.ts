@@ -17,13 +17,20 @@ import { asSentence, capitalized, shortened } from "../model/sentence.ts";
 import { assetAt, framed } from "./frame.ts";
 import { declaredLists } from "./client-lists.ts";
 import { html } from "./html.ts";
-import { type ReadHistory, instancePage } from "./instance-page.ts";
-import { chooseInstancePage, findIn, instancesWith, overviewPage, refusal } from "./overview-page.ts";
+import {
+  chooseInstancePage,
+  findIn,
+  instancePage,
+  instancesWith,
+  overviewPage,
+  type ReadHistory,
+  refusal,
+  whyPage,
+} from "./waf-pages.ts";
 import { instancePath, nameLengthMax } from "./parts.ts";
 import { readRequests } from "./requests.ts";
 import { requestSections } from "./requests-page.ts";
 import type { PageApp, PageRequest, PageResponse } from "./server.ts";
-import { whyPage } from "./why-page.ts";
 
 export interface PageParts {
   readonly target: Target;
@@ -132,7 +139,9 @@ export class StatePages implements PageApp {
     const { summary } = read;
     const { refused } = summary;
     const isRefused = refused !== undefined;
-    if (path === "/summary") return json(isRefused ? 403 : 200, ofOne(summary, query.get("instance")));
+    const wanted = query.get("instance");
+    const instances = summary.instances.filter(({ instance }) => wanted === null || instance === wanted);
+    if (path === "/summary") return json(isRefused ? 403 : 200, { ...summary, instances });
     if (path === "/") return page(isRefused ? 403 : 200, overviewPage(summary, findIn(query)));
     const { where, version } = summary;
     if (isRefused) return page(403, framed({ where, version, title: "No access", body: [refusal(refused)] }));
@@ -140,28 +149,21 @@ export class StatePages implements PageApp {
     const [, folder, namespace = "", name = "", view, ...rest] = path.split("/").map((one) => decoded(one));
     if (folder === "instances" && rest.length === 0) {
       const instance = summary.instances.find((one) => one.instance === `${namespace}/${name}`);
-      if (instance !== undefined) return await this.#instance({ namespace, name }, instance, view, { query, read });
+      if (instance !== undefined && view === undefined) return await this.#instance(instance, query, read);
+      if (instance !== undefined && view === "requests") {
+        const make = async (): Promise<Buffer> => Buffer.from(await this.#readRequests({ namespace, name }, summary));
+        return page(200, await this.#requests.get(instance.instance, async () => await this.#inTurn(make)));
+      }
     }
     return page(404, errorPage(summary, "This page does not exist. The WAF may have been removed."));
   }
 
-  async #instance(
-    name: ObjectName,
-    instance: InstanceSummary,
-    view: string | undefined,
-    { query, read }: { readonly query: URLSearchParams; readonly read: ReadSummary },
-  ): Promise<PageResponse> {
-    const { seen, summary } = read;
-    if (view === "requests") {
-      const make = async (): Promise<Buffer> => Buffer.from(await this.#readRequests(name, summary));
-      return page(200, await this.#requests.get(nameKey(name), async () => await this.#inTurn(make)));
-    }
-    if (view !== undefined) return page(404, errorPage(summary, "This page does not exist."));
-    const address = query.get("address");
-    const cover = address === null || address.trim() === "" ? undefined : new AddressCover(parseAddress(address));
-    const searched = address === null ? undefined : (cover ?? "Everything");
+  async #instance(instance: InstanceSummary, query: URLSearchParams, { seen, summary }: ReadSummary) {
+    const address = (query.get("address") ?? "").trim();
+    const cover = address === "" ? undefined : new AddressCover(parseAddress(address));
     const objects = objectsOf(seen, instance.instance);
-    return page(200, instancePage(summary, instance, { objects, history: await this.#history(name), searched }));
+    const history = await this.#history(objectNameOf(instance));
+    return page(200, instancePage(summary, instance, { objects, history, cover }));
   }
 
   /** @throws CommandError if the log may not be read */
@@ -196,7 +198,7 @@ export class StatePages implements PageApp {
       </p>
     </div>`;
     const body = [heading, ...requestSections(requests, "Not everything is shown", linkOf)];
-    return framed({ title, where, version, searched: { address: "", instance }, body });
+    return framed({ title, where, version, instance, body });
   }
 
   async #history(instance: ObjectName): Promise<ReadHistory> {
@@ -216,7 +218,7 @@ export class StatePages implements PageApp {
     const find = findIn(query);
     const address = parseAddress(text);
     const instances = wantedInstances(summary, wanted || undefined, find);
-    const frame = { where, version, searched: { address: text, instance: wanted } };
+    const frame = { where, version, address: text, instance: wanted };
     if (instances.length > searchedMax) {
       if (!isJson)
         return page(200, chooseInstancePage({ ...summary, instances: [...instances] }, find, address, searchedMax));
@@ -265,15 +267,11 @@ function wantedInstances(
   wanted: string | undefined,
   find: string,
 ): readonly InstanceSummary[] {
-  const named = new Set(chosenFrom(instances.map(objectNameOf), wanted, { where }).map(nameKey));
-  const fitting = instancesWith(find, instances).filter(({ instance }) => named.has(instance));
+  const all = instances.map((summary) => ({ ...objectNameOf(summary), summary }));
+  const named = chosenFrom(all, wanted, { where }).map(({ summary }) => summary);
+  const fitting = instancesWith(find, named);
   if (fitting.length > 0) return fitting;
   throw new CommandError(`there is no WafInstance with ${find} in its name or domain`);
-}
-
-function ofOne(summary: Summary, wanted: string | null): Summary {
-  if (wanted === null) return summary;
-  return { ...summary, instances: summary.instances.filter(({ instance }) => instance === wanted) };
 }
 
 function decoded(text: string): string {
@@ -293,7 +291,7 @@ function errorPage(summary: Summary | undefined, problem: string, address = ""):
     <p>${shortened(problem, 2_000)}</p>
     <p><a href="/">All WAFs</a></p>
   </section>`;
-  return framed({ where, version, title, searched: { address, instance: "" }, body: [body] });
+  return framed({ where, version, title, address, body: [body] });
 }
 
 function page(status: number, body: string | Buffer): PageResponse {

@@ -17,7 +17,9 @@ export interface Frame {
    * The state in words, for screen readers. Undefined for pages that don't update themselves, because an update would call a WAF.
    */
   readonly live?: string;
-  readonly searched?: { readonly address: string; readonly instance: string };
+  /** What the search form starts with: an address, and the WAF to which the search is limited. */
+  readonly address?: string;
+  readonly instance?: string;
 }
 
 function nameOf(text: string, extension: string): string {
@@ -78,8 +80,7 @@ export function framed(frame: Frame): string {
   );
 }
 
-function searchForm({ searched }: Frame): Markup {
-  const { address = "", instance = "" } = searched ?? {};
+function searchForm({ address = "", instance = "" }: Frame): Markup {
   return html`<form action="/why" method="get" role="search" autocomplete="off" spellcheck="false">
     <label for="address">Why is this address blocked or allowed?</label>
     <input

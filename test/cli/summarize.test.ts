@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import { findIn, overviewPage } from "../../src/pages/overview-page.ts";
+import { findIn, overviewPage } from "../../src/pages/waf-pages.ts";
 import { summarize } from "../../src/cli/summarize.ts";
 import type { Seen } from "../../src/cli/targets/target.ts";
 import { textOf } from "../support/worlds/open-page.ts";

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "@jest/globals";
 import { readObservedEntry } from "../../src/address/entry.ts";
 import { summarySchema } from "../../src/kinds/summary.ts";
-import { chooseInstancePage, findIn, overviewPage } from "../../src/pages/overview-page.ts";
+import { chooseInstancePage, findIn, overviewPage } from "../../src/pages/waf-pages.ts";
 import { summarize } from "../../src/cli/summarize.ts";
 import type { Seen, SeenObject } from "../../src/cli/targets/target.ts";
 

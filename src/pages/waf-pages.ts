@@ -1,14 +1,15 @@
-// The overview page: totals, every WAF with its state and what it is waiting for, and the feeds. WAFs and feeds that need
-// attention come first.
+// The pages about WAFs. The overview has totals, every WAF with its state and what it is waiting for, and the feeds; what needs attention
+// comes first. The page of one WAF has its state, removals on hold, its rules and other objects, and its history. The third page explains
+// why an address is blocked or allowed, with the same lines as `wafsync why`.
 import type { Entry } from "../address/entry.ts";
 import type { FeedSummary, InstanceSummary, ObjectSummary, Summary } from "../kinds/summary.ts";
 import { byNeed, countColumns, objectsNotReady, waitReason } from "../cli/summarize.ts";
 import { counted, inThousands, shortened } from "../model/sentence.ts";
-import { filterForm, framed, liveTitle } from "./frame.ts";
-import { type Markup, html } from "./html.ts";
-import type { Column } from "./parts.ts";
+import { filterForm, type Frame, framed, liveTitle } from "./frame.ts";
+import { html, type Markup } from "./html.ts";
 import {
   ageOf,
+  type Column,
   copyable,
   dataTable,
   instancePath,
@@ -18,6 +19,11 @@ import {
   tiles,
   warnings,
 } from "./parts.ts";
+import { historyColumns, type HistoryRow, rowOf } from "../cli/history-command.ts";
+import type { AddressCover } from "../address/ranges.ts";
+import type { HistoryEvent } from "../history/events.ts";
+import { holdLines } from "../cli/object-view.ts";
+import { adviceLines, whyLines, type WhyView } from "../cli/why-view.ts";
 
 const rowsMax = 100;
 /** A search for a WAF is offered from this number. */
@@ -73,7 +79,7 @@ export function chooseInstancePage(summary: Summary, find: string, address: Entr
     </p>
   </div>`;
   const body = [why, instanceSection(summary, find, address)];
-  return framed({ where, version, title, searched: { address, instance: "" }, body });
+  return framed({ where, version, title, address, body });
 }
 
 function titleOf(summary: Summary): string {
@@ -197,4 +203,161 @@ function whyFeedWaits({ ready, message, heldContent: held }: FeedSummary): Marku
 function feedSection({ feeds, generatedAt }: Summary): Markup[] {
   if (feeds.length === 0) return [];
   return [section("feeds", "Feeds", dataTable("Feeds", feedColumns(generatedAt), byNeed(feeds), rowsMax))];
+}
+
+// The page of one WAF.
+
+const objectsShownMax = 200;
+const cellLengthMax = 600;
+
+/** `problem` is the reason why the history could not be read. */
+export type ReadHistory =
+  | { readonly ok: true; readonly events: readonly HistoryEvent[] }
+  | { readonly ok: false; readonly problem: string };
+
+export interface InstanceParts {
+  /** Everything that refers to the instance. */
+  readonly objects: readonly ObjectSummary[];
+  readonly history: ReadHistory;
+  /** The address whose covering entries the history is searched for. */
+  readonly cover: AddressCover | undefined;
+}
+
+export function instancePage(
+  { where, version, generatedAt, gaps }: Summary,
+  instance: InstanceSummary,
+  { objects, history, cover }: InstanceParts,
+): string {
+  const name = instance.instance;
+  const requests = html`<p><a href="${instancePath(name)}/requests">Show the newest blocked requests</a></p>
+    <p class="quiet">This reads the WAF's log, which takes a moment.</p>`;
+  return framed({
+    title: name,
+    where,
+    version,
+    live: `${name}: ${instance.ready === "True" ? "ready" : instance.message}`,
+    instance: name,
+    body: [
+      liveTitle(name, generatedAt, instance.domain),
+      ...warnings("Not everything is shown", gaps),
+      stateSection(instance, generatedAt),
+      ...listTiles(instance),
+      ...holdSection(instance),
+      ...objectSection("Rules and other objects", "objects", byNeed(objects), objectsShownMax),
+      historySection(instance, history, cover, generatedAt),
+      section("requests", "Blocked requests", requests),
+    ],
+  });
+}
+
+function stateSection(instance: InstanceSummary, now: string): Markup {
+  const { ready, message, suspended, lastSyncTime, rules, origins } = instance;
+  const paused = suspended ? html`<p>The instance is suspended: wafsync writes nothing to the WAF.</p>` : "";
+  return section(
+    "state",
+    "State",
+    html`<p>${stateMark(instance)}</p>
+      <p>${shortened(ready === "True" ? message : waitReason(instance), 2_000)}</p>
+      ${paused}
+      <p class="quiet">
+        ${counted(rules, "rule", "rules")}, ${counted(origins, "origin", "origins")}. Last complete read:
+        ${ageOf(lastSyncTime, now)}.
+      </p>`,
+  );
+}
+
+function listTiles({ blocklist, allowlist }: InstanceSummary): Markup[] {
+  if (blocklist === undefined || allowlist === undefined) return [];
+  return [
+    tiles([
+      { name: "Blocked", value: blocklist.live },
+      { name: "Blocked, managed", value: blocklist.managed },
+      { name: "Allowed", value: allowlist.live },
+      { name: "Allowed, managed", value: allowlist.managed },
+      { name: "Pending writes", value: blocklist.pending + allowlist.pending },
+      { name: "Removals on hold", value: blocklist.held + allowlist.held },
+    ]),
+  ];
+}
+
+function holdSection({ onHold, heldPlan = "", approve }: InstanceSummary): Markup[] {
+  if (onHold.length === 0 && heldPlan === "") return [];
+  const lines = holdLines(onHold, Infinity).map((line) => shortened(line.slice(2), cellLengthMax));
+  const command = html`<p>To see and approve them: ${copyable(approve ?? "")}</p>
+    <p class="quiet">Hash: ${copyable(heldPlan)}</p>`;
+  const content = [html`<pre>${lines.join("\n")}</pre>`, ...(approve === undefined ? [] : [command])]; // prettier-ignore
+  return [section("holds", "Removals on hold", content, "warning")];
+}
+
+function historySection(
+  instance: InstanceSummary,
+  history: ReadHistory,
+  cover: AddressCover | undefined,
+  now: string,
+): Markup {
+  if (!history.ok) return section("history", "History", html`<p>${shortened(history.problem, 1_000)}</p>`);
+  const { events } = history;
+  const rows = events.flatMap((event) => rowOf(instance.instance, event, cover)).toReversed();
+  const filter = { label: "Entries that cover this address", name: "address", value: cover?.entry ?? "" };
+  const found = dataTable("History", columnsOf(now), rows, rowsMax);
+  return section("history", "History", [
+    ...(events.length === 0 ? [] : [filterForm(`${instancePath(instance.instance)}#history`, filter)]),
+    rows.length === 0 ? html`<p>No changes are recorded.</p>` : found,
+  ]);
+}
+
+const kinds: Readonly<Record<string, Column<HistoryRow>["kind"]>> = { Entries: "words", For: "text", Note: "text" };
+
+function columnsOf(now: string): readonly Column<HistoryRow>[] {
+  const time: Column<HistoryRow> = { title: "Time", kind: "time", cell: ({ time: at }) => ageOf(at, now) };
+  const others = historyColumns.filter(({ title }) => title !== "Time" && title !== "Instance");
+  return [
+    time,
+    ...others.map(({ title, cell }): Column<HistoryRow> => {
+      return { title, kind: kinds[title], cell: (row) => shortened(cell(row), cellLengthMax) };
+    }),
+  ];
+}
+
+// The explanation of an address.
+
+const lineLengthMax = 4_000;
+
+export interface WhyAnswer {
+  readonly address: Entry;
+  readonly views: readonly WhyView[];
+  /** The options that select the target in suggested commands. */
+  readonly words: string;
+}
+
+export function whyPage(
+  frame: Pick<Frame, "where" | "version" | "address" | "instance">,
+  answer: WhyAnswer,
+  redact: (text: string) => string,
+): string {
+  const sections = answer.views.map((view, place) => whySection(`why-${place}`, view, answer, redact));
+  const title = `Why ${answer.address}`;
+  return framed({ ...frame, title, body: [html`<h1>${title}</h1>`, ...sections] });
+}
+
+function whySection(
+  id: string,
+  view: WhyView,
+  { address, words }: WhyAnswer,
+  redact: (text: string) => string,
+): Markup {
+  const [headline = "", ...rest] = whyLines(address, view, (_style, text) => text).map(redact);
+  const text = rest.map((line) => shortened(line, lineLengthMax)).join("\n");
+  return section(id, shortened(headline, 2 * nameLengthMax), [
+    ...(rest.length === 0 ? [] : [html`<pre>${text.trim()}</pre>`]),
+    ...adviceLines(address, view, words).map((line) => adviceOf(redact(line))),
+    ...view.gaps.map((gap) => html`<p class="quiet">${shortened(redact(gap), lineLengthMax)}</p>`),
+    html`<p><a href="${instancePath(view.instance)}">${shortened(view.instance, nameLengthMax)}</a></p>`,
+  ]);
+}
+
+/** `To block it: wafsync block …`, with a button that copies the command. */
+function adviceOf(line: string): Markup {
+  const { words = line, command } = /^(?<words>.*?): (?<command>wafsync .*)$/.exec(line)?.groups ?? {};
+  return command === undefined ? html`<p>${words}</p>` : html`<p>${words}: ${copyable(command)}</p>`;
 }
