@@ -1,6 +1,7 @@
 // What is shown about one object, the same for people and for `-o json`: its condition Ready, the entries that are not applied, and the removals
 // on hold with the command that approves them, in lines that stay readable on a narrow terminal.
 import { type Condition, detailOf, findCondition } from "../kinds/conditions.ts";
+import type { ObjectSummary } from "../kinds/summary.ts";
 import type { HeldGroup } from "../kinds/waf-instance.ts";
 import { nameKey, type ObjectName, type ResourceRef } from "../model/resource.ts";
 import { counted, inThousands } from "../model/sentence.ts";
@@ -22,12 +23,7 @@ export interface ReportedObject extends ResourceRef {
 }
 
 /** An entry that is not applied as it is declared, and why. */
-interface EntryView {
-  readonly entry: string;
-  readonly source: string;
-  readonly message: string;
-  readonly place?: string | undefined;
-}
+type EntryView = ObjectSummary["rejected"][number];
 
 interface Reported {
   readonly conditions?: readonly Condition[];
@@ -66,14 +62,7 @@ export function viewObject({ status = {}, placeOf, description, ...object }: Rep
   };
 }
 
-interface Shown extends Pick<ObjectView, "ready" | "reason" | "message"> {
-  readonly kind: string;
-  readonly place?: string | undefined;
-  readonly description?: string | undefined;
-  readonly isAccepted?: boolean;
-  readonly rejectedCount?: number;
-  readonly rejected?: readonly EntryView[];
-}
+type Shown = Pick<ObjectSummary, "kind" | "ready" | "reason" | "message"> & Partial<ObjectSummary>;
 
 /** The state of an object in lines: its reason, and its message or the first of its entries that are not applied. */
 export function objectLines(object: Shown, name: string): readonly [string, ...string[]] {

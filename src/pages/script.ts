@@ -39,17 +39,11 @@ function update(fresh) {
 
 async function poll() {
   if (document.visibilityState === "visible") {
-    try {
-      const answer = await fetch(location.href, { cache: "no-store" });
-      if (answer.ok) {
-        const text = await answer.text();
-        const fresh = new DOMParser().parseFromString(text, "text/html").querySelector("main[data-live]");
-        if (fresh) update(fresh);
-      }
-      document.body.classList.toggle("lost", !answer.ok);
-    } catch {
-      document.body.classList.add("lost");
-    }
+    const answer = await fetch(location.href, { cache: "no-store" }).catch(() => undefined);
+    const text = answer?.ok ? await answer.text().catch(() => undefined) : undefined;
+    const fresh = text && new DOMParser().parseFromString(text, "text/html").querySelector("main[data-live]");
+    if (fresh) update(fresh);
+    document.body.classList.toggle("lost", text === undefined);
   }
   setTimeout(poll, every);
 }
