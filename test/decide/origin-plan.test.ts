@@ -30,12 +30,11 @@ function decide(
     inventory: { origins: owned === undefined ? {} : { [host]: owned } },
   });
   const record = inventory.origins.get(host);
+  const outcome = origins.outcomes.get(host);
   return {
     operations: operations.map(operationKey),
     owned: record === undefined ? undefined : `${record.type} ${record.addedAtMs === undefined ? "unsure" : "added"}`,
-    waiting: [...origins.outcomes].flatMap(([name, { kind, insteadOf }]) =>
-      kind === "Primary" && insteadOf === "Remove" ? [name] : [],
-    ),
+    waiting: outcome?.kind === "Primary" && outcome.insteadOf === "Remove" ? [host] : [],
   };
 }
 
