@@ -11,8 +11,7 @@ import { type CommandRule, commandRule, entriesOf, isCommandRule, isException } 
 import type { BlockOptions } from "./commands/incident-commands.ts";
 import { CommandError } from "./describe-error.ts";
 import { ownerText, parseSpan, refuseIneffective, stayingOn, withRuleSession } from "./rule-session.ts";
-import type { ChangeOutcome } from "./targets/target.ts";
-import type { InstanceSight, Target } from "./targets/target.ts";
+import type { ChangeOutcome, InstanceSight, Target } from "./targets/target.ts";
 import { type CoveringView, examineSight, type OwnerView, viewWhy } from "./why-view.ts";
 
 const reasonLengthMax = 1024;
@@ -87,14 +86,8 @@ export async function runBlock(texts: readonly string[], options: BlockOptions):
 
 /** Tidying is welcome, but no reason to fail. @returns the rules that are deleted */
 async function tidy(target: Target, rules: readonly ObjectName[]): Promise<readonly ObjectName[]> {
-  const deleted: ObjectName[] = [];
-  for (const rule of rules) {
-    await target.deleteRule(rule).then(
-      () => deleted.push(rule),
-      () => undefined,
-    );
-  }
-  return deleted;
+  const deleted = await Promise.allSettled(rules.map(async (rule) => await target.deleteRule(rule)));
+  return rules.filter((_rule, at) => deleted[at]?.status === "fulfilled");
 }
 
 type Blocked = ReturnType<typeof blockedBy>;

@@ -14,9 +14,8 @@ import type { RuleCommandOptions } from "./commands/incident-commands.ts";
 import { CommandError } from "./describe-error.ts";
 import { type CoveringView, type OwnerView, placed, type WhyView } from "./why-view.ts";
 import { withTarget } from "./targets/open-target.ts";
-import type { ChangeOutcome, RuleChanges } from "./targets/target.ts";
 import { chosenInstances, onlyInstance, type TargetOptions, targetWords } from "./targets/target-options.ts";
-import type { Target } from "./targets/target.ts";
+import type { ChangeOutcome, RuleChanges, Target } from "./targets/target.ts";
 
 /** More addresses need a separate rule. */
 export const addressesMax = 100;
@@ -73,7 +72,12 @@ export async function withRuleSession(
       printed.add(message);
     };
     let code = 0;
-    for (const instance of await instancesOf(target, options)) {
+    const names = options.instance?.split(",") ?? [undefined];
+    // Every name must be clear before anything is written.
+    const instances = options.allInstances
+      ? await chosenInstances(target, undefined)
+      : await Promise.all(names.map(async (name) => await onlyInstance(target, name)));
+    for (const instance of instances) {
       const words = `${targetWords(options)}--instance ${nameKey(instance)}`;
       const change: RuleWork["change"] = async (rules) => {
         const giveUp = new AbortController();
@@ -97,16 +101,6 @@ export async function withRuleSession(
     }
     return code;
   });
-}
-
-/** @throws CommandError if one of them is not clear, before anything is written */
-async function instancesOf(
-  target: Target,
-  { instance: wanted, allInstances }: RuleCommandOptions,
-): Promise<readonly ObjectName[]> {
-  if (allInstances) return await chosenInstances(target, undefined);
-  const names = wanted?.split(",") ?? [undefined];
-  return await Promise.all(names.map(async (name) => await onlyInstance(target, name)));
 }
 
 function exitCodeOf({ outcome: { state }, isOpen }: RuleReport): number {

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { realClock } from "../async/clock.ts";
 import type { UiOptions } from "./commands/process-commands.ts";
 import { CommandError, redactError } from "./describe-error.ts";
-import { isLoopback, parseBindAddress, startPageServer, type PageServer } from "../pages/server.ts";
+import { isLoopback, parseBindAddress, startPageServer } from "../pages/server.ts";
 import { StatePages } from "../pages/app.ts";
 import { withTarget } from "./targets/open-target.ts";
 import { planningWords, targetWords } from "./targets/target-options.ts";
@@ -14,7 +14,7 @@ export async function runUi(options: UiOptions): Promise<number> {
   const bind = parseBindAddress("--bind-address", options.bindAddress);
   if (bind === undefined)
     throw new CommandError("--bind-address 0 serves nothing", "Write 127.0.0.1:0 for a free port.");
-  return await withTarget(options, async (target, { out, notes, redactor, stopping }) => {
+  return await withTarget(options, async (target, { out, notes, redactor, stopping, atEnd }) => {
     const { stop } = stopping();
     const app = new StatePages({
       target,
@@ -24,32 +24,27 @@ export async function runUi(options: UiOptions): Promise<number> {
       readsAllLogs: true,
       clock: realClock,
     });
+    atEnd(async () => await app.close());
     const redact = (text: string): string => redactor.redact(text);
-    let server: PageServer | undefined;
-    try {
-      // Thousands of files take a while to read, so this is done before the first request.
-      const refused = await app.prepare();
-      if (refused !== undefined) notes.line(remark(notes.paint, "warning", refused));
-      server = await startPageServer({
-        bind,
-        // The app is closed below, even if nobody requests the page.
-        load: async () => ({ handle: async (request) => await app.handle(request), close: async () => undefined }),
-        onProblem: (error) =>
-          notes.line(remark(notes.paint, "error", String((redactError(error, redact) as Partial<Error>).message))),
-      }).catch((error: unknown) => {
-        const { code = "unknown error" } = error as NodeJS.ErrnoException;
-        throw new CommandError(`cannot listen on ${options.bindAddress} (${code})`, "Choose another --bind-address.");
-      });
-      if (!isLoopback(bind)) {
-        const open = `there is no login: everyone who can reach ${options.bindAddress} can see the page.`;
-        notes.line(remark(notes.paint, "warning", open));
-      }
-      out.line(`The page is at ${server.url} until you press Ctrl-C.`);
-      if (!stop.aborted) await once(stop, "abort");
-      return 0;
-    } finally {
-      await server?.close();
-      await app.close();
+    // Thousands of files take a while to read, so this is done before the first request.
+    const refused = await app.prepare();
+    if (refused !== undefined) notes.line(remark(notes.paint, "warning", refused));
+    const server = await startPageServer({
+      bind,
+      load: async () => app,
+      onProblem: (error) =>
+        notes.line(remark(notes.paint, "error", String((redactError(error, redact) as Partial<Error>).message))),
+    }).catch((error: unknown) => {
+      const { code = "unknown error" } = error as NodeJS.ErrnoException;
+      throw new CommandError(`cannot listen on ${options.bindAddress} (${code})`, "Choose another --bind-address.");
+    });
+    atEnd(async () => await server.close());
+    if (!isLoopback(bind)) {
+      const open = `there is no login: everyone who can reach ${options.bindAddress} can see the page.`;
+      notes.line(remark(notes.paint, "warning", open));
     }
+    out.line(`The page is at ${server.url} until you press Ctrl-C.`);
+    if (!stop.aborted) await once(stop, "abort");
+    return 0;
   });
 }
