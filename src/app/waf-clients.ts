@@ -53,6 +53,11 @@ export interface WafClientsOptions {
   readonly onCall?: ((instance: string, call: CallRecord) => void) | undefined;
 }
 
+/** What a client depends on. */
+interface CalledInstance extends Pick<DeclaredInstance, "baseUrl" | "requestTimeoutMs" | "minRequestIntervalMs"> {
+  readonly meta: ObjectName;
+}
+
 export class WafClients {
   readonly #options: WafClientsOptions;
   readonly #registry: LaneRegistry;
@@ -66,7 +71,7 @@ export class WafClients {
   }
 
   /** The client of the instance: the same one until its base URL, key or timeout changes. */
-  open(instance: DeclaredInstance, key: ApiKey): WafClient {
+  open(instance: CalledInstance, key: ApiKey): WafClient {
     const { baseUrl, requestTimeoutMs } = instance;
     const own: ObjectName = { namespace: instance.meta.namespace, name: instance.meta.name };
     const name = nameKey(own);

@@ -5,7 +5,7 @@ import type { ReadingWaf } from "../../app/waf-clients.ts";
 import type { WafClient } from "../../waf/client.ts";
 import { CommandError } from "../describe-error.ts";
 import { type Session, withSession } from "../session.ts";
-import { type DeclaredKey, type WafWork, openClient, readApiKey } from "./open-waf.ts";
+import { type DeclaredKey, type WafWork, clientsFor, readApiKey } from "./open-waf.ts";
 import { type TargetOptions, onlyInstance, policyOf } from "./target-options.ts";
 import type { InstanceSight, Target } from "./target.ts";
 
@@ -67,9 +67,10 @@ export async function withBaseUrl(
     const objection = baseUrlObjection(policyOf(options), options.baseUrl);
     if (objection !== undefined) throw new CommandError(objection.replace("spec.baseUrl", "--base-url"));
     const key = await readApiKey(options.keyFile);
-    const { waf, close } = openClient({ ...options, key, minRequestIntervalMs: 0 }, how, session);
-    session.atEnd(close);
-    return await work(waf, session);
+    session.redactor.add(key);
+    const { baseUrl } = options;
+    const named = { baseUrl, meta: { namespace: "", name: "" }, minRequestIntervalMs: 0 };
+    return await work(clientsFor(how, session).open({ ...named, ...how }, key), session);
   });
 }
 

@@ -1,7 +1,7 @@
 // Opens a WAF for a command. Every call takes turns with the other processes on this machine that use the same API key.
 import { readFile } from "node:fs/promises";
 import { baseUrlObjection } from "../../app/base-url-policy.ts";
-import type { CallWaf, ReadingWaf } from "../../app/waf-clients.ts";
+import { type CallWaf, type ReadingWaf, WafClients } from "../../app/waf-clients.ts";
 import { readEnvironment } from "../../app/config.ts";
 import { machineLocks } from "../../app/machine-locks.ts";
 import { realClock } from "../../async/clock.ts";
@@ -9,9 +9,8 @@ import { type ApiKey, validateApiKey } from "../../model/api-key.ts";
 import type { DeclaredInstance, ListName } from "../../model/declared.ts";
 import type { Entry } from "../../address/entry.ts";
 import type { WafFault } from "../../model/waf-result.ts";
-import { type Permission, createWafClient } from "../../waf/client.ts";
 import type { KeyLocks } from "../../waf/lane.ts";
-import { LaneRegistry } from "../../waf/lane-registry.ts";
+import { connectTo } from "../../waf/lane-registry.ts";
 import { CommandError } from "../describe-error.ts";
 import type { LastBlocked } from "../last-blocked.ts";
 import type { Session } from "../session.ts";
@@ -27,44 +26,31 @@ export interface WafWork {
   readonly writes?: boolean;
 }
 
-interface CallableWaf extends Pick<DeclaredInstance, "baseUrl" | "minRequestIntervalMs"> {
-  readonly key: ApiKey;
-}
-
-/** The caller closes the client. */
-export function openClient({ baseUrl, key, minRequestIntervalMs }: CallableWaf, how: WafWork, session: Session) {
-  const { redactor } = session;
-  redactor.add(key);
-  const permit = (): Permission => {
-    if (how.writes !== true) return { permitted: false, reason: "This command only reads." };
-    if (session.stopping().stop.aborted) return { permitted: false, reason: "wafsync is stopping." };
-    return { permitted: true };
-  };
-  const registry = new LaneRegistry({ clock: realClock, locks: processLocks(how.command) });
-  const waf = createWafClient({
-    baseUrl,
-    key,
-    redact: (text) => redactor.redact(text),
-    requestTimeoutMs: how.requestTimeoutMs,
-    lane: registry.acquire({ baseUrl, key, minRequestIntervalMs }),
-    permit,
+/** The clients of a command, which are closed when it ends. */
+export function clientsFor(how: Omit<WafWork, "requestTimeoutMs">, { redactor, stopping, atEnd }: Session): WafClients {
+  const clients = new WafClients({
     clock: realClock,
+    open: connectTo(),
+    redactor,
+    locks: processLocks(how.command),
+    hidesCause: false,
+    permit: () => {
+      if (how.writes !== true) return { permitted: false, reason: "This command only reads." };
+      return stopping().stop.aborted ? { permitted: false, reason: "wafsync is stopping." } : { permitted: true };
+    },
   });
-  return { waf, close: async () => await registry.close() };
+  atEnd(async () => await clients.close());
+  return clients;
 }
 
-/** How a target that commands opened calls the WAFs of its instances: to read, each time with a client of its own. */
-export function commandCalls(options: TargetOptions, session: Session, given: WafWork | undefined): CallWaf {
+/** How a target that commands opened calls the WAFs of its instances: to read. */
+export function commandCalls(options: TargetOptions, session: Session, how: WafWork | undefined): CallWaf {
+  const clients = clientsFor(how ?? { command: "a read-only command" }, session);
   return async (instance, key, work) => {
     const objection = baseUrlObjection(policyOf(options), instance.baseUrl);
     if (objection !== undefined) return { ok: false, problem: objection };
-    const how = given ?? { command: "a read-only command", requestTimeoutMs: instance.requestTimeoutMs };
-    const { waf, close } = openClient({ ...instance, key }, how, session);
-    try {
-      return { ok: true, value: await work(waf) };
-    } finally {
-      await close();
-    }
+    session.redactor.add(key);
+    return { ok: true, value: await work(clients.open({ ...instance, ...how }, key)) };
   };
 }
 
