@@ -14,7 +14,6 @@ import { DirectorySource } from "../source/directory/directory-source.ts";
 import { type EnvironmentKey, type Unattached, unattachedOf } from "../source/directory/gather.ts";
 import { type DirectorySnapshot, placeOfSource } from "../source/directory/snapshot.ts";
 import { blocksRemovalsOf, type SourceFault } from "../source/directory/source-fault.ts";
-import type { Permission } from "../waf/client.ts";
 import { reportedStatus } from "./reported-status.ts";
 import { type OpenedStore, openStore } from "./standalone-store.ts";
 import { type Place, Work, type WorkOptions } from "./work.ts";
@@ -222,7 +221,11 @@ export class Standalone {
         onOutcome: (outcome) => this.#onOutcome({ instance, outcome }),
       }),
       memoryOf: (instance) => seen.memoryOf(instance),
-      mayCall: () => this.#mayCall(),
+      // Looked at before each call: another process that has the state directory now must not find this one at work.
+      mayCall: () => {
+        const lost = this.lost();
+        return lost === undefined ? { permitted: true } : { permitted: false, reason: lost };
+      },
       mayWrite: () => {
         if (isDryRun) return { permitted: false, reason: "A dry run writes nothing." };
         return stopping.stop.aborted ? { permitted: false, reason: "wafsync is stopping." } : { permitted: true };
@@ -243,12 +246,6 @@ export class Standalone {
   async #fetchFeeds(): Promise<void> {
     if (this.#source.snapshot().declared.WafFeed.length === 0) return;
     await (await this.#work.openFeeds()).loop.once(this.#options.stopping.stop);
-  }
-
-  /** Looked at before each call: another process that has the state directory now must not find this one at work. */
-  #mayCall(): Permission {
-    const lost = this.lost();
-    return lost === undefined ? { permitted: true } : { permitted: false, reason: lost };
   }
 
   /** Applies changed request intervals: with a shorter one, a waiting call starts earlier. */
@@ -314,8 +311,7 @@ export class Standalone {
 function hasFailedTransiently({ result }: ReconcileOutcome): boolean {
   if (result.kind === "Unsettled" || result.kind === "Outdated") return true;
   if (result.kind !== "Failed") return false;
-  const { code } = result.fault;
-  return !["BadApiKey", "MissingApiKey", "NotFound", "ContractBroken", "TooLarge"].includes(code);
+  return !["BadApiKey", "MissingApiKey", "NotFound", "ContractBroken", "TooLarge"].includes(result.fault.code);
 }
 
 function secretIn(snapshot: DirectorySnapshot, namespace: string, { name, key }: SecretKeyRef): SecretValue {
