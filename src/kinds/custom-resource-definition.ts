@@ -1,7 +1,7 @@
 // Generates the CustomResourceDefinitions from the schemas of the kinds.
 import { servedDefinitions } from "./custom-resource.ts";
 import type { PrinterColumn, ServedDefinition } from "./kind-definition.ts";
-import { apiGroup, apiVersionName, category, pluralOf, recordKind, shortNames } from "./kinds.ts";
+import { apiGroup, apiVersionName, category, pluralOf, recordKind } from "./kinds.ts";
 import { type CelRule, validationsKey } from "./schema-rules.ts";
 import { type StructuralSchema, structuralSchema } from "./structural-schema.ts";
 
@@ -28,7 +28,7 @@ export function objectSchema(definition: ServedDefinition): StructuralSchema {
 
 /** Returns a CustomResourceDefinition as plain data. Its keys are in the order in which they are written. */
 export function customResourceDefinition(definition: ServedDefinition): Record<string, unknown> {
-  const { kind, selectableFields = [] } = definition;
+  const { kind, shortName, selectableFields = [] } = definition;
   const plural = pluralOf(kind);
   // A list of declared objects should not contain records.
   const categories = kind === recordKind ? {} : { categories: [category] };
@@ -47,7 +47,7 @@ export function customResourceDefinition(definition: ServedDefinition): Record<s
         listKind: `${kind}List`,
         plural,
         singular: kind.toLowerCase(),
-        shortNames: [shortNames[kind]],
+        shortNames: [shortName],
         ...categories,
       },
       versions: [

@@ -15,6 +15,8 @@ export interface PrinterColumn {
 
 export interface ServedDefinition {
   readonly kind: ServedKind;
+  /** `kubectl get wafip` lists the rules. */
+  readonly shortName: string;
   readonly description: string;
   readonly spec: z.ZodType;
   /** Undefined for a kind without a status. */

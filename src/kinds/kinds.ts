@@ -13,17 +13,6 @@ export const recordKind = "WafRecord";
 /** Every kind that has a CRD. */
 export type ServedKind = ResourceKind | typeof recordKind;
 
-/** `kubectl get wafip` lists the rules. */
-export const shortNames: Readonly<Record<ServedKind, string>> = {
-  WafInstance: "wafi",
-  WafIpRule: "wafip",
-  WafOrigin: "wafo",
-  WafCacheClear: "wafcc",
-  WafFeed: "waffd",
-  WafAutoBlock: "wafab",
-  WafRecord: "wafrec",
-};
-
 /** The name in URLs and permissions: `wafiprules`. */
 export function pluralOf(kind: ServedKind): string {
   return `${kind.toLowerCase()}s`;

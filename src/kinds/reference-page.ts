@@ -3,7 +3,7 @@ import { capitalized, counted, inThousands } from "../model/sentence.ts";
 import { objectSchema } from "./custom-resource-definition.ts";
 import { servedDefinitions } from "./custom-resource.ts";
 import type { PrinterColumn, ServedDefinition } from "./kind-definition.ts";
-import { apiVersion, category, pluralOf, recordKind, type ServedKind, shortNames } from "./kinds.ts";
+import { apiVersion, category, pluralOf, recordKind, type ServedKind } from "./kinds.ts";
 import { type ConditionFact, conditionFacts, type ReasonFact, reasonFacts } from "./reasons.ts";
 import { validationsKey } from "./schema-rules.ts";
 import { type StructuralSchema, structuralSchema } from "./structural-schema.ts";
@@ -35,9 +35,9 @@ function pageFile(kind: ServedKind): string {
 }
 
 function overviewPage(): string {
-  const rows = servedDefinitions.map(({ kind, description }) => [
+  const rows = servedDefinitions.map(({ kind, shortName, description }) => [
     `[${kind}](${pageFile(kind)})`,
-    `\`${shortNames[kind]}\``,
+    `\`${shortName}\``,
     description,
   ]);
   return page("Reference", [
@@ -49,8 +49,7 @@ function overviewPage(): string {
 }
 
 function kindPage(definition: ServedDefinition): string {
-  const { kind } = definition;
-  const shortName = shortNames[kind];
+  const { kind, shortName } = definition;
   const schema = objectSchema(definition);
   const columns = definition.printerColumns.map(columnRow);
   const fields = (definition.selectableFields ?? []).map((path) => `\`${path.slice(1)}\``).join(", ");

@@ -8,7 +8,7 @@ import type {
   DeclaredRule,
   Grant,
 } from "../model/declared.ts";
-import type { TextSource } from "../model/address-source.ts";
+import { textFields, type TextSource } from "../model/address-source.ts";
 import type { DeclaredFeed, FeedFormat } from "../model/declared-feed.ts";
 import type { ObjectName, ResourceKind, ResourceMeta, GuestKind } from "../model/resource.ts";
 import type { CustomResource, Resource } from "./custom-resource.ts";
@@ -92,11 +92,12 @@ const conversions: {
     return {
       ...same,
       instance: instanceOf({ spec, metadata }),
-      addressesFrom: addressesFrom.flatMap(({ configMapKeyRef, secretKeyRef }): TextSource[] => {
-        const { namespace } = metadata;
-        if (configMapKeyRef !== undefined) return [{ kind: "ConfigMap", namespace, ...configMapKeyRef }];
-        return secretKeyRef === undefined ? [] : [{ kind: "Secret", namespace, ...secretKeyRef }];
-      }),
+      addressesFrom: addressesFrom.flatMap((item) =>
+        textFields.flatMap(([field, kind]): TextSource[] => {
+          const reference = item[field];
+          return reference === undefined ? [] : [{ kind, namespace: metadata.namespace, ...reference }];
+        }),
+      ),
       feeds: addressesFrom.flatMap(({ feedRef }) =>
         feedRef === undefined ? [] : { namespace: feedRef.namespace ?? metadata.namespace, name: feedRef.name },
       ),

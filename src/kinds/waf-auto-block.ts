@@ -142,6 +142,7 @@ export type WafAutoBlockStatus = z.output<typeof wafAutoBlockStatus>;
 
 export const wafAutoBlockDefinition: KindDefinition<typeof wafAutoBlockSpec, typeof wafAutoBlockStatus> = {
   kind: "WafAutoBlock",
+  shortName: "wafab",
   description: "Suggests or enforces blocks of clients, based on the log of blocked requests.",
   spec: wafAutoBlockSpec,
   status: wafAutoBlockStatus,

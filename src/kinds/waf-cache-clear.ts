@@ -77,6 +77,7 @@ export type WafCacheClearStatus = z.output<typeof wafCacheClearStatus>;
 
 export const wafCacheClearDefinition: KindDefinition<typeof wafCacheClearSpec, typeof wafCacheClearStatus> = {
   kind: "WafCacheClear",
+  shortName: "wafcc",
   description: "A job that clears the whole cache of a WAF: once when it is created, and once for each new trigger.",
   spec: wafCacheClearSpec,
   status: wafCacheClearStatus,

@@ -243,6 +243,7 @@ export type WafFeedStatus = z.output<typeof wafFeedStatus>;
 
 export const wafFeedDefinition: KindDefinition<typeof wafFeedSpec, typeof wafFeedStatus> = {
   kind: "WafFeed",
+  shortName: "waffd",
   description: "An external list of addresses. Rules refer to it in `spec.addressesFrom`.",
   spec: wafFeedSpec,
   status: wafFeedStatus,

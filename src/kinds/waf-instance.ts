@@ -337,6 +337,7 @@ export type WafInstanceStatus = z.output<typeof wafInstanceStatus>;
 
 export const wafInstanceDefinition: KindDefinition<typeof wafInstanceSpec, typeof wafInstanceStatus> = {
   kind: "WafInstance",
+  shortName: "wafi",
   description:
     "Describes one hosted web application firewall (WAF): its API URL, its API key, and how wafsync may change it.",
   spec: wafInstanceSpec,

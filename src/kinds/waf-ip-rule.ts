@@ -196,6 +196,7 @@ export type WafIpRuleStatus = z.output<typeof wafIpRuleStatus>;
 
 export const wafIpRuleDefinition: KindDefinition<typeof wafIpRuleSpec, typeof wafIpRuleStatus> = {
   kind: "WafIpRule",
+  shortName: "wafip",
   description: "Addresses and networks that belong on the blocklist or the allowlist of a WAF.",
   spec: wafIpRuleSpec,
   status: wafIpRuleStatus,

@@ -39,6 +39,7 @@ export type WafOriginStatus = z.output<typeof wafOriginStatus>;
 
 export const wafOriginDefinition: KindDefinition<typeof wafOriginSpec, typeof wafOriginStatus> = {
   kind: "WafOrigin",
+  shortName: "wafo",
   description: "A host that the WAF can send requests to, in addition to the primary origin.",
   spec: wafOriginSpec,
   status: wafOriginStatus,

@@ -63,6 +63,7 @@ export type WafRecordSpec = z.output<typeof wafRecordSpec>;
 
 export const wafRecordDefinition: ServedDefinition = {
   kind: recordKind,
+  shortName: "wafrec",
   description: "A record of a WafInstance or a WafFeed, or a part of it. Written by wafsync; do not edit.",
   spec: wafRecordSpec,
   status: undefined,

@@ -2,9 +2,14 @@
 // sources have equal ones.
 import { nameKey, type ObjectName } from "./resource.ts";
 
+/** The kinds of objects with texts, by the field of `spec.addressesFrom` that refers to them. */
+export const textKinds = { configMapKeyRef: "ConfigMap", secretKeyRef: "Secret" } as const;
+export type TextKind = (typeof textKinds)[keyof typeof textKinds];
+export const textFields = Object.entries(textKinds) as [keyof typeof textKinds, TextKind][];
+
 /** A text with one entry per line. */
 export interface TextSource extends ObjectName {
-  readonly kind: "ConfigMap" | "Secret";
+  readonly kind: TextKind;
   readonly key: string;
 }
 

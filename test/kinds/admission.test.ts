@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, test } from "@jest/globals";
 import { assert, asyncProperty, constantFrom, array, ipV4, ipV6, nat, oneof, stringMatching, tuple } from "fast-check";
 import { objectSchema } from "../../src/kinds/custom-resource-definition.ts";
 import { kindDefinitions } from "../../src/kinds/custom-resource.ts";
-import { apiGroup, apiVersionName, pluralOf, shortNames } from "../../src/kinds/kinds.ts";
+import { apiGroup, apiVersionName, pluralOf } from "../../src/kinds/kinds.ts";
 import { parseResource } from "../../src/kinds/parse-resource.ts";
 import { validationsKey } from "../../src/kinds/schema-rules.ts";
 import type { StructuralSchema } from "../../src/kinds/structural-schema.ts";
@@ -204,9 +204,9 @@ await describeWithControlPlane("admission", (cluster) => {
     for (const document of documents) {
       const answer = await create({ ...document, metadata: { name: "table" } }, "");
       expect(answer.status).toBe(201);
-      const shortName = shortNames[document.kind];
+      const { shortName, printerColumns } = kindDefinitions[document.kind];
       const printed = await cluster.expectKubectl(["get", shortName, "table", "-n", namespace, "-o", "wide"]);
-      const columns = kindDefinitions[document.kind].printerColumns.map(({ name }) => name.toUpperCase());
+      const columns = printerColumns.map(({ name }) => name.toUpperCase());
       expect(printed.split("\n")[0]?.split(/ {2,}/)).toStrictEqual(["NAME", ...columns]);
     }
     const all = await cluster.expectKubectl(["get", "wafsync", "-n", namespace, "-o", "name"]);

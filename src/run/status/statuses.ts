@@ -237,7 +237,7 @@ function sourcesOf({ rule, parts }: CompiledRule, { gathered }: RunFacts) {
     const { kind, name, key } = source;
     const text = texts[index];
     const entries = parts.find((part) => part.source === describeSource(source))?.entries.size ?? 0;
-    const field = kind === "Secret" ? "secret" : "configMap";
+    const field = `${kind.charAt(0).toLowerCase()}${kind.slice(1)}`;
     return { [field]: name, key, ...(text?.state === "Read" ? { entries } : {}) };
   });
 }

@@ -11,6 +11,7 @@ import { isRecord, type KubeObject, type KubeObjectMeta } from "../../kube/kube-
 import type { ObjectChange } from "../../kube/store.ts";
 import type { ResourceType } from "../../kube/resource-path.ts";
 import { sameJson } from "../../kube/status-writer.ts";
+import { textFields, type TextKind } from "../../model/address-source.ts";
 import {
   approvalAnnotation,
   type FieldSetter,
@@ -28,9 +29,10 @@ export interface ClusterObject extends KubeObject {
   readonly approver?: FieldSetter | undefined;
 }
 
-export const configMapType: ResourceType = { group: "", version: "v1", plural: "configmaps", namespaced: true };
-export const secretType: ResourceType = { group: "", version: "v1", plural: "secrets", namespaced: true };
-export const namespaceType: ResourceType = { group: "", version: "v1", plural: "namespaces", namespaced: false };
+/** The type of a kind of Kubernetes itself. */
+export function coreType(kind: TextKind | "Namespace"): ResourceType {
+  return { group: "", version: "v1", plural: `${kind.toLowerCase()}s`, namespaced: kind !== "Namespace" };
+}
 
 export function typeOfKind(kind: ResourceKind): ResourceType {
   return { group: apiGroup, version: apiVersionName, plural: pluralOf(kind), namespaced: true };
@@ -81,7 +83,7 @@ export function instanceNameOf({ metadata, spec }: ClusterObject): ObjectName | 
 
 /** An object that rules take addresses from, or an instance its key. */
 export interface SourceObject extends ObjectName {
-  readonly kind: "ConfigMap" | "Secret" | "WafFeed";
+  readonly kind: TextKind | "WafFeed";
 }
 
 /** Unique among all sources, and readable in a message. */
@@ -89,7 +91,7 @@ export function sourceKey({ kind, ...name }: SourceObject): string {
   return `${kind} ${nameKey(name)}`;
 }
 
-const sourceFields = { configMapKeyRef: "ConfigMap", secretKeyRef: "Secret", feedRef: "WafFeed" } as const;
+const sourceFields = [...textFields, ["feedRef", "WafFeed"]] as const;
 
 /** The objects of `spec.addressesFrom` of a rule, or the Secret of an instance. The object may be invalid. */
 export function sourcesOf({ metadata, spec }: ClusterObject): SourceObject[] {
@@ -97,7 +99,7 @@ export function sourcesOf({ metadata, spec }: ClusterObject): SourceObject[] {
   const items: unknown[] = Array.isArray(spec["addressesFrom"]) ? [...(spec["addressesFrom"] as unknown[])] : [];
   if (spec["apiKeySecretRef"] !== undefined) items.push({ secretKeyRef: spec["apiKeySecretRef"] });
   const sources = items.flatMap((item) =>
-    Object.entries(sourceFields).flatMap(([field, kind]): SourceObject[] => {
+    sourceFields.flatMap(([field, kind]): SourceObject[] => {
       const reference = isRecord(item) ? item[field] : undefined;
       if (!isRecord(reference)) return [];
       const { name, namespace = metadata.namespace } = reference;

@@ -14,9 +14,8 @@ import { createObjectStore, type ObjectStore, type ObjectView } from "../../kube
 import { nameKey, type ResourceKind, resourceKinds } from "../../model/resource.ts";
 import {
   type ClusterObject,
-  configMapType,
+  coreType,
   instanceNameOf,
-  namespaceType,
   slimIdentity,
   slimNamespace,
   slimObject,
@@ -77,12 +76,12 @@ export class ClusterWatches {
     const { namespace, onConfigMap, onNamespace } = options;
     const byKind = Object.fromEntries(resourceKinds.map((kind) => [kind, this.#watchKind(kind)]));
     const configMaps = this.#watch(undefined, createObjectStore<KubeObject>(), {
-      type: configMapType,
+      type: coreType("ConfigMap"),
       metadataOnly: true,
       transform: slimIdentity,
       onChange: onConfigMap,
     });
-    const labels = { type: namespaceType, transform: slimNamespace, onChange: onNamespace };
+    const labels = { type: coreType("Namespace"), transform: slimNamespace, onChange: onNamespace };
     const namespaces = namespace === undefined ? this.#watch(undefined, createObjectStore(), labels) : undefined;
     this.stores = { byKind: byKind as Record<ResourceKind, ObjectStore<ClusterObject>>, configMaps, namespaces };
   }

@@ -14,7 +14,7 @@ import type { AddressText } from "../../model/gathered.ts";
 import { nameKey } from "../../model/resource.ts";
 import { inThousands } from "../../model/sentence.ts";
 import { keysInWords } from "../gather.ts";
-import { configMapType, secretType, type SourceObject, sourceKey } from "./cluster-object.ts";
+import { coreType, type SourceObject, sourceKey } from "./cluster-object.ts";
 
 const requestTimeoutMs = 10_000;
 /** Lower than the number of connections to the API server. Namespaces take turns. */
@@ -205,8 +205,7 @@ interface Data {
 export async function readData(api: ApiServer, object: DataObject): Promise<ApiResult<Data>> {
   const isSecret = object.kind === "Secret";
   const options = { timeoutMs: requestTimeoutMs };
-  const type = isSecret ? secretType : configMapType;
-  const read = await getObject<KubeObject & { readonly data?: unknown }>(api, type, object, options);
+  const read = await getObject<KubeObject & { readonly data?: unknown }>(api, coreType(object.kind), object, options);
   if (!read.ok) return read;
   const entries = Object.entries(isRecord(read.value.data) ? read.value.data : {});
   const decoded = (value: unknown): string => Buffer.from(String(value), "base64").toString("utf8");

@@ -18,7 +18,7 @@ import {
 } from "../../model/resource.ts";
 import { byGuestKind, type LabelsOf } from "../gather.ts";
 import { refusalOf } from "./attachment.ts";
-import { type ClusterObject, namespaceType, typeOfKind } from "./cluster-object.ts";
+import { type ClusterObject, coreType, typeOfKind } from "./cluster-object.ts";
 import { createKindStore } from "./cluster-watches.ts";
 
 export const requestTimeoutMs = 10_000;
@@ -117,7 +117,10 @@ async function readLabels(
     refusalOf(instance, () => undefined, kind, object) === undefined;
   const hasGuests = guestKinds.some((kind) => referring[kind].some((object) => isGuest(kind, object)));
   if (!hasGuests || (onGap === undefined && !dependsOnLabels(instance))) return { ok: true, value: labelsOf };
-  const read = await listObjects<KubeObject>(api, namespaceType, { timeoutMs: listTimeoutMs, metadataOnly: true });
+  const read = await listObjects<KubeObject>(api, coreType("Namespace"), {
+    timeoutMs: listTimeoutMs,
+    metadataOnly: true,
+  });
   if (read.ok) {
     const labels = new Map(read.value.items.map(({ metadata }) => [metadata.name, metadata.labels ?? {}]));
     return { ok: true, value: (name) => labels.get(name) };
