@@ -46,60 +46,33 @@ const keyOrder = [
   "items",
   validationsKey,
 ] as const;
-/** `pattern` comes from zod's own check of times, which the API server replaces with `format`; the other keys are redundant. */
-const dropped = new Set(["pattern", "propertyNames", "$schema"]);
+/** `pattern` comes from zod's own check of times, which the API server replaces with `format`; `propertyNames` is redundant. */
+const dropped = new Set(["pattern", "propertyNames"]);
 
 /** Returns the structural schema of the schema's input. Throws if the zod schema uses something that a CRD cannot express. */
 export function structuralSchema(schema: z.ZodType): StructuralSchema {
-  return structuralNode(z.toJSONSchema(schema, { io: "input", target: "openapi-3.0" }), "");
+  const options = { io: "input", target: "openapi-3.0", override: makeStructural } as const;
+  return z.toJSONSchema(schema, options) as unknown as StructuralSchema;
 }
 
-function structuralNode(node: Readonly<Record<string, unknown>>, path: string): StructuralSchema {
-  if (!types.has(node["type"])) throw new TypeError(`The schema at ${path || "its root"} has no type.`);
-  for (const key of Object.keys(node)) {
+function makeStructural(made: { readonly jsonSchema: object; readonly path: readonly PropertyKey[] }): void {
+  const node = made.jsonSchema as Record<string, unknown>;
+  const place = made.path.join(".") || "its root";
+  if (!types.has(node["type"])) throw new TypeError(`The schema at ${place} has no type.`);
+  const { ...found } = node;
+  for (const key of Object.keys(found)) {
     if (!dropped.has(key) && !(keyOrder as readonly string[]).includes(key)) {
-      throw new TypeError(`The schema at ${path || "its root"} uses ${key}, which CRDs do not support.`);
+      throw new TypeError(`The schema at ${place} uses ${key}, which CRDs do not support.`);
     }
+    Reflect.deleteProperty(node, key);
   }
-  const result: Record<string, unknown> = {};
   for (const key of keyOrder) {
-    const value = structuralValue(key, node, path);
-    if (value !== undefined) result[key] = value;
+    const value = found[key];
+    // zod writes these for integers without a limit, and for objects without a schema for further fields.
+    const isNoLimit = typeof value === "number" && Math.abs(value) === Number.MAX_SAFE_INTEGER;
+    const isNoSchema = key === "additionalProperties" && typeof value === "boolean";
+    if (value !== undefined && !isNoLimit && !isNoSchema) node[key] = value;
   }
-  return result as unknown as StructuralSchema;
-}
-
-function structuralValue(
-  key: (typeof keyOrder)[number],
-  node: Readonly<Record<string, unknown>>,
-  path: string,
-): unknown {
-  const value = node[key];
-  if (value === undefined) return undefined;
-  switch (key) {
-    case "properties":
-      return mapValues(value as Record<string, Record<string, unknown>>, (child, name) =>
-        structuralNode(child, `${path}.${name}`),
-      );
-    case "items":
-      return structuralNode(value as Record<string, unknown>, `${path}[]`);
-    case "additionalProperties":
-      return value === false || value === true
-        ? undefined
-        : structuralNode(value as Record<string, unknown>, `${path}[]`);
-    case "minimum":
-    case "maximum":
-      return Math.abs(value as number) === Number.MAX_SAFE_INTEGER ? undefined : value;
-    default:
-      return value;
-  }
-}
-
-function mapValues<Value, Result>(
-  record: Readonly<Record<string, Value>>,
-  change: (value: Value, name: string) => Result,
-): Record<string, Result> {
-  return Object.fromEntries(Object.entries(record).map(([name, value]) => [name, change(value, name)]));
 }
 
 /** Returns the schema at a path of field names and list positions, or undefined if the path does not exist. */
