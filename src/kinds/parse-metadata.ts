@@ -4,12 +4,14 @@ import * as z from "zod";
 import { labelPattern, nameLengthMax, namespaceLengthMax, subdomainPattern } from "../model/resource.ts";
 import type { ObjectMetadata } from "./custom-resource.ts";
 import { nearestName } from "./nearest-name.ts";
-import { type ResourceFault, faultsOfIssue, nameOfValue, resourceFault, unknownFieldFault } from "./resource-fault.ts";
-import { structuralSchema } from "./structural-schema.ts";
-
-export type ParsedMetadata =
-  | { readonly ok: true; readonly metadata: ObjectMetadata }
-  | { readonly ok: false; readonly faults: readonly ResourceFault[] };
+import {
+  checkValue,
+  nameOfValue,
+  type CheckedValue,
+  resourceFault,
+  textOfMap,
+  unknownFieldFault,
+} from "./resource-fault.ts";
 
 const nameMessage = "write lower-case letters, digits, '-' and '.', with a letter or digit at both ends";
 const namespaceMessage = "write lower-case letters, digits and '-', with a letter or digit at both ends";
@@ -27,8 +29,8 @@ const metadataSchema = z.object({
   generation: z.int().default(1),
   creationTimestamp: z.string().optional(),
   deletionTimestamp: z.string().optional(),
-  labels: z.record(z.string(), z.string()).default({}),
-  annotations: z.record(z.string(), z.string()).default({}),
+  labels: z.record(z.string(), textOfMap).default({}),
+  annotations: z.record(z.string(), textOfMap).default({}),
   finalizers: z.array(z.string()).default([]),
 });
 
@@ -45,7 +47,7 @@ const otherFields = [
 const knownFields = [...readFields, ...otherFields];
 
 /** Reads `metadata`. `defaultNamespace` is for documents without a namespace. */
-export function parseMetadata(found: unknown, defaultNamespace: string): ParsedMetadata {
+export function parseMetadata(found: unknown, defaultNamespace: string): CheckedValue<ObjectMetadata> {
   const base = ["metadata"];
   if (typeof found !== "object" || found === null || Array.isArray(found)) {
     const is = found === undefined ? "is missing: write" : `is ${nameOfValue(found)}: write`;
@@ -54,20 +56,9 @@ export function parseMetadata(found: unknown, defaultNamespace: string): ParsedM
   const faults = Object.keys(found)
     .filter((field) => !knownFields.includes(field) && nearestName(field, knownFields) !== undefined)
     .map((field) => unknownFieldFault(base, field, knownFields));
-  const parsed = metadataSchema.safeParse(found);
-  if (!parsed.success) {
-    const schema = structuralSchema(metadataSchema);
-    faults.push(...parsed.error.issues.flatMap((issue) => faultsOfIssue(issue, base, found, schema)).map(withQuotes));
-  }
-  if (!parsed.success || faults.length > 0) return { ok: false, faults };
-  const { namespace = defaultNamespace, creationTimestamp, deletionTimestamp, ...rest } = parsed.data;
-  return { ok: true, metadata: { ...rest, namespace, creationTimestamp, deletionTimestamp } };
-}
-
-/** YAML parses an unquoted `123456789012` or `true` as a number or a boolean, but labels and annotations must be strings. */
-function withQuotes(fault: ResourceFault): ResourceFault {
-  const [, field] = fault.segments;
-  const isText = (field === "annotations" || field === "labels") && fault.segments.length === 3;
-  const isPlain = /, but is (?:a number|a fraction|true or false)$/u.test(fault.message);
-  return isText && isPlain ? { ...fault, message: `${fault.message}: put it in quotes` } : fault;
+  const parsed = checkValue(metadataSchema, base, found);
+  if (!parsed.ok) faults.push(...parsed.faults);
+  if (!parsed.ok || faults.length > 0) return { ok: false, faults };
+  const { namespace = defaultNamespace, creationTimestamp, deletionTimestamp, ...rest } = parsed.value;
+  return { ok: true, value: { ...rest, namespace, creationTimestamp, deletionTimestamp } };
 }

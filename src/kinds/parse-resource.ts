@@ -4,15 +4,14 @@
 import { isRecord } from "../model/record.ts";
 import { type ResourceKind, resourceKinds } from "../model/resource.ts";
 import { counted } from "../model/sentence.ts";
-import { objectSchema } from "./custom-resource-definition.ts";
-import { type CustomResource, kindDefinitions } from "./custom-resource.ts";
+import { type CustomResource, kindDefinitions, type ObjectMetadata } from "./custom-resource.ts";
 import type { KindDefinition } from "./kind-definition.ts";
 import { apiGroup, apiVersion } from "./kinds.ts";
 import { nearestName } from "./nearest-name.ts";
-import { type ParsedMetadata, parseMetadata } from "./parse-metadata.ts";
+import { parseMetadata } from "./parse-metadata.ts";
 import {
+  checkValue,
   type ResourceFault,
-  faultsOfIssue,
   nameOfValue,
   quoted,
   resourceFault,
@@ -47,12 +46,12 @@ export function parseResource(given: unknown, context: ParseContext): ParsedReso
   if (!metadata.ok) faults.push(...metadata.faults);
   if (kind === undefined) return failed(faults);
   const definition = kindDefinitions[kind];
-  if (metadata.ok) faults.push(...nameFaults(definition, metadata));
-  const spec = definition.spec.safeParse(document["spec"]);
-  if (!spec.success) faults.push(...specFaults(definition, spec.error.issues, document["spec"]));
-  if (!metadata.ok || !spec.success || faults.length > 0) return failed(faults);
+  if (metadata.ok) faults.push(...nameFaults(definition, metadata.value));
+  const spec = checkValue<unknown>(definition.spec, ["spec"], document["spec"]);
+  if (!spec.ok) faults.push(...spec.faults);
+  if (!metadata.ok || !spec.ok || faults.length > 0) return failed(faults);
   const status = parseStatus(definition, document["status"]);
-  const resource = { apiVersion, kind, metadata: metadata.metadata, spec: spec.data, status } as CustomResource;
+  const resource = { apiVersion, kind, metadata: metadata.value, spec: spec.value, status } as CustomResource;
   return { ok: true, resource };
 }
 
@@ -98,20 +97,10 @@ function unknownFields(document: Readonly<Record<string, unknown>>): ResourceFau
     .map((field) => unknownFieldFault([], field, documentFields));
 }
 
-function nameFaults(definition: KindDefinition, { metadata }: Extract<ParsedMetadata, { ok: true }>): ResourceFault[] {
+function nameFaults(definition: KindDefinition, metadata: ObjectMetadata): ResourceFault[] {
   return (definition.nameRules ?? [])
     .filter(({ holds }) => holds !== "AdmissionOnly" && !holds({ metadata }))
     .map(({ message }) => resourceFault(["metadata", "name"], message));
-}
-
-function specFaults(
-  definition: KindDefinition,
-  issues: Parameters<typeof faultsOfIssue>[0][],
-  spec: unknown,
-): ResourceFault[] {
-  const schema = objectSchema(definition).properties?.["spec"];
-  if (schema === undefined) return [];
-  return issues.flatMap((issue) => faultsOfIssue(issue, ["spec"], spec, schema));
 }
 
 /** An unreadable status is treated as missing: a status is only a report, and wafsync writes it again. */

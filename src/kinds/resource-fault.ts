@@ -1,9 +1,7 @@
-// Formats the faults of documents for users: where, what is wrong, and what to write. Derived from zod's issues and the schema,
-// which lists the known fields. A fault never quotes long or free-form strings: they may contain secrets.
-import type * as z from "zod";
+// Formats the faults of documents for users: where, what is wrong, and what to write. Derived from zod's issues. A fault never quotes long or free-form strings: they may contain secrets.
+import * as z from "zod";
 import { counted, inThousands } from "../model/sentence.ts";
 import { nearestName } from "./nearest-name.ts";
-import { type StructuralSchema, schemaAt } from "./structural-schema.ts";
 
 export interface ResourceFault {
   /** For example `spec.addresses[3]`; empty for the document as a whole. */
@@ -43,41 +41,68 @@ export function unknownFieldFault(
   return resourceFault([...segments, field], `unknown field; ${hint}`);
 }
 
-/** Returns the faults for one zod issue. `base` is the path of the checked value in the document, `value` the value itself. */
-export function faultsOfIssue(
-  issue: z.core.$ZodIssue,
-  base: readonly string[],
-  value: unknown,
-  schema: StructuralSchema,
-): ResourceFault[] {
-  const segments = [...base, ...issue.path];
-  const at = schemaAt(schema, issue.path);
-  if (issue.code === "unrecognized_keys") {
-    const known = Object.keys(at?.properties ?? {});
+export type CheckedValue<T> =
+  | { readonly ok: true; readonly value: T }
+  | { readonly ok: false; readonly faults: readonly ResourceFault[] };
+
+/** Parses a value with a schema. `base` is the path of the value in the document. */
+export function checkValue<T>(schema: z.ZodType<T>, base: readonly string[], value: unknown): CheckedValue<T> {
+  const parsed = schema.safeParse(value, { error: messageOf });
+  if (parsed.success) return { ok: true, value: parsed.data };
+  const faults = parsed.error.issues.flatMap((issue) => {
+    const segments = [...base, ...issue.path];
+    if (issue.code !== "unrecognized_keys") return [resourceFault(segments, issue.message)];
+    const known = issue.message.split(" ");
     return issue.keys.map((key) => unknownFieldFault(segments, key, known));
-  }
-  return [resourceFault(segments, messageOf(issue, valueAt(value, issue.path), at))];
+  });
+  return { ok: false, faults };
 }
 
-function messageOf(issue: z.core.$ZodIssue, found: unknown, at: StructuralSchema | undefined): string {
+/** What is wrong with a value; of an object with unknown fields, the names of the known ones. Undefined for a rule with its own message. */
+function messageOf(issue: z.core.$ZodRawIssue): string | undefined {
+  const { input, inst } = issue;
   switch (issue.code) {
+    case "unrecognized_keys":
+      return inst instanceof z.ZodObject ? Object.keys(inst.shape).join(" ") : "";
     case "invalid_type":
-      return found === undefined ? missingMessage(at) : `must be ${nameOfType(at)}, but is ${nameOfValue(found)}`;
+      return input === undefined ? `is missing: write ${wantedType(issue)}` : wrongType(issue);
     case "invalid_value":
-      return found === undefined ? missingMessage(at) : choiceMessage(found, issue.values.map(String));
+      return input === undefined
+        ? `is missing: write ${issue.values.join(" or ")}`
+        : choiceMessage(input, issue.values.map(String));
     case "too_big":
       return boundMessage(issue.origin, "at most", issue.maximum);
     case "too_small":
       return boundMessage(issue.origin, "at least", issue.minimum);
     default:
-      return issue.message;
+      return undefined;
   }
 }
 
-function missingMessage(at: StructuralSchema | undefined): string {
-  const choices = at?.enum;
-  if (choices !== undefined) return `is missing: write ${choices.join(" or ")}`;
-  return `is missing: write ${nameOfType(at)}`;
+type TypeIssue = Pick<z.core.$ZodRawIssue<z.core.$ZodIssueInvalidType>, "input" | "inst" | "expected">;
+
+/** A value of a map of strings. YAML parses an unquoted `123456789012` or `true` as a number or a boolean. */
+export const textOfMap = z.string({
+  error: (issue) => `${wrongType(issue as TypeIssue)}${typeof issue.input === "object" ? "" : ": put it in quotes"}`,
+});
+
+function wrongType(issue: TypeIssue): string {
+  return `must be ${wantedType(issue)}, but is ${nameOfValue(issue.input)}`;
+}
+
+const typeNames: Readonly<Record<string, string>> = {
+  record: "an object",
+  array: "a list",
+  int: "a whole number",
+  number: "a whole number",
+  boolean: "true or false",
+};
+
+function wantedType({ inst, expected }: TypeIssue): string {
+  if (!(inst instanceof z.ZodObject)) return typeNames[expected] ?? "a string";
+  const fields = Object.entries<z.core.$ZodType>(inst.shape);
+  const required = fields.filter(([, field]) => field._zod.optin === undefined);
+  return `an object with ${(required.length > 0 ? required : fields).map(([name]) => name).join(", ")}`;
 }
 
 function choiceMessage(found: unknown, choices: readonly string[]): string {
@@ -104,23 +129,6 @@ export function quoted(text: string): string {
   return JSON.stringify(text.length > quotedLengthMax ? `${text.slice(0, quotedLengthMax)}…` : text);
 }
 
-function nameOfType(at: StructuralSchema | undefined): string {
-  switch (at?.type) {
-    case "object":
-      return at.properties === undefined
-        ? "an object"
-        : `an object with ${(at.required ?? Object.keys(at.properties)).join(", ")}`;
-    case "array":
-      return "a list";
-    case "integer":
-      return "a whole number";
-    case "boolean":
-      return "true or false";
-    default:
-      return "a string";
-  }
-}
-
 export function nameOfValue(value: unknown): string {
   if (value === null) return "empty";
   if (Array.isArray(value)) return "a list";
@@ -138,13 +146,4 @@ export function nameOfValue(value: unknown): string {
     default:
       return "nothing";
   }
-}
-
-function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
-  let found = value;
-  for (const segment of path) {
-    if (typeof found !== "object" || found === null) return undefined;
-    found = (found as Record<PropertyKey, unknown>)[segment];
-  }
-  return found;
 }

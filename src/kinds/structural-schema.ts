@@ -74,13 +74,3 @@ function makeStructural(made: { readonly jsonSchema: object; readonly path: read
     if (value !== undefined && !isNoLimit && !isNoSchema) node[key] = value;
   }
 }
-
-/** Returns the schema at a path of field names and list positions, or undefined if the path does not exist. */
-export function schemaAt(schema: StructuralSchema, segments: readonly PropertyKey[]): StructuralSchema | undefined {
-  let node: StructuralSchema | undefined = schema;
-  for (const segment of segments) {
-    if (node === undefined) return undefined;
-    node = typeof segment === "number" ? node.items : (node.properties?.[String(segment)] ?? node.additionalProperties);
-  }
-  return node;
-}

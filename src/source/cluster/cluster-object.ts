@@ -170,7 +170,7 @@ export function parseInstance(object: ClusterObject | undefined): DeclaredInstan
 /** The metadata of an object, even if its spec is invalid. */
 export function metaOfObject(kind: ResourceKind, object: ClusterObject): ResourceMeta {
   const parsed = parseMetadata(object.metadata, "");
-  if (parsed.ok) return toResourceMeta({ kind, metadata: parsed.metadata } as CustomResource);
+  if (parsed.ok) return toResourceMeta({ kind, metadata: parsed.value } as CustomResource);
   const { namespace = "", name, uid, generation = 1, annotations = {}, deletionTimestamp } = object.metadata;
   const deleting = deletionTimestamp !== undefined;
   return { kind, namespace, name, uid, generation, annotations, deleting, createdAtMs: undefined, location: "" };

@@ -6,8 +6,7 @@ import type { CustomResource } from "../../kinds/custom-resource.ts";
 import { nearestName } from "../../kinds/nearest-name.ts";
 import { parseMetadata } from "../../kinds/parse-metadata.ts";
 import { isOurs, parseResource } from "../../kinds/parse-resource.ts";
-import { faultsOfIssue, type ResourceFault, resourceFault } from "../../kinds/resource-fault.ts";
-import { structuralSchema } from "../../kinds/structural-schema.ts";
+import { checkValue, type ResourceFault, resourceFault, textOfMap } from "../../kinds/resource-fault.ts";
 import { type DeclaredByKind, toDeclared } from "../../kinds/to-declared.ts";
 import { withoutNulls } from "../../kinds/without-nulls.ts";
 import { ApiKey } from "../../model/api-key.ts";
@@ -172,13 +171,13 @@ const coreSchemas = {
   /** `data` is base64, `stringData` is plain text and takes precedence, as in Kubernetes. */
   Secret: z.strictObject({
     type: z.string().optional(),
-    data: z.record(z.string(), z.string().transform(decodeBase64)).default({}),
-    stringData: z.record(z.string(), z.string()).default({}),
+    data: z.record(z.string(), textOfMap.transform(decodeBase64)).default({}),
+    stringData: z.record(z.string(), textOfMap).default({}),
     immutable: z.boolean().optional(),
   }),
   ConfigMap: z.strictObject({
-    data: z.record(z.string(), z.string()).default({}),
-    binaryData: z.record(z.string(), z.string()).default({}),
+    data: z.record(z.string(), textOfMap).default({}),
+    binaryData: z.record(z.string(), textOfMap).default({}),
     immutable: z.boolean().optional(),
   }),
   Namespace: z.object({}),
@@ -193,23 +192,24 @@ function readCore(kind: CoreKind, object: Mapping, place: Place): ReadDocument {
   const fields = mapValues(others, (value) =>
     isRecord(value) ? mapValues(value, (text) => text ?? "") : (value ?? undefined),
   );
-  const parsed = coreSchemas[kind].safeParse(fields);
-  const faults = named.ok ? [] : [...named.faults];
-  if (!parsed.success) {
-    const schema = structuralSchema(coreSchemas[kind]);
-    faults.push(...parsed.error.issues.flatMap((issue) => faultsOfIssue(issue, [], fields, schema)).map(inQuotes));
-  }
-  if (!named.ok || !parsed.success || faults.length > 0) {
-    return refused(place, faults);
+  const parsed = checkValue<object>(coreSchemas[kind], [], fields);
+  if (!named.ok || !parsed.ok) {
+    return refused(
+      place,
+      [named, parsed].flatMap((one) => (one.ok ? [] : one.faults)),
+    );
   }
   const { file, document, segments } = place;
-  const { namespace, name, labels } = named.metadata;
+  const { namespace, name, labels } = named.value;
   const placed = { file, line: document.lineOf(segments) };
   if (kind === "Namespace") {
     // A Namespace has no namespace: its own name is used instead.
     return { items: [{ kind, name: { namespace: name, name }, labels, ...placed }], faults: [] };
   }
-  const { data, stringData = {} } = parsed.data as { data: Readonly<Record<string, string>>; stringData?: typeof data };
+  const { data, stringData = {} } = parsed.value as {
+    data: Readonly<Record<string, string>>;
+    stringData?: typeof data;
+  };
   const texts = Object.entries({ ...data, ...stringData }).map(([key, text]) => {
     const field = key in stringData ? "stringData" : "data";
     const isBlock = document.isBlock([...segments, field, key]);
@@ -234,12 +234,6 @@ function decodeBase64(encoded: string, context: z.RefinementCtx): string {
 
 function mapValues(map: Mapping, change: (value: unknown) => unknown): Mapping {
   return Object.fromEntries(Object.entries(map).map(([key, value]) => [key, change(value)]));
-}
-
-/** YAML parses an unquoted `12345` as a number. */
-function inQuotes(fault: ResourceFault): ResourceFault {
-  const isPlain = /^must be a string, but is (?:a number|a fraction|true or false)$/u.test(fault.message);
-  return isPlain ? { ...fault, message: `${fault.message}: put it in quotes` } : fault;
 }
 
 /** The namespace of documents without one, as in kubectl. */

@@ -1,10 +1,10 @@
 // The guards in the schema of an instance, so that every test about guards also covers new guards.
 import { objectSchema } from "../../../src/kinds/custom-resource-definition.ts";
 import { kindDefinitions } from "../../../src/kinds/custom-resource.ts";
-import { schemaAt, type StructuralSchema } from "../../../src/kinds/structural-schema.ts";
+import type { StructuralSchema } from "../../../src/kinds/structural-schema.ts";
 
 const schemas: Readonly<Record<string, StructuralSchema>> =
-  schemaAt(objectSchema(kindDefinitions.WafInstance), ["spec", "guards"])?.properties ?? {};
+  objectSchema(kindDefinitions.WafInstance).properties?.["spec"]?.properties?.["guards"]?.properties ?? {};
 
 /** The fields in `spec.guards`, in the order of the schema. */
 export const guardNames: readonly string[] = Object.keys(schemas);
