@@ -45,8 +45,6 @@ async function settle(
   { type, object }: FinalizerTarget,
   decide: (finalizers: readonly string[], object: KubeObject) => FinalizerResult | readonly string[],
 ): Promise<FinalizerResult> {
-  const { namespace, name } = object.metadata;
-  const address = namespace === undefined ? { name } : { namespace, name };
   const change = (current: KubeObject) => {
     const { uid, finalizers = [] } = current.metadata;
     const decision = decide(finalizers, current);
@@ -56,7 +54,7 @@ async function settle(
       { op: "test", path, value: finalizers.length === 0 ? null : finalizers },
       { op: "add", path, value: decision },
     ];
-    return async () => await jsonPatchObject(api, type, address, patch, { timeoutMs });
+    return async () => await jsonPatchObject(api, type, object.metadata, patch, { timeoutMs });
   };
   // A failed test is `Invalid`: it is a different object, or another writer changed the list.
   return await changeObject(api, { type, object, change, conflicts: ["Invalid", "Conflict"] }, timeoutMs);

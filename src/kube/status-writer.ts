@@ -87,8 +87,7 @@ export class StatusWriter {
   }
 
   async #bring<T extends StatusObject>({ type, object: cached, compute }: StatusWrite<T>): Promise<StatusResult> {
-    const { uid, namespace, name } = cached.metadata;
-    const address = namespace === undefined ? { name } : { namespace, name };
+    const { uid } = cached.metadata;
     let sent: Status = {};
     const change = (object: T) => {
       const desired = compute(object);
@@ -97,7 +96,7 @@ export class StatusWriter {
       const { resourceVersion } = object.metadata;
       const body = { metadata: { resourceVersion }, status: statusPatch(object.status, desired) };
       const options = { timeoutMs, subresource: "status" };
-      return async () => await mergePatchObject<T>(this.#api, type, address, body, options);
+      return async () => await mergePatchObject<T>(this.#api, type, cached.metadata, body, options);
     };
     const onRead = (object: T): void => this.returned(object);
     const writing = { type, object: this.newest(cached), change, conflicts: ["Conflict"], onRead } as const;

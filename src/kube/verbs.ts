@@ -104,8 +104,7 @@ export async function changeObject<T extends KubeObject, Ended extends object>(
 ): Promise<ChangeResult<T> | Ended> {
   const failed = (fault: ApiFault): ChangeResult<T> =>
     fault.code === "NotFound" ? { kind: "Gone" } : { kind: "Failed", fault };
-  const { uid, namespace, name } = cached.metadata;
-  const address = namespace === undefined ? { name } : { namespace, name };
+  const { uid } = cached.metadata;
   let object = cached;
   for (let attempt = 1; ; attempt += 1) {
     const request = change(object);
@@ -113,7 +112,7 @@ export async function changeObject<T extends KubeObject, Ended extends object>(
     const changed = await request();
     if (changed.ok) return { kind: "Done", object: changed.value };
     if (!conflicts.includes(changed.fault.code) || attempt >= changeAttemptsMax) return failed(changed.fault);
-    const read = await getObject<T>(api, type, address, { timeoutMs });
+    const read = await getObject<T>(api, type, cached.metadata, { timeoutMs });
     if (!read.ok) return failed(read.fault);
     if (read.value.metadata.uid !== uid) return { kind: "Gone" };
     object = read.value;

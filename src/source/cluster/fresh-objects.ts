@@ -3,7 +3,7 @@
 import { apiGroup, apiVersionName } from "../../kinds/kinds.ts";
 import type { ApiFault } from "../../kube/api-result.ts";
 import type { ApiServer } from "../../kube/api-server.ts";
-import { isRecord, type KubeObject } from "../../kube/kube-object.ts";
+import type { KubeObject } from "../../kube/kube-object.ts";
 import type { ObjectStore } from "../../kube/store.ts";
 import { listObjects } from "../../kube/verbs.ts";
 import { dependsOnLabels } from "../../model/attachment.ts";
@@ -137,13 +137,13 @@ async function readLabels(
  */
 export async function findTerminatingCrd(api: ApiServer): Promise<Fresh<ResourceKind | undefined>> {
   const path = `/apis/${apiGroup}/${apiVersionName}`;
-  const read = await api.request<unknown>({ method: "GET", path, timeoutMs: requestTimeoutMs });
+  type Kinds = { readonly resources?: readonly { readonly name: string; readonly verbs: readonly string[] }[] };
+  const read = await api.request<Kinds>({ method: "GET", path, timeoutMs: requestTimeoutMs });
   if (!read.ok && read.fault.code === "Forbidden") return { ok: true, value: undefined };
   if (!read.ok) return failedRead(`The kinds of ${apiGroup}`, read.fault);
-  const resources = isRecord(read.value) && Array.isArray(read.value["resources"]) ? read.value["resources"] : [];
   const terminating = (["WafInstance", ...entryKinds] as const).find((kind) => {
-    const resource = resources.find((item) => isRecord(item) && item["name"] === typeOfKind(kind).plural) as unknown;
-    return !isRecord(resource) || !Array.isArray(resource["verbs"]) || !resource["verbs"].includes("create");
+    const known = read.value.resources?.find(({ name }) => name === typeOfKind(kind).plural);
+    return known?.verbs.includes("create") !== true;
   });
   return { ok: true, value: terminating };
 }

@@ -38,7 +38,10 @@ export class DirectorySource {
   readonly #skip: readonly string[];
   readonly #closing = new AbortController();
   readonly #watching = new Set<Promise<void>>();
-  readonly #quiet: QuietPeriod;
+  /** Of the last scan, and since when no scan has found another one. */
+  #stamp: string | undefined;
+  #stampSinceMs = 0;
+  #lastScanMs = 0;
   /** Aborts at the next change of the version. */
   #changing = new AbortController();
   #snapshot = emptySnapshot;
@@ -51,7 +54,6 @@ export class DirectorySource {
   constructor(options: DirectorySourceOptions) {
     this.#options = options;
     this.#gathering = new Gathering(emptySnapshot, options.environmentKey);
-    this.#quiet = new QuietPeriod(options.quietMs ?? quietMsDefault);
     this.#directory = resolve(options.directory);
     this.#skip = options.stateDirectory === undefined ? [] : [resolve(options.stateDirectory)];
   }
@@ -113,12 +115,23 @@ export class DirectorySource {
 
   /** Whether no file has changed for the quiet period. */
   isSettled(): boolean {
-    return this.#quiet.leftMs === 0;
+    return this.#quietLeftMs() === 0;
   }
 
   /** Resolves once no file has changed for the quiet period: true; false if it was aborted, or the files keep changing. */
   async settle(signal: AbortSignal): Promise<boolean> {
     return (await this.#whenQuiet([signal])) === "Quiet" && !signal.aborted;
+  }
+
+  /**
+   * How long after the last scan the files must still be the same. Files that are replaced one after another are temporarily missing,
+   * which is not a request to remove their entries. Time is measured between the scans of this process, with its monotonic clock, because
+   * the wall clock may be changed and the files may have another clock.
+   */
+  #quietLeftMs(): number {
+    const { quietMs = quietMsDefault } = this.#options;
+    if (this.#stamp === undefined) return quietMs;
+    return Math.max(0, quietMs - (this.#lastScanMs - this.#stampSinceMs));
   }
 
   /** Loads, and again until no file has changed for the quiet period, a signal aborts, or the files have kept changing for too long. */
@@ -131,7 +144,7 @@ export class DirectorySource {
       if (this.isSettled()) return "Quiet";
       if (stop.aborted) return "Aborted";
       if (clock.monotonicMs() >= untilMs) return "Changing";
-      await clock.sleep(this.#quiet.leftMs, stop);
+      await clock.sleep(this.#quietLeftMs(), stop);
     }
   }
 
@@ -185,7 +198,9 @@ export class DirectorySource {
     const reading = { directory: this.#directory, skip: this.#skip, before: this.#files };
     const { snapshot, files, stamp } = await readDirectory(reading);
     this.#files = files;
-    this.#quiet.scanned(stamp, startMs, clock.monotonicMs());
+    if (stamp !== this.#stamp) this.#stampSinceMs = clock.monotonicMs();
+    this.#stamp = stamp;
+    this.#lastScanMs = Math.max(startMs, this.#stampSinceMs);
     if (this.#version === 0 || snapshot.fingerprint !== this.#snapshot.fingerprint) {
       this.#version += 1;
       this.#gathering = new Gathering(snapshot, environmentKey);
@@ -195,34 +210,5 @@ export class DirectorySource {
     // Lines and file names may have changed although the meaning has not.
     this.#snapshot = snapshot;
     return snapshot;
-  }
-}
-
-/**
- * Detects when the files have stopped changing. Files that are replaced one after another are temporarily missing, which is not a request
- * to remove their entries. Time is measured between the scans of this process, with its monotonic clock, because the wall clock may be
- * changed and the files may have another clock.
- */
-class QuietPeriod {
-  readonly #quietMs: number;
-  #stamp: string | undefined;
-  #sinceMs = 0;
-  #lastScanMs = 0;
-
-  constructor(quietMs: number) {
-    this.#quietMs = quietMs;
-  }
-
-  /** Adds a scan with this stamp. Both times are monotonic. */
-  scanned(stamp: string, startMs: number, endMs: number): void {
-    if (stamp !== this.#stamp) this.#sinceMs = endMs;
-    this.#stamp = stamp;
-    this.#lastScanMs = Math.max(startMs, this.#sinceMs);
-  }
-
-  /** How long after the last scan the files must still be the same; 0 if they have been unchanged for long enough. */
-  get leftMs(): number {
-    if (this.#stamp === undefined) return this.#quietMs;
-    return Math.max(0, this.#quietMs - (this.#lastScanMs - this.#sinceMs));
   }
 }
