@@ -22,7 +22,7 @@ import type { InstanceView } from "./instance-view.ts";
 import type { Session } from "./session.ts";
 import { StatusLine } from "./status-line.ts";
 import { withStandalone } from "./targets/folder-target.ts";
-import { type Answer, ask, canAsk, type Paint, remark, type Terminal } from "./terminal.ts";
+import { ask, canAsk, type Paint, remark, type Terminal } from "./terminal.ts";
 
 /**
  * @returns 0 if there is nothing to do, 1 if there are changes or a feed has a problem, 2 if there is an error in a file or a call, 130 if it was
@@ -59,31 +59,27 @@ function viewPreviews(standalone: Standalone, previews: readonly Preview[]): Ins
 
 /** @returns 0 if everything is done, 1 if something is incomplete or not confirmed, 2 if there is an error, 130 if it was stopped. */
 export async function runApply(options: ApplyOptions): Promise<number> {
-  const confirmed = options.yes || options.output === "json" || !canAsk() ? "Yes" : await confirmation(options);
-  if (confirmed === "Yes") return await apply(options);
-  return confirmed === "No" ? 1 : 130;
+  const code = options.yes || options.output === "json" || !canAsk() ? 0 : await confirm(options);
+  return code === 0 ? await apply(options) : code;
 }
 
-/** Asks a person, if entries or origins would be removed. */
-async function confirmation(options: ApplyOptions): Promise<Answer> {
-  let answer: Answer = "Yes";
-  await withStandalone(
+/** Asks a person, if entries or origins would be removed. @returns 0 if the changes may be made */
+async function confirm(options: ApplyOptions): Promise<number> {
+  return await withStandalone(
     options,
     () => ({ isDryRun: true, command: "wafsync apply" }),
     async (standalone, { out, stopping }) => {
       const removing = viewPreviews(standalone, await standalone.preview()).filter(({ operations }) =>
         operations.some(({ operation }) => operation.startsWith("Remove")),
       );
-      if (stopping().stop.aborted) answer = "Stopped";
-      else if (removing.length > 0) {
-        for (const line of removing.flatMap((view) => planLines(view, out.paint, false))) out.line(line);
-        answer = await ask("Make these changes?");
-      }
+      const isStopped = stopping().stop.aborted;
+      if (removing.length === 0 && !isStopped) return 0;
+      if (!isStopped) for (const line of removing.flatMap((view) => planLines(view, out.paint, false))) out.line(line);
+      const answer = isStopped ? "Stopped" : await ask("Make these changes?");
       if (answer !== "Yes") out.line("Nothing was changed.");
-      return 0;
+      return { Yes: 0, No: 1, Stopped: 130 }[answer];
     },
   );
-  return answer;
 }
 
 /** What was seen of an instance while it was reconciled. */

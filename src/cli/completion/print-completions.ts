@@ -1,7 +1,6 @@
 // Completes a command line from the commands and options of the program, so that new commands and options need no changes here. The
 // scripts of `wafsync completion` and kubectl expect the format of the library cobra, which kubectl uses: one candidate per line with a
 // tab before its description, and a last line with a colon and a number.
-import { parseArgs } from "node:util";
 import type { Argument, Command, Option } from "commander";
 import { readEnvironment } from "../../app/config.ts";
 import { realClock } from "../../async/clock.ts";
@@ -19,10 +18,9 @@ export async function printCompletions(program: Command, words: readonly string[
   const completion = completeWords(program, words);
   const current = words.at(-1) ?? "";
   const lines = completion.candidates.map(({ value, description }) => `${value}\t${description}`);
-  if (completion.names === "Instances") {
-    const command = program.commands.find((one) => words.includes(one.name()));
-    const isForFolders = command?.options.some(({ long }) => long === "--from") === true;
-    const names = await instanceNames(words, isForFolders, refuse).catch(() => []);
+  const command = program.commands.find((one) => words.includes(one.name()));
+  if (completion.names === "Instances" && command !== undefined) {
+    const names = await instanceNames(command, words.slice(0, -2), refuse).catch(() => []);
     lines.push(...names.map((name) => `${name}\t`).filter((line) => line.startsWith(current)));
   }
   process.stdout.write([...lines, `:${directives[completion.paths]}`, ""].join("\n"));
@@ -32,29 +30,16 @@ const namesMax = 500;
 /** How long a completion waits for names. */
 const namesTimeoutMs = 2000;
 
-/**
- * @param words of the command line, after the program name
- * @param isForFolders whether the command can work on a folder, which the environment may name
- */
+/** @param words of the command line, before the option to complete */
 async function instanceNames(
+  command: Command,
   words: readonly string[],
-  isForFolders: boolean,
   refuse: () => void,
 ): Promise<readonly string[]> {
-  const { values } = parseArgs({
-    args: words.slice(1, -1),
-    options: {
-      from: { type: "string", short: "f" },
-      kubeconfig: { type: "string" },
-      context: { type: "string" },
-      namespace: { type: "string", short: "n" },
-      "all-namespaces": { type: "boolean", short: "A" },
-    },
-    strict: false,
-    allowPositionals: true,
-  });
-  const { from: given, kubeconfig, context, namespace, "all-namespaces": all } = values;
-  const isForCluster = [kubeconfig, context, namespace, all].some((value) => value !== undefined);
+  command.configureOutput({ outputError: () => undefined }).parseOptions([...words]);
+  const { from: given, kubeconfig, context, namespace, allNamespaces } = command.opts<TargetOptions>();
+  const isForCluster = [kubeconfig, context, namespace].some((value) => value !== undefined) || allNamespaces === true;
+  const isForFolders = command.options.some(({ long }) => long === "--from");
   const from = given ?? (isForFolders && !isForCluster ? readEnvironment().file : undefined);
   if (from === undefined) refuse();
   const cluster = { kubeconfig, context, namespace, allNamespaces: namespace === undefined };
