@@ -52,8 +52,7 @@ function hourTable(): BenchTable {
     anAutoBlock({ name: "one" }),
     anAutoBlock({ name: "two", groupBy: "Network", windowMs: 24 * hourMs }),
   ];
-  const judges = new Judges(undefined);
-  judges.use(blocks, 0);
+  const judges = new Judges({}, blocks, 0);
   const random = seededRandom(1);
   const before = heapBytes();
   let totalMs = 0;

@@ -2,16 +2,23 @@
 // published, so that a crash can't leave an unrecorded block. Until the log reader has published something, the stored record
 // applies. While the record can't be read, no entry that it may contain is removed.
 import type { Clock } from "../async/clock.ts";
-import type { ReadingReport } from "./judgement.ts";
+import type { ReasonOf } from "../kinds/reasons.ts";
 import { nameKey, type ObjectName } from "../model/resource.ts";
 import { counted, listed } from "../model/sentence.ts";
-import { savedJudgements } from "./judges.ts";
+import { judgementsIn } from "./judges.ts";
 import type { PublishedJudgements } from "./judges.ts";
 import type { LogRecordPort, BlockPublisher } from "../logs/forward-ports.ts";
 import type { StatusPort } from "../run/ports.ts";
 
 /** The delay before an unreadable record is read again. */
 const retryMs = 10_000;
+
+/** The state of reading the logs. */
+export interface ReadingReport {
+  readonly status: "True" | "False" | "Unknown";
+  readonly reason: ReasonOf<"LogsJudged">;
+  readonly message: string;
+}
 
 export type BlocksView =
   | { readonly state: "Unreachable"; readonly problem: string }
@@ -63,7 +70,7 @@ export class BlockBook {
     const view: BlocksView =
       loaded.state === "Unreachable"
         ? { state: "Unreachable", problem: loaded.problem }
-        : { state: "Known", judgements: savedJudgements(loaded.record?.judges ?? {}), reading: undefined };
+        : { state: "Known", judgements: judgementsIn(loaded.record?.judges ?? {}), reading: undefined };
     this.#views.set(key, view);
     this.#retryAtMs.set(key, clock.monotonicMs() + retryMs);
     return view;

@@ -4,7 +4,7 @@ import type { Entry } from "../address/entry.ts";
 import { decideAttachment } from "../model/attachment.ts";
 import { emptyRule } from "../model/declared.ts";
 import type { DeclaredAutoBlock } from "../model/declared.ts";
-import type { JudgedEntry } from "./judgement.ts";
+import type { JudgedEntry } from "./judge.ts";
 import type { AddressText, Gathered, GatheredRule } from "../model/gathered.ts";
 import { inThousands } from "../model/sentence.ts";
 import { secondText } from "../model/time-text.ts";

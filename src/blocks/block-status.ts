@@ -8,16 +8,15 @@ import {
   withConditions,
   withTransitionTimesOf,
 } from "../kinds/conditions.ts";
-import type { ReasonOf } from "../kinds/reasons.ts";
 import { entriesShownMax, type WafAutoBlockStatus } from "../kinds/waf-auto-block.ts";
 import type { DeclaredAutoBlock } from "../model/declared.ts";
-import type { JudgedEntry, Judgement, ReadingReport } from "./judgement.ts";
+import type { JudgedEntry, Judgement } from "./judge.ts";
 import { counted, inThousands, shortened } from "../model/sentence.ts";
 import { visibleText } from "../model/visible-text.ts";
 import { autoBlocksMax, blockKey, judgedBlocks } from "./judges.ts";
 import type { RuleProgress } from "../decide/progress.ts";
 import { type CompiledRule, endOf } from "../decide/compiled-rule.ts";
-import type { BlockBook } from "./block-book.ts";
+import type { BlockBook, ReadingReport } from "./block-book.ts";
 import type { RunFacts } from "../run/facts.ts";
 import type { ReconcilePorts } from "../run/ports.ts";
 import { assessRule } from "../run/status/statuses.ts";
@@ -146,13 +145,7 @@ function withReading(
   return withConditions(before, next, generation, nowMs);
 }
 
-type Reading = {
-  readonly status: "True" | "False" | "Unknown";
-  readonly reason: ReasonOf<"LogsJudged">;
-  readonly message: string;
-};
-
-function readingOf({ declared, reading }: JudgedRule): Reading {
+function readingOf({ declared, reading }: JudgedRule): ReadingReport {
   if (declared.suspend) {
     return {
       status: "Unknown",
@@ -160,6 +153,5 @@ function readingOf({ declared, reading }: JudgedRule): Reading {
       message: "The object is suspended: no further requests are counted.",
     };
   }
-  if (reading !== undefined) return reading as Reading;
-  return { status: "Unknown", reason: "Judged", message: "The logs have not been read yet." };
+  return reading ?? { status: "Unknown", reason: "Judged", message: "The logs have not been read yet." };
 }

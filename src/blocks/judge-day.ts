@@ -8,14 +8,12 @@
 // - The result counts once the day has been read completely, and only if no more requests are known than the API reports.
 import { dayOf, formatDay } from "../model/time-text.ts";
 import type { DeclaredAutoBlock } from "../model/declared.ts";
-import type { JudgedEntry } from "./judgement.ts";
 import type { Entry } from "../address/entry.ts";
 import { NetworkIndex } from "../address/ranges.ts";
 import type { Gathered } from "../model/gathered.ts";
 import { type LogEntry, logTimeMs } from "../model/log-entry.ts";
-import { readClientAddress } from "./judge.ts";
-import { judgedBlocks } from "./judges.ts";
-import { Judges } from "./judges.ts";
+import { type JudgedEntry, readClientAddress } from "./judge.ts";
+import { judgedBlocks, Judges, type SavedJudges } from "./judges.ts";
 import { compileDesired, guardsIn } from "../decide/desired.ts";
 import { guardEntries } from "../decide/guards.ts";
 import { protectedFrom } from "../decide/yielding.ts";
@@ -36,13 +34,13 @@ export interface DayJudgingOptions {
   readonly known: RowTally;
   readonly seed: IdentitySeed;
   readonly gathered: Gathered;
-  readonly judges: Judges;
+  readonly judges: SavedJudges;
 }
 
 /** `judges` is undefined if the day remains unjudged, or has no new rows. */
 export interface JudgedDay {
   readonly isComplete: boolean;
-  readonly judges: Judges | undefined;
+  readonly judges: SavedJudges | undefined;
   readonly listed: readonly { readonly block: DeclaredAutoBlock; readonly listed: readonly JudgedEntry[] }[];
   readonly problems: readonly string[];
 }
@@ -110,7 +108,7 @@ export class DayJudging {
     }
     // If some rows were returned instead of others, the others may still come.
     for (const [identity, count] of this.#added) known.set(identity, count);
-    return { isComplete: requests === reported, judges: this.#draft, listed: this.#listed, problems };
+    return { isComplete: requests === reported, judges: this.#draft?.save(), listed: this.#listed, problems };
   }
 
   /** What an earlier reading of the day counted no longer counts. */
@@ -123,10 +121,7 @@ export class DayJudging {
 
   #judge(rows: Parameters<Judges["take"]>[0], nowMs: number): JudgedDay["listed"] {
     const { gathered, judges } = this.#options;
-    if (this.#draft === undefined) {
-      this.#draft = new Judges(judges.save());
-      this.#draft.use(judgedBlocks(gathered), nowMs);
-    }
+    this.#draft ??= new Judges(judges, judgedBlocks(gathered), nowMs);
     // The exemptions are compiled when the first client reaches a threshold.
     return this.#draft.take(rows, nowMs, (block) => exemptionsIn(gathered, block, nowMs));
   }

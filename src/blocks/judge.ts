@@ -7,7 +7,6 @@ import { isMapped, networkAt, readAddress, unmapped } from "../address/network.t
 import { labelOfReason, countryTest, pathTest, reasonTest, statusTest } from "../logs/row-tests.ts";
 import type { RowTest } from "../logs/row-tests.ts";
 import type { DeclaredAutoBlock, LogMatch, PrefixLengths } from "../model/declared.ts";
-import type { JudgedEntry, Judgement, ReasonCount } from "./judgement.ts";
 import type { LogEntry } from "../model/log-entry.ts";
 import { hourMs } from "../model/time-text.ts";
 import type { SavedJudge } from "../logs/log-records.ts";
@@ -29,6 +28,18 @@ const labelLengthMax = 64;
 export const sourcesOfNetworkMin = sourcesKept;
 
 type Listed = SavedJudge["listed"][number];
+
+/** A client that reached the threshold, with the evidence. */
+export interface JudgedEntry extends Readonly<Omit<Listed, "reasons">> {
+  /** The most frequent first, without the WAF's rule number. */
+  readonly reasons: readonly { readonly label: string; readonly requests: number }[];
+}
+
+/** What the log reader knows about one WafAutoBlock. */
+export interface Judgement extends Readonly<Pick<SavedJudge, "rows" | "leftOut">> {
+  readonly entries: readonly JudgedEntry[];
+  readonly lastRowMs: number | undefined;
+}
 
 /** When a former entry ended, and how often the client had been listed until then. */
 interface Former {
@@ -114,11 +125,6 @@ export class Judge {
     this.#counts.forgetBefore(this.#oldestMs(nowMs) - this.#declared.windowMs);
   }
 
-  judgement(): Judgement {
-    const [rows, lastRowMs, leftOut] = [this.#rows, this.#lastRowMs, this.#leftOut];
-    return judgementOf({ listed: [...this.#listed.values()], rows, lastRowMs, leftOut });
-  }
-
   /** The number of clients with counted requests. */
   get clients(): number {
     return this.#counts.size;
@@ -196,15 +202,10 @@ export class Judge {
 }
 
 /** The judgement of a saved judge. */
-export function judgementOf({
-  listed,
-  rows,
-  lastRowMs,
-  leftOut,
-}: Pick<SavedJudge, "listed" | "rows" | "leftOut"> & { readonly lastRowMs?: number | undefined }): Judgement {
+export function judgementOf({ listed, rows, leftOut, lastRowMs }: SavedJudge): Judgement {
   const entries = listed.map(judgedEntry);
   entries.sort((a, b) => a.sinceMs - b.sinceMs || (a.entry < b.entry ? -1 : 1));
-  return { entries, rows: { ...rows }, lastRowMs, leftOut };
+  return { entries, rows, leftOut, lastRowMs };
 }
 
 function listedFrom(
@@ -236,7 +237,7 @@ function noteEvidence(listed: Listed, reason: string, atMs: number): void {
 }
 
 function judgedEntry({ reasons, ...listed }: Listed): JudgedEntry {
-  const counts: ReasonCount[] = [];
+  const counts: JudgedEntry["reasons"][number][] = [];
   for (let place = 0; place < reasons.length; place += 2) {
     counts.push({ label: String(reasons[place]), requests: Number(reasons[place + 1]) });
   }

@@ -2,12 +2,11 @@
 import type { Entry } from "../address/entry.ts";
 import { decideAttachment } from "../model/attachment.ts";
 import type { DeclaredAutoBlock } from "../model/declared.ts";
-import type { JudgedEntry, Judgement } from "./judgement.ts";
 import type { Gathered } from "../model/gathered.ts";
 import { nameKey, type ResourceMeta, byAge } from "../model/resource.ts";
 import type { SavedJudge } from "../logs/log-records.ts";
 import { Judge, judgementOf } from "./judge.ts";
-import type { JudgedRow } from "./judge.ts";
+import type { JudgedEntry, JudgedRow, Judgement } from "./judge.ts";
 
 /** The number of clients with counted requests per instance, divided among its WafAutoBlocks. */
 export const clientsMax = 10_000;
@@ -26,41 +25,25 @@ export type PublishedJudgements = ReadonlyMap<string, Judgement>;
 /** The state as JSON, by `blockKey`. */
 export type SavedJudges = Readonly<Record<string, SavedJudge>>;
 
-interface Seat {
-  readonly declared: DeclaredAutoBlock;
-  readonly judge: Judge;
-}
-
 export class Judges {
-  #seats = new Map<string, Seat>();
-  #saved: SavedJudges;
-
-  constructor(saved: SavedJudges = {}) {
-    this.#saved = saved;
-  }
+  readonly #seats: readonly { readonly declared: DeclaredAutoBlock; readonly judge: Judge }[];
+  readonly #absent: SavedJudges;
 
   /**
-   * Judges these WafAutoBlocks from now on. The state of others is kept until their last entry ends: after a restart, a stale cache may
-   * lack a WafAutoBlock, or show a former one with the same name.
+   * Continues with a saved state, for these WafAutoBlocks. The state of others is kept until their last entry ends: after a restart, a
+   * stale cache may lack a WafAutoBlock, or show a former one with the same name.
    */
-  use(blocks: readonly DeclaredAutoBlock[], nowMs: number): void {
+  constructor(saved: SavedJudges, blocks: readonly DeclaredAutoBlock[], nowMs: number) {
     const capacity = Math.floor(clientsMax / Math.max(1, blocks.length));
-    const isSame = blocks.length === this.#seats.size && blocks.every((one) => this.#seatOf(one)?.declared === one);
-    if (isSame) return;
-    const absent = new Map(Object.entries(this.save()));
-    this.#seats = new Map(
-      blocks.map((declared) => {
-        const key = blockKey(declared.meta);
-        const known = absent.get(key);
-        absent.delete(key);
-        return [key, { declared, judge: new Judge(declared, capacity, known) }];
-      }),
-    );
+    this.#seats = blocks.map((declared) => {
+      return { declared, judge: new Judge(declared, capacity, saved[blockKey(declared.meta)]) };
+    });
+    const seated = new Set(blocks.map(({ meta }) => blockKey(meta)));
     // In a folder, objects have no UID: there, nothing is stale.
-    const kept = [...absent].filter(
-      ([key, { listed }]) => !key.endsWith(" ") && listed.some(({ untilMs }) => untilMs > nowMs),
+    const kept = Object.entries(saved).filter(
+      ([key, { listed }]) => !seated.has(key) && !key.endsWith(" ") && listed.some(({ untilMs }) => untilMs > nowMs),
     );
-    this.#saved = Object.fromEntries(kept.slice(-absentMax));
+    this.#absent = Object.fromEntries(kept.slice(-absentMax));
   }
 
   /** @returns the newly listed clients of each WafAutoBlock, without those that list none */
@@ -69,7 +52,7 @@ export class Judges {
     nowMs: number,
     exemptionFor: (block: DeclaredAutoBlock) => (entry: Entry) => boolean,
   ): readonly { readonly block: DeclaredAutoBlock; readonly listed: readonly JudgedEntry[] }[] {
-    return [...this.#seats.values()].flatMap(({ declared: block, judge }) => {
+    return this.#seats.flatMap(({ declared: block, judge }) => {
       if (block.suspend) return [];
       let exempts: ((entry: Entry) => boolean) | undefined;
       const isExempt = (entry: Entry): boolean => (exempts ??= exemptionFor(block))(entry);
@@ -78,23 +61,14 @@ export class Judges {
     });
   }
 
-  judgements(): PublishedJudgements {
-    const judged = [...this.#seats].map(([key, { judge }]) => [key, judge.judgement()] as const);
-    return new Map([...savedJudgements(this.#saved), ...judged]);
-  }
-
   save(): SavedJudges {
-    const seats = [...this.#seats].map(([key, { judge }]) => [key, judge.save()] as const);
-    return { ...this.#saved, ...Object.fromEntries(seats) };
-  }
-
-  #seatOf({ meta }: DeclaredAutoBlock): Seat | undefined {
-    return this.#seats.get(blockKey(meta));
+    const seats = this.#seats.map(({ declared, judge }) => [blockKey(declared.meta), judge.save()] as const);
+    return { ...this.#absent, ...Object.fromEntries(seats) };
   }
 }
 
-/** The judgements in a record whose logs are not read at the moment. */
-export function savedJudgements(saved: SavedJudges): PublishedJudgements {
+/** The judgements in a record. */
+export function judgementsIn(saved: SavedJudges): PublishedJudgements {
   return new Map(Object.entries(saved).map(([key, judge]) => [key, judgementOf(judge)]));
 }
 

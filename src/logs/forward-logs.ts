@@ -7,7 +7,7 @@
 import { upwardBackOffDelayMs } from "../async/back-off.ts";
 import { monotonicTimeOf, wallTimeOf } from "../async/clock.ts";
 import { requestedAtAnnotation } from "../kinds/kinds.ts";
-import type { ReadingReport } from "../blocks/judgement.ts";
+import type { ReadingReport } from "../blocks/block-book.ts";
 import type { Gathered } from "../model/gathered.ts";
 import type { ObjectName } from "../model/resource.ts";
 import { type Admission, admitInstance, attemptOf } from "../decide/admit-instance.ts";

@@ -1,9 +1,10 @@
 // The ports of log forwarding, and what the process remembers about one instance between two runs.
 import type { Clock } from "../async/clock.ts";
-import { Judges, type PublishedJudgements } from "../blocks/judges.ts";
+import type { PublishedJudgements, SavedJudges } from "../blocks/judges.ts";
 import type { ApiKey } from "../model/api-key.ts";
 import type { DeclaredAutoBlock, DeclaredInstance, LogForwarding } from "../model/declared.ts";
-import type { JudgedEntry, ReadingReport } from "../blocks/judgement.ts";
+import type { ReadingReport } from "../blocks/block-book.ts";
+import type { JudgedEntry } from "../blocks/judge.ts";
 import type { Gathered } from "../model/gathered.ts";
 import type { LogEntry } from "../model/log-entry.ts";
 import type { ObjectName, ResourceMeta } from "../model/resource.ts";
@@ -96,8 +97,8 @@ export class ForwardMemory {
   readonly usage: HourUsage;
   /** Undefined until it is loaded, and after another writer has saved it. */
   cursor: LogCursor | undefined;
-  /** The judgements include the same rows as the cursor. */
-  judges = new Judges();
+  /** They have judged the same rows that the cursor includes. */
+  judges: SavedJudges = {};
   revision = "";
   forwarded = 0;
   lastEntryMs: number | undefined;

@@ -6,7 +6,7 @@ import type { DeclaredInstance } from "../model/declared.ts";
 import type { Gathered } from "../model/gathered.ts";
 import { type LogEntry, logTimeMs } from "../model/log-entry.ts";
 import type { WafFault } from "../model/waf-result.ts";
-import { judgedBlocks, Judges } from "../blocks/judges.ts";
+import { judgedBlocks, judgementsIn, Judges } from "../blocks/judges.ts";
 import { LogCursor } from "./cursor.ts";
 import { defaultLogLimits, type ForwardLogsPorts, type ForwardMemory, type LogLimits } from "./forward-ports.ts";
 import type { LogRecord } from "./log-records.ts";
@@ -76,10 +76,7 @@ export class ForwardRun {
     if (unsaved !== undefined) return unsaved;
     const cursor = memory.cursor ?? (await this.#load());
     if (!(cursor instanceof LogCursor)) return cursor;
-    memory.judges.use(
-      this.#gathered.autoBlocks === undefined ? [] : judgedBlocks(this.#gathered),
-      this.#ports.clock.nowMs(),
-    );
+    memory.judges = new Judges(memory.judges, judgedBlocks(this.#gathered), clock.nowMs()).save();
     memory.savedAtMs = clock.monotonicMs();
     const resting = this.#resting();
     if (resting !== undefined) return resting;
@@ -102,7 +99,7 @@ export class ForwardRun {
     const problem = memory.isUnsaved || this.#hasMoved ? await this.#save() : undefined;
     if (ended !== undefined) return ended;
     if (problem !== undefined) return problem;
-    this.#ports.blocks.publish(this.#instance.meta, memory.judges.judgements());
+    this.#ports.blocks.publish(this.#instance.meta, judgementsIn(memory.judges));
     const message = `New blocked requests are forwarded to ${outputWords[this.#instance.logs.output]}.`;
     return { kind: "Done", finding: { status: "True", reason: "Forwarded", message } };
   }
@@ -261,9 +258,9 @@ export class ForwardRun {
     memory.lastEntryMs = known?.lastEntryMs ?? memory.lastEntryMs;
     const { logs, meta } = this.#instance;
     memory.cursor = known?.cursor ?? new LogCursor(firstOfLookback(logs, clock.nowMs()), randomSeed(random));
-    memory.judges = known?.judges ?? new Judges();
+    memory.judges = known?.judges ?? {};
     memory.isUnsaved = false;
-    blocks.publish(meta, memory.judges.judgements());
+    blocks.publish(meta, judgementsIn(memory.judges));
     return memory.cursor;
   }
 
@@ -281,7 +278,7 @@ export class ForwardRun {
       if (saved.state === "Saved") {
         memory.revision = saved.revision;
         memory.isUnsaved = false;
-        blocks.publish(meta, memory.judges.judgements());
+        blocks.publish(meta, judgementsIn(memory.judges));
         return undefined;
       }
       // Each attempt saves one day less.
@@ -325,11 +322,11 @@ function cursorUnavailable(problem: string): ForwardResult {
 
 function makeLogRecord(cursor: LogCursor, memory: ForwardMemory): LogRecord {
   const { forwarded, lastEntryMs, judges } = memory;
-  return { cursor: cursor.save(), forwarded, judges: judges.save(), ...(lastEntryMs !== undefined && { lastEntryMs }) };
+  return { cursor: cursor.save(), forwarded, judges, ...(lastEntryMs !== undefined && { lastEntryMs }) };
 }
 
 function readLogRecord(record: LogRecord | undefined | null) {
   const cursor = record ? LogCursor.load(record.cursor) : undefined;
   if (!record || cursor === undefined) return undefined;
-  return { ...record, cursor, judges: new Judges(record.judges) };
+  return { ...record, cursor };
 }

@@ -22,7 +22,9 @@ const listed = z.strictObject({
   entry: text.transform((entry) => entry as Entry),
   sinceMs: number,
   untilMs: number,
+  /** How often it reached the threshold, this time included: 1 for the first time. */
   times: number,
+  /** Matching requests, those after `sinceMs` included. */
   requests: number,
   firstMs: number,
   lastMs: number,
@@ -33,8 +35,11 @@ const judge = z.strictObject({
   listed: z.array(listed),
   former: z.array(z.tuple([text, number, number])),
   counts: z.array(z.tuple([text, number, number, z.array(number), words, words])),
+  /** Rows that `match` selects. Of these, those too old when they were read, and those without a valid address or time. */
   rows: z.strictObject({ matched: number, late: number, unreadable: number }),
+  /** How many clients reached the threshold without being listed, because `maxEntries` was reached. */
   leftOut: number,
+  /** The time of the newest matching row. */
   lastRowMs: number.exactOptional(),
 });
 const format = z.strictObject({

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import type { JudgedEntry } from "../../src/blocks/judgement.ts";
+import type { JudgedEntry } from "../../src/blocks/judge.ts";
 import type { GatheredRule } from "../../src/model/gathered.ts";
 import type { BlocksView } from "../../src/blocks/block-book.ts";
 import { withBlockRules } from "../../src/blocks/block-rules.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "@jest/globals";
-import { autoBlocksMax, blockKey, clientsMax, judgedBlocks, Judges, savedJudgements } from "../../src/blocks/judges.ts";
+import { autoBlocksMax, blockKey, clientsMax, judgedBlocks, judgementsIn, Judges } from "../../src/blocks/judges.ts";
 import { anAutoBlock, newRow } from "../support/builders/declare-auto-block.ts";
 import { aGrant, anInstance } from "../support/builders/declare.ts";
 import { gathered } from "../support/builders/gathered.ts";
@@ -13,9 +13,8 @@ function rowOf(client: number, atMs: number) {
 }
 
 test("a busy hour of rows takes a bounded number of clients, and checks exemptions only at thresholds", () => {
-  const judges = new Judges(undefined);
   const one = anAutoBlock({ name: "one", threshold: 1_000 });
-  judges.use([one, anAutoBlock({ name: "two", threshold: 1_000 })], startMs);
+  const judges = new Judges({}, [one, anAutoBlock({ name: "two", threshold: 1_000 })], startMs);
   let asked = 0;
   let longest = 0;
   for (let page = 0; page < 60; page += 1) {
@@ -32,8 +31,7 @@ test("a busy hour of rows takes a bounded number of clients, and checks exemptio
   // Once for each of the two, when the client reached its threshold.
   expect(asked).toBe(2);
   expect(
-    judges
-      .judgements()
+    judgementsIn(judges.save())
       .get(blockKey(one.meta))
       ?.entries.map(({ entry }) => entry),
   ).toStrictEqual(["2001:db8:ffff::1"]);
@@ -63,25 +61,16 @@ test("the oldest WafAutoBlocks of an instance are judged, the owner's first, and
 
 test("a stale view that lacks a WafAutoBlock, or shows a former one with its name, loses no entry before its end", () => {
   const block = (uid: string) => anAutoBlock({ name: "one", threshold: 1, ttlMs: 3_600_000, meta: { uid } });
-  let judges = new Judges(undefined);
-  const listed = () =>
-    judges
-      .judgements()
-      .get("edge/one new")
-      ?.entries.map(({ entry }) => entry);
-  judges.use([block("new")], startMs);
+  const judges = new Judges({}, [block("new")], startMs);
   judges.take([rowOf(1, startMs)], startMs, () => () => false);
-  expect(listed()).toStrictEqual(["2001:db8:1::1"]);
-  for (const view of [[], [block("former")]]) {
-    judges.use(view, startMs + 60_000);
-    expect(judges.judgements().get("edge/one former")?.entries ?? []).toStrictEqual([]);
-    expect(listed()).toStrictEqual(["2001:db8:1::1"]);
-    // A new process plans with the record before its log reader runs.
-    expect(savedJudgements(judges.save()).get("edge/one new")?.entries).toHaveLength(1);
-    judges = new Judges(judges.save());
-    judges.use([block("new")], startMs + 120_000);
-    expect(listed()).toStrictEqual(["2001:db8:1::1"]);
+  let saved = judges.save();
+  const listedAfter = (view: readonly ReturnType<typeof block>[], nowMs: number) => {
+    saved = new Judges(saved, view, nowMs).save();
+    return [...judgementsIn(saved)].flatMap(([key, { entries }]) => entries.map(({ entry }) => `${key}: ${entry}`));
+  };
+  for (const view of [[block("new")], [], [block("former")], [block("new")]]) {
+    expect(listedAfter(view, startMs + 60_000)).toStrictEqual(["edge/one new: 2001:db8:1::1"]);
   }
-  judges.use([], startMs + 3_600_000);
-  expect(judges.save()).toStrictEqual({});
+  expect(listedAfter([], startMs + 3_600_000)).toStrictEqual([]);
+  expect(saved).toStrictEqual({});
 });

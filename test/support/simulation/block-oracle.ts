@@ -1,7 +1,7 @@
 // Judges automatic blocks as the documentation describes them: a client is listed only for requests that it really sent, each counted
 // once, within one window, and only for those after its former entry. Without code from src/plan.
 import type { DeclaredAutoBlock } from "../../../src/model/declared.ts";
-import type { JudgedEntry } from "../../../src/blocks/judgement.ts";
+import type { JudgedEntry } from "../../../src/blocks/judge.ts";
 
 /** A request that a client really sent. */
 export interface SentRequest {

@@ -1,12 +1,12 @@
 // A week in a WAF's log with known attackers: background noise, shared addresses, slow scanners, bursts, rotating
 // botnets, and attackers who try to get a neighbor or an allowed partner blocked. It is evaluated every five minutes, as by a process.
 import type { DeclaredAutoBlock } from "../../../src/model/declared.ts";
-import type { JudgedEntry } from "../../../src/blocks/judgement.ts";
+import type { JudgedEntry } from "../../../src/blocks/judge.ts";
 import type { Gathered } from "../../../src/model/gathered.ts";
 import type { LogEntry } from "../../../src/model/log-entry.ts";
 import { readObservedEntry } from "../../../src/address/entry.ts";
 import { NetworkIndex } from "../../../src/address/ranges.ts";
-import { Judges } from "../../../src/blocks/judges.ts";
+import { judgementsIn, Judges } from "../../../src/blocks/judges.ts";
 import { exemptionsIn } from "../../../src/blocks/judge-day.ts";
 import { anAutoBlock, newRow } from "../builders/declare-auto-block.ts";
 import { aRule, anInstance, anOrigin } from "../builders/declare.ts";
@@ -128,8 +128,7 @@ export function judgeWeek(week: Week): WeekResult {
   const declared = weekGathered();
   const listed: (JudgedEntry & { readonly by: string })[] = [];
   let overdue = 0;
-  const judges = new Judges();
-  judges.use(weekBlocks, 0);
+  const judges = new Judges({}, weekBlocks, 0);
   let next = 0;
   for (let look = 1; look <= (7 * dayMs) / lookMs; look += 1) {
     const nowMs = weekStartMs + look * lookMs;
@@ -142,7 +141,7 @@ export function judgeWeek(week: Week): WeekResult {
     for (const { block, listed: entries } of found) {
       listed.push(...entries.map((one) => ({ ...one, by: block.meta.name })));
     }
-    for (const { entries } of judges.judgements().values()) {
+    for (const { entries } of judgementsIn(judges.save()).values()) {
       overdue += entries.filter(({ untilMs }) => untilMs <= nowMs).length;
     }
   }

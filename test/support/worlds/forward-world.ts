@@ -1,6 +1,6 @@
 // The environment of log forwarding, in memory and in virtual time: the logs of a WAF, a record that survives the process,
 // an output that may fail, and forwarding runs as in the process.
-import type { JudgedEntry } from "../../../src/blocks/judgement.ts";
+import type { JudgedEntry } from "../../../src/blocks/judge.ts";
 import type { DeclaredInstance } from "../../../src/model/declared.ts";
 import type { Gathered } from "../../../src/model/gathered.ts";
 import type { LogEntry, LogPage } from "../../../src/model/log-entry.ts";
