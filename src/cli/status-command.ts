@@ -3,7 +3,7 @@
 import packageJson from "../../package.json" with { type: "json" };
 import { type InstanceSummary, type ObjectSummary, type Summary } from "../kinds/summary.ts";
 import { realClock } from "../async/clock.ts";
-import { inThousands, shortened } from "../model/sentence.ts";
+import { counted, inThousands, shortened } from "../model/sentence.ts";
 import { visibleTexts } from "../model/visible-text.ts";
 import type { StatusOptions } from "./commands/incident-commands.ts";
 import { CommandError } from "./describe-error.ts";
@@ -76,11 +76,8 @@ function isWell(summary: Summary, { from }: StatusOptions): boolean {
   return instances.every(({ ready }) => ready === "True") && objectsNotReady(summary) === 0;
 }
 
-function textOf(
-  summary: Summary,
-  { output }: StatusOptions,
-  { isInteractive, columns: width, paint }: Terminal,
-): string {
+function textOf(summary: Summary, { output }: StatusOptions, terminal: Terminal): string {
+  const { isInteractive, columns: width, paint } = terminal;
   if (output === "json") return `${JSON.stringify(summary, undefined, 2)}\n`;
   const instances = byNeed(summary.instances);
   const lines = tableOf(columns, isInteractive ? fitted(instances, width) : instances, paint);
@@ -108,7 +105,11 @@ function detailsOf(instance: InstanceSummary, paint: Paint): string[] {
   const lines = ready === "True" ? [] : ["", paint("bold", instance.instance), ...(why === "" ? [] : [`  ${why}`])];
   lines.push(...holdLines(onHold));
   if (approve !== undefined) lines.push(paint("yellow", `  To see and approve them: ${approve}`));
-  return [...lines, ...linesOf(objects, notReady)];
+  // What the whole WAF waits for is printed once.
+  const others = objects.filter(({ message }) => why === "" || message !== why);
+  const same = objects.length - others.length;
+  if (same > 0) lines.push(`  The same applies to ${counted(same, "object that refers", "objects that refer")} to it.`);
+  return [...lines, ...linesOf(others, notReady - same)];
 }
 
 function linesOf(objects: readonly ObjectSummary[], count: number): string[] {

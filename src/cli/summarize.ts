@@ -18,7 +18,8 @@ export interface SummaryWords {
 
 export function summarize({ objects, atMs, where, refused, gaps }: Seen, words: SummaryWords): Summary {
   const byInstance = Map.groupBy(objects, ({ instance }) => (instance === undefined ? "" : nameKey(instance)));
-  const ofKind = (kind: SeenObject["kind"]): SeenObject[] => byName(objects.filter((one) => one.kind === kind));
+  const byName = objects.toSorted((a, b) => (nameKey(a) < nameKey(b) ? -1 : 1));
+  const ofKind = (kind: SeenObject["kind"]): SeenObject[] => byName.filter((one) => one.kind === kind);
   const seen = ofKind("WafInstance");
   const instances = seen.map((one) => summarizeInstance(one, byInstance.get(nameKey(one)) ?? [], words));
   for (const one of seen) byInstance.delete(nameKey(one));
@@ -35,10 +36,6 @@ export function summarize({ objects, atMs, where, refused, gaps }: Seen, words: 
     unattached: unattached.slice(0, summaryObjectsMax),
     feeds: ofKind("WafFeed").map((feed) => summarizeFeed(feed, words)),
   };
-}
-
-function byName(objects: readonly SeenObject[]): SeenObject[] {
-  return objects.toSorted((a, b) => (nameKey(a) < nameKey(b) ? -1 : 1));
 }
 
 function summarizeInstance(

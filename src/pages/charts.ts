@@ -30,7 +30,7 @@ export interface OverTime {
   readonly series: readonly TimeSeries[];
 }
 
-/** A drawing and its legend. @param label says what the chart shows, and its main result */
+/** A drawing, and its legend with the sum of each series. @param label says what the chart shows, and its main result */
 export function timeChart(label: string, { startMs, stepMs, series }: OverTime): Markup {
   const sums = sumsOf(series);
   const labels = sums.map((_, step) => stepLabel(startMs + step * stepMs, stepMs));
@@ -66,9 +66,10 @@ export function timeChart(label: string, { startMs, stepMs, series }: OverTime):
       ];
     });
   });
-  const legend = series.map(
-    ({ name, color }) => html`<li><i class="${color}"></i>${shortened(name, nameLengthMax)}</li>`,
-  );
+  const legend = series.map(({ name, color, counts }) => {
+    const total = inThousands(counts.reduce((sum, count) => sum + count, 0));
+    return html`<li><i class="${color}"></i>${shortened(name, nameLengthMax)} (${total})</li>`;
+  });
   return html`<figure>
       <svg role="img" aria-label="${label}" height="${height}">${grid}${timeLabels}${bars}</svg>
     </figure>

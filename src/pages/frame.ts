@@ -83,14 +83,7 @@ export function framed(frame: Frame): string {
 function searchForm({ address = "", instance = "" }: Frame): Markup {
   return html`<form action="/why" method="get" role="search" autocomplete="off" spellcheck="false">
     <label for="address">Why is this address blocked or allowed?</label>
-    <input
-      id="address"
-      name="address"
-      value="${shortened(address, 60)}"
-      maxlength="60"
-      required
-      placeholder="192.0.2.1"
-    />
+    <input id="address" name="address" value="${shortened(address, 60)}" required placeholder="192.0.2.1" />
     ${instance === "" ? "" : html`<input type="hidden" name="instance" value="${shortened(instance, nameLengthMax)}" />`}
     <button type="submit">Search</button>
   </form>`;

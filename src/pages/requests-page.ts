@@ -51,9 +51,9 @@ function atLeast({ distinctMin, shortMax }: Ranking): string {
 
 /** The requests in each bar by type of reason, as a chart and as a table. */
 function timeSection({ barsStartMs: startMs, barMs: stepMs, ...summary }: RequestSummary): Markup {
-  const series = summary.series.map(({ key, count, counts }, place) => {
+  const series = summary.series.map(({ key, counts }, place) => {
     const color = key === otherReasons ? "series-other" : `series-${place + 1}`;
-    return { title: reasonWords(key), name: `${reasonWords(key)} (${inThousands(count)})`, color, counts };
+    return { name: reasonWords(key), color, counts };
   });
   const sums = sumsOf(series);
   const highest = Math.max(...sums);
@@ -62,8 +62,8 @@ function timeSection({ barsStartMs: startMs, barMs: stepMs, ...summary }: Reques
   const columns: Column<number>[] = [
     { title: "Time (UTC)", kind: "time", cell: (bar) => stepLabel(startMs + bar * stepMs, stepMs) },
     { title: "All", kind: "number", cell: (bar) => sums[bar] ?? 0 },
-    ...series.map(({ title, counts }): Column<number> => {
-      return { title: shortened(title, cellLengthMax), kind: "number", cell: (bar) => counts[bar] ?? 0 };
+    ...series.map(({ name, counts }): Column<number> => {
+      return { title: shortened(name, cellLengthMax), kind: "number", cell: (bar) => counts[bar] ?? 0 };
     }),
   ];
   const rows = sums.flatMap((count, bar) => (count > 0 ? [bar] : []));

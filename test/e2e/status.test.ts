@@ -73,10 +73,15 @@ test("objects whose instance is mistyped are listed by status, named by why, and
   // Nobody knows what a source declares that does not exist.
   const spec = "  addressesFrom: [{feedRef: {name: nowhere}}]\n";
   await folder.files.write("unread.yaml", ruleDocument("unread", { spec }));
-  const unread = await folder.run("why 192.0.2.97");
-  expect(unread.stdout).toMatch(
-    /WafIpRule shop\/unread at unread\.yaml:\d+ may declare it:\n {2}WafFeed shop\/nowhere/,
-  );
+  const unread = (await folder.run("why 192.0.2.97")).stdout;
+  expect(unread).toMatch(/WafIpRule shop\/unread at unread\.yaml:\d+ may declare it:\n {2}WafFeed shop\/nowhere/);
+
+  // What a whole WAF waits for is printed once.
+  folder.simulator.replaceKey(testKey, "another-key-0123456789");
+  await folder.run("apply");
+  const refused = (await folder.run("status")).stdout;
+  expect(refused.match(/The WAF refuses the API key/g)).toHaveLength(1);
+  expect(refused).toMatch(/\n {2}The same applies to 1 object that refers to it\.\n/);
 });
 
 test("a feed whose content is on hold or missing makes status, plan and apply exit with 1, and status names it", async () => {

@@ -1,8 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
-import { NetworkIndex } from "../../src/address/ranges.ts";
 import { readObservedEntry } from "../../src/address/entry.ts";
-import { addressesToBlock, listStates } from "../../src/pages/client-lists.ts";
-import type { KnownLists } from "../../src/pages/client-lists.ts";
+import { addressesToBlock, type KnownLists, listStates, networksIn } from "../../src/pages/client-lists.ts";
 
 function assessed(clients: readonly string[], known: KnownLists) {
   const stateOf = listStates(known);
@@ -11,10 +9,6 @@ function assessed(clients: readonly string[], known: KnownLists) {
 
 function statesOf(found: ReturnType<typeof assessed>): Record<string, unknown> {
   return Object.fromEntries(found.map(({ entry, lists }) => [entry, lists]));
-}
-
-function networks(...texts: readonly string[]): NetworkIndex {
-  return new NetworkIndex(texts.map(readObservedEntry));
 }
 
 describe("the lists", () => {
@@ -62,8 +56,8 @@ describe("the lists", () => {
     const found = assessed(rows, {
       blocklist: [],
       allowlist: [],
-      exempt: { "an Allow rule": networks("192.0.2.0/28"), neverBlock: networks("203.0.113.9") },
-      declared: networks("198.51.100.0/24", "192.0.2.1"),
+      exempt: { "an Allow rule": networksIn(["192.0.2.0/28"]), neverBlock: networksIn(["203.0.113.9"]) },
+      declared: networksIn(["198.51.100.0/24", "192.0.2.1"]),
     });
     expect(statesOf(found)).toStrictEqual({
       "192.0.2.1": { state: "Exempt", words: "exempt (an Allow rule)" },

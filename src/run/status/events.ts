@@ -52,8 +52,8 @@ export function unrecordedMessage({ unrecorded, desired }: RunFacts): string | u
   const are = counted(unrecorded, "declared entry is", "declared entries are");
   const [stay, them, their] =
     unrecorded === 1
-      ? ["It counts as foreign and stays", "it", "its rule"]
-      : ["They count as foreign and stay", "them", "their rules"];
+      ? ["It is unmanaged and stays", "it", "its rule"]
+      : ["They are unmanaged and stay", "them", "their rules"];
   const origins = desired.origins.size === 0 ? "" : " Annotate every WafOrigin whose host the WAF already has, too.";
   return `There is no record of earlier runs, and ${are} already on the lists. ${stay} when no rule declares ${them}. Restore the record, or adopt ${them} with ${adoptAnnotation}: "true" on ${their}.${origins}`;
 }
