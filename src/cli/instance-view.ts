@@ -250,7 +250,9 @@ function unmanagedLines({ unmanaged }: InstanceView, paint: Paint): string[] {
 
 /** Objects with problems, with entries of feeds that are not applied, and what to do. */
 export function problemLines({ warnings, objects, trouble }: InstanceView, paint: Paint): string[] {
-  const lines = warnings.map((warning) => paint("yellow", `  warning: ${warning}`));
+  const known = objects.flatMap(({ ready, message }) => (ready === "False" ? [message] : []));
+  const others = warnings.filter((warning) => !known.includes(warning));
+  const lines = others.map((warning) => paint("yellow", `  warning: ${warning}`));
   for (const object of objects) {
     const isProblem = object.ready === "False" || !object.isAccepted;
     if ((!isProblem && object.rejected.length === 0) || object.message === trouble) continue;

@@ -9,11 +9,11 @@ import type { Entry } from "../address/entry.ts";
 import { type LogEntry, logTimeMs } from "../model/log-entry.ts";
 import type { ObjectName } from "../model/resource.ts";
 import { dayMs, dayOf, formatDay, secondText } from "../model/time-text.ts";
-import type { OriginsRead, WafFault, WafResult } from "../model/waf-result.ts";
+import type { OriginsRead, WafResult } from "../model/waf-result.ts";
 import { countLogs, type LogPort, type LogReaderPorts } from "../logs/read-logs.ts";
 import type { CallOptions } from "../run/ports.ts";
 import { type DeclaredLists, addressesToBlock, listStates, networksIn } from "./client-lists.ts";
-import { type Period, type RequestSummary, RequestStatistics } from "./statistics.ts";
+import { type Period, RequestStatistics } from "./statistics.ts";
 
 /** The number of rows in each table of a served page. */
 const newestTopMax = 20;
@@ -41,12 +41,10 @@ export interface RequestsQuestion {
 /** What a page about blocked requests shows. */
 export type BlockedRequests = Extract<Awaited<ReturnType<typeof readRequests>>, { readonly state: "Done" }>;
 
-type Unfinished = { readonly state: "Stopped" } | { readonly state: "Failed"; readonly fault: WafFault };
-
 /** Reads the requests, and then both lists: each client is shown with the list that it is on. */
 export async function readRequests(ports: RequestPorts, question: RequestsQuestion) {
   const { waf, stopping, redact, clock } = ports;
-  const read = question.period === undefined ? await readNewest(ports) : await readPeriod(ports, question.period);
+  const read = await readRows(ports, question.period);
   if (read.state !== "Done") return read;
   const blocklist = await waf.readList("blocklist", { signal: stopping });
   const allowlist = await waf.readList("allowlist", { signal: stopping });
@@ -87,44 +85,15 @@ export async function readRequests(ports: RequestPorts, question: RequestsQuesti
   };
 }
 
-interface ReadRows {
-  readonly state: "Done";
-  readonly summary: RequestSummary;
-  readonly period: string;
-  readonly gaps: readonly string[];
-}
-
-async function readPeriod(
-  ports: RequestPorts,
-  { range, topMax, watch }: NonNullable<RequestsQuestion["period"]>,
-): Promise<ReadRows | Unfinished> {
-  const { firstDay, lastDay } = range.days;
-  const counted = await countLogs(ports, { startDate: formatDay(firstDay), endDate: formatDay(lastDay) });
-  if (!counted.ok) return ports.stopping.aborted ? { state: "Stopped" } : { state: "Failed", fault: counted.fault };
-  watch.expect(counted.total);
-  const statistics = new RequestStatistics(periodOf(range, ports.clock.nowMs()));
-  const add = adder(statistics, ports);
-  const onRows = (rows: readonly LogEntry[], day: number): boolean => {
-    for (const row of rows) if (isWithin(range, row.timestamp)) add(row, day);
-    return true;
-  };
-  const end = await eachRows(ports, { days: range.days }, { onRows, watcher: watch });
-  if (end.state === "Failed") return end;
-  if (end.state === "Stopped") return { state: "Stopped" };
-  return { state: "Done", summary: statistics.summary(topMax), period: describeRange(range), gaps: [] };
-}
-
-async function readNewest(ports: RequestPorts): Promise<ReadRows> {
-  const nowMs = ports.clock.nowMs();
-  const range = { days: newestDays(nowMs), sinceMs: undefined, untilMs: undefined };
+async function readRows(ports: RequestPorts, period: RequestsQuestion["period"]) {
+  const { clock, stopping, redact } = ports;
+  const nowMs = clock.nowMs();
+  const newest: LogRange = { days: newestDays(nowMs), sinceMs: undefined, untilMs: undefined };
+  const { range, topMax } = period ?? { range: newest, topMax: newestTopMax };
   const statistics = new RequestStatistics(periodOf(range, nowMs));
-  const gaps = await eachNewestRow(ports, range.days, adder(statistics, ports));
-  return { state: "Done", summary: statistics.summary(newestTopMax), period: describeRange(range), gaps };
-}
-
-/** Keys must be removed before strings are truncated, because a part of a key would not be recognized. */
-function adder(statistics: RequestStatistics, { redact }: RequestPorts) {
-  return (row: LogEntry, day: number): void => {
+  const add = (row: LogEntry, day: number): void => {
+    if (!isWithin(range, row.timestamp)) return;
+    // Before strings are truncated, because a part of a key would not be recognized.
     const redacted = {
       ...row,
       client_ip: redact(row.client_ip),
@@ -134,6 +103,21 @@ function adder(statistics: RequestStatistics, { redact }: RequestPorts) {
     };
     statistics.add(redacted, day * dayMs, logTimeMs(row.timestamp));
   };
+  const gaps = period === undefined ? await eachNewestRow(ports, range.days, add) : [];
+  if (period !== undefined) {
+    const { firstDay, lastDay } = range.days;
+    const counted = await countLogs(ports, { startDate: formatDay(firstDay), endDate: formatDay(lastDay) });
+    if (!counted.ok && !stopping.aborted) return { state: "Failed" as const, fault: counted.fault };
+    if (counted.ok) period.watch.expect(counted.total);
+    const onRows = (rows: readonly LogEntry[], day: number): boolean => {
+      for (const row of rows) add(row, day);
+      return true;
+    };
+    const end = await eachRows(ports, { days: range.days }, { onRows, watcher: period.watch });
+    if (end.state === "Failed") return end;
+  }
+  if (stopping.aborted) return { state: "Stopped" as const };
+  return { state: "Done" as const, summary: statistics.summary(topMax), period: describeRange(range), gaps };
 }
 
 /** A period that starts at a time ends now at the latest, because its bars are short. Otherwise, days are included as a whole. */

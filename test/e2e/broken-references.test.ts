@@ -43,9 +43,9 @@ test.each([
   ]);
   const applied = await folder.run("apply");
   expect(applied.code).toBe(2);
-  expect(applied.stdout).toMatch(
-    /keeps 3 entries on the blocklist \(.*\), last declared by WafIpRule shop\/scanners: /,
-  );
+  expect(
+    applied.stdout.match(/keeps 3 entries on the blocklist \(.*\), last declared by WafIpRule shop\/scanners: /g),
+  ).toHaveLength(1);
   expect(applied.stdout).toContain(`WafIpRule ${name} (scanners.yaml:`);
   expect(applied.stdout).toContain(hint);
   expect(blockedIn(folder)).toStrictEqual(scanners);

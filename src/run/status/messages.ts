@@ -113,16 +113,16 @@ export function keptMessage({ plan }: Pick<RunFacts, "plan">): string {
       part === "origins" ? counted(values.length, "origin", "origins") : counted(values.length, "entry", "entries");
     return [`${what}${part === "origins" ? "" : ` on the ${part}`} (${listed(values, examplesMax)})`];
   });
-  const owners = ownerNames(new Set(largest.map((one) => one.owners)));
-  const by = owners.length === 0 ? "may still be declared" : `last declared by ${listed(owners, namesShownMax)}`;
+  const owners = listed(ownerNames(new Set(largest.map((one) => one.owners))), namesShownMax);
+  const by = owners === "" ? "may still be declared" : `last declared by ${owners}`;
   const { reason, letGo } = first.broken;
+  // Most reasons begin with the name of the rule, which may be the only owner.
+  const why = reason.startsWith(`${owners}: `) ? reason.slice(owners.length + 2) : reason;
   const left = (plan?.kept.length ?? 0) - largest.length;
-  const more =
-    left === 0
-      ? ""
-      : ` ${left} more ${left === 1 ? "stays" : "stay"} for ${counted(others.length, "other reason", "other reasons")}.`;
+  const stay = counted(left, "more stays", "more stay");
+  const more = left === 0 ? "" : ` ${stay} for ${counted(others.length, "other reason", "other reasons")}.`;
   const way = letGo === undefined ? "" : ` To let ${largest.length === 1 ? "it" : "them"} go, ${letGo}.`;
-  return `wafsync keeps ${parts.join(" and ")}, ${by}: ${asSentence(reason)}${way}${more}`;
+  return `wafsync keeps ${parts.join(" and ")}, ${by}: ${asSentence(why)}${way}${more}`;
 }
 
 /** Another writer reverts declared entries. Empty if none is contested. */
