@@ -64,7 +64,7 @@ export function viewObject({ status = {}, placeOf, description, ...object }: Rep
 
 type Shown = Pick<ObjectSummary, "kind" | "ready" | "reason" | "message"> & Partial<ObjectSummary>;
 
-/** The state of an object in lines: its reason, and its message or the first of its entries that are not applied. */
+/** The state of an object in lines: its reason, and its message, unless that is empty, or the first of its entries that are not applied. */
 export function objectLines(object: Shown, name: string): readonly [string, ...string[]] {
   const { kind, place, description, ready, reason, message, isAccepted = true, rejected = [] } = object;
   const { rejectedCount = rejected.length } = object;
@@ -75,7 +75,7 @@ export function objectLines(object: Shown, name: string): readonly [string, ...s
   const state = rejected.length === 0 ? reason || "Unknown" : `${count} not applied`;
   return [
     `${place === undefined ? "" : `${place}: `}${kind} ${name}: ${state}`,
-    ...(rejected.length === 0 ? [`  ${message}`] : entryLines(rejected, rejectedCount)),
+    ...(rejected.length > 0 ? entryLines(rejected, rejectedCount) : message === "" ? [] : [`  ${message}`]),
     ...(description === undefined ? [] : [`  Description: ${description}`]),
   ];
 }

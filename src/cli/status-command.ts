@@ -3,7 +3,7 @@
 import packageJson from "../../package.json" with { type: "json" };
 import { type InstanceSummary, type ObjectSummary, type Summary } from "../kinds/summary.ts";
 import { realClock } from "../async/clock.ts";
-import { counted, inThousands, shortened } from "../model/sentence.ts";
+import { inThousands, shortened } from "../model/sentence.ts";
 import { visibleTexts } from "../model/visible-text.ts";
 import type { StatusOptions } from "./commands/incident-commands.ts";
 import { CommandError } from "./describe-error.ts";
@@ -106,10 +106,8 @@ function detailsOf(instance: InstanceSummary, paint: Paint): string[] {
   lines.push(...holdLines(onHold));
   if (approve !== undefined) lines.push(paint("yellow", `  To see and approve them: ${approve}`));
   // What the whole WAF waits for is printed once.
-  const others = objects.filter(({ message }) => why === "" || message !== why);
-  const same = objects.length - others.length;
-  if (same > 0) lines.push(`  The same applies to ${counted(same, "object that refers", "objects that refer")} to it.`);
-  return [...lines, ...linesOf(others, notReady - same)];
+  const shown = objects.map((object) => (object.message === why ? { ...object, message: "" } : object));
+  return [...lines, ...linesOf(shown, notReady)];
 }
 
 function linesOf(objects: readonly ObjectSummary[], count: number): string[] {

@@ -81,7 +81,7 @@ test("objects whose instance is mistyped are listed by status, named by why, and
   await folder.run("apply");
   const refused = (await folder.run("status")).stdout;
   expect(refused.match(/The WAF refuses the API key/g)).toHaveLength(1);
-  expect(refused).toMatch(/\n {2}The same applies to 1 object that refers to it\.\n/);
+  expect(refused).toMatch(/\nright\.yaml:\d+: WafIpRule shop\/right: BadApiKey\n/);
 });
 
 test("a feed whose content is on hold or missing makes status, plan and apply exit with 1, and status names it", async () => {
