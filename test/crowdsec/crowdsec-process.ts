@@ -1,10 +1,8 @@
-// The CrowdSec local API as a process, with its own database file. Decisions are added as a machine adds them, and the
-// server's data can be read and damaged.
+// The CrowdSec local API as a process, with its own database file. Decisions are added as a machine adds them.
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
 import { findFreePorts } from "../support/control-plane/free-ports.ts";
 
 export interface NewDecision {
@@ -75,17 +73,7 @@ export class CrowdsecProcess {
     await ended;
   }
 
-  /** Delays all responses until `resume`. */
-  pause(): void {
-    this.#child?.kill("SIGSTOP");
-  }
-
-  resume(): void {
-    this.#child?.kill("SIGCONT");
-  }
-
   async close(): Promise<void> {
-    this.resume();
     await this.kill();
     await rm(this.#directory, { recursive: true, force: true });
   }
@@ -99,28 +87,6 @@ export class CrowdsecProcess {
   /** Ends all decisions about the value, as a person does. */
   async end(value: string): Promise<void> {
     await this.#asMachine("DELETE", `/v1/decisions?value=${encodeURIComponent(value)}`);
-  }
-
-  /** Drops the table with all decisions, as a failed migration could. */
-  dropDecisions(): void {
-    this.#inDatabase((database) => database.exec("PRAGMA foreign_keys = OFF; DROP TABLE decisions"));
-  }
-
-  /** The names of all bouncers: a client with a second address becomes another bouncer. */
-  bouncers(): readonly string[] {
-    return this.#inDatabase((database) => {
-      const rows = database.prepare("SELECT name FROM bouncers ORDER BY name").all();
-      return rows.map((row) => String(row["name"]));
-    });
-  }
-
-  #inDatabase<T>(act: (database: DatabaseSync) => T): T {
-    const database = new DatabaseSync(this.#file, { timeout: 5_000 });
-    try {
-      return act(database);
-    } finally {
-      database.close();
-    }
   }
 
   async #asMachine(method: string, path: string, body?: unknown): Promise<void> {

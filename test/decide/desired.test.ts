@@ -71,20 +71,6 @@ describe("A compiled rule", () => {
     expect(rules[0]?.entries.size).toBe(1);
   });
 
-  test("in a namespace without access declares nothing", () => {
-    const instance = anInstance({ access: [] });
-    const { rules, nextExpiryMs } = desiredOf({
-      instance,
-      rules: [blocking("other/feed", ["192.0.2.1"], { expiresAtMs: nowMs + 1, texts: [missing] })],
-    });
-    expect(rules[0]).toMatchObject({ verdict: "NotAllowed" });
-    expect(rules[0]?.entries.size).toBe(0);
-    expect(rules[0]?.message).toContain(
-      "does not grant access to namespace other: ask its owner to add the namespace to spec.access",
-    );
-    expect(nextExpiryMs).toBeUndefined();
-  });
-
   test("in a namespace with unknown labels declares nothing", () => {
     const selector = { matchLabels: { team: "shop" }, matchExpressions: [] };
     const instance = anInstance({ access: [{ ...openGrant, namespaces: { from: "Selector", selector } }] });

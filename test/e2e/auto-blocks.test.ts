@@ -1,8 +1,8 @@
 // The whole life cycle of an automatic block, with the program as users run it: suggested, enforced, explained, expired.
 import { expect, test } from "@jest/globals";
-import { everythingPrinted, runWafsync, startWafsync } from "../support/processes/wafsync-process.ts";
+import { runWafsync, startWafsync } from "../support/processes/wafsync-process.ts";
 import { anEntry } from "../support/builders/log-entry.ts";
-import { keySpellings, ruleDocument, testKey, type WafFolder, wafFolder } from "../support/worlds/waf-folder.ts";
+import { ruleDocument, testKey, type WafFolder, wafFolder } from "../support/worlds/waf-folder.ts";
 
 const attacker = "203.0.113.66";
 const neighbour = "203.0.113.67";
@@ -76,6 +76,4 @@ test("an attacker is suggested, then blocked, explained by why, and unblocked on
   const history = await runWafsync(["history", attacker, ...folder.from], ended);
   expect(history.stdout).toMatch(/added[^\n]*WafAutoBlock shop\/attackers/i);
   expect(history.stdout).toMatch(/removed[^\n]*WafAutoBlock shop\/attackers/i);
-  const printed = everythingPrinted() + (await folder.everyFile());
-  for (const spelling of keySpellings()) expect(printed).not.toContain(spelling);
 });

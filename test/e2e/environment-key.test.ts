@@ -37,28 +37,6 @@ describe("The API key in the environment", () => {
     }
     expect(hostile.wafs()[0]?.counters.requests).toBe(0);
   });
-
-  test("is sent to the base URL that was set with it, in any spelling, or to an allowed one", async () => {
-    await using mine = await startSimulatorFor();
-    await using files = await folderWith(mine.baseUrl);
-    const plan = ["plan", "-f", files.path, "--allow-insecure-http"];
-    const url = mine.baseUrl.replace("http://", "HTTP://");
-    const environment = { WAFSYNC_API_KEY: testKey };
-    expect((await runWafsync(plan, { environment: { ...environment, WAFSYNC_BASE_URL: `${url}/` } })).code).toBe(1);
-    expect((await runWafsync([...plan, "--allowed-base-urls", mine.baseUrl], { environment })).code).toBe(1);
-  });
-
-  test("is not sent if a second instance would use it", async () => {
-    await using mine = await startSimulatorFor();
-    await using files = await folderWith(mine.baseUrl, {
-      "second.yaml": instanceDocument(mine.baseUrl, { name: "second" }),
-    });
-    const end = await runWafsync(["plan", "-f", files.path, "--allow-insecure-http"], {
-      environment: { WAFSYNC_API_KEY: testKey, WAFSYNC_BASE_URL: mine.baseUrl },
-    });
-    expect([end.code, end.stderr]).toStrictEqual([2, expect.stringContaining("shop/main, shop/second have no Secret")]);
-    expect(mine.wafs()[0]?.counters.requests).toBe(0);
-  });
 });
 
 async function startSimulatorFor() {

@@ -7,25 +7,6 @@ import { ruleDocument, testKey, wafFolder } from "../support/worlds/waf-folder.t
 
 runFaster();
 
-test("Many small removals by several commands are put on hold like one large removal", async () => {
-  const addresses = Array.from({ length: 12 }, (_, index) => `192.0.2.${index + 1}`);
-  await using folder = await wafFolder();
-  const declare = async (from: number): Promise<void> =>
-    await folder.files.write("block.yaml", ruleDocument("block", { addresses: addresses.slice(from) }));
-  const waf = folder.simulator.waf(testKey);
-  await declare(0);
-  expect((await folder.run("apply")).code).toBe(0);
-  await declare(3);
-  expect((await folder.run("apply")).code).toBe(0);
-  expect(waf.blocklist).toHaveLength(9);
-  await declare(4);
-  const held = await folder.run("apply");
-  expect(held.stdout + held.stderr).toContain(
-    "per plan and within 1h, and 3 entries were already removed in this time",
-  );
-  expect(waf.blocklist).toHaveLength(9);
-});
-
 test("A restored inventory puts removals on hold until `wafsync approve` accepts it", async () => {
   await using folder = await wafFolder();
   const { files, from, path, simulator } = folder;

@@ -8,7 +8,6 @@ import { addresses } from "../support/builders/declare.ts";
 import { type FinishedProcess, wafsyncProgram } from "../support/processes/wafsync-process.ts";
 import {
   instanceDocument,
-  keySpellings,
   originDocument,
   ruleDocument,
   testDomain,
@@ -22,9 +21,7 @@ const hostile =
   "</code></pre></details><script>x</script> ``` | `a` **b** [c](http://d.example) @everyone <!-- \u202E\u001B[31m";
 
 async function comment(folder: WafFolder): Promise<FinishedProcess> {
-  const finished = await folder.run("plan -o markdown");
-  for (const spelling of keySpellings()) expect(finished.stdout).not.toContain(spelling);
-  return finished;
+  return await folder.run("plan -o markdown");
 }
 
 /** The text that a browser shows. */

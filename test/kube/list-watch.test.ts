@@ -270,25 +270,6 @@ describe("a watch that fails", () => {
     await clock.settle();
     expect(asked()).toStrictEqual(["WatchList"]);
   });
-
-  test.each([
-    ["half a line of JSON", '{"type":"ADDED","object":{"kind":"Widg'],
-    ["a line that is not JSON", "<html>\n"],
-    ["a line that is not an event", '{"type":"ADDED","object":{}}\n'],
-  ])("by sending %s loses nothing", async (_, raw) => {
-    const { server, clock, untilAsked, names, asked, problems, first } = await startWatching([testObject("a", 1)], 10);
-    first.event("ADDED", testObject("b", 11));
-    first.raw(raw);
-    first.end();
-    const second = scriptedStream();
-    second.event("ADDED", testObject("c", 12));
-    server.next(second.answer);
-    await untilAsked(2);
-    await clock.settle();
-    expect(asked()).toStrictEqual(["WatchList", "Watch 11"]);
-    expect(names()).toStrictEqual(["a", "b", "c"]);
-    expect(problems.map(({ code }) => code)).toStrictEqual(["ContractBroken"]);
-  });
 });
 
 test("a kind that is not installed is found within 35 s of its installation", async () => {

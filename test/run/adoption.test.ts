@@ -31,16 +31,6 @@ describe("A rule that adopts", () => {
     await world.pass();
     expect(messages(world, "EntriesAdopted")).toHaveLength(2);
   });
-
-  test("keeps adopted entries when the annotation is removed", async () => {
-    const world = worldOfForeign();
-    await world.pass();
-    const saves = world.inventory.saves.length;
-    world.declare({ rules: [blocking("office", addresses(foreign))] });
-    await world.pass();
-    expect(world.inventory.saves).toHaveLength(saves);
-    expect(world.owned().entries.blocklist.size).toBe(foreign);
-  });
 });
 
 describe("What a plan prints", () => {

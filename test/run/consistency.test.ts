@@ -1,6 +1,6 @@
 // A WAF whose lists show a write with a delay, and writes that take effect after they timed out.
 import { describe, expect, test } from "@jest/globals";
-import { addresses, anInstance, blocking } from "../support/builders/declare.ts";
+import { addresses, blocking } from "../support/builders/declare.ts";
 import { ConvergeWorld, converged } from "../support/worlds/converge-world.ts";
 
 const [one = ""] = addresses(1);
@@ -12,20 +12,6 @@ async function worldAfter(): Promise<ConvergeWorld> {
   world.declare({ rules: [] });
   return world;
 }
-
-describe("An entry that exists although the list does not show it", () => {
-  test("is removed once the list shows it: one read without it does not drop the record", async () => {
-    const world = await worldAfter();
-    world.waf.lists.blocklist = [];
-    const { wakeAtMs } = await world.pass();
-    expect([...world.owned().entries.blocklist.keys()]).toStrictEqual([one]);
-    world.waf.lists.blocklist = [one];
-    await world.sleepUntil(wakeAtMs);
-    await world.pass();
-    expect(world.waf.lists.blocklist).toStrictEqual([]);
-    expect(world.waf.writes().at(-1)).toBe(`RemoveEntry blocklist ${one}`);
-  });
-});
 
 describe("An addition that takes effect after it timed out", () => {
   test("is managed, and is removed if its rule was deleted before", async () => {
@@ -66,12 +52,5 @@ describe("The record of a removed entry", () => {
       "saved",
     ]);
     expect((after.wakeAtMs ?? 0) - world.clock.nowMs()).toBe(300_000);
-  });
-
-  test("is dropped immediately if the instance declares that its lists are consistent", async () => {
-    const world = await worldAfter();
-    world.declare({ instance: anInstance({ consistencyWindowMs: 0 }) });
-    await world.pass();
-    expect(world.owned().entries.blocklist.size).toBe(0);
   });
 });

@@ -135,16 +135,6 @@ describe("A write that the API refuses", () => {
     expect(world.status.condition(rule, "Ready")).toBe("True Synced");
   });
 
-  test("is retried immediately when its rule changes", async () => {
-    const world = new ConvergeWorld({ declared: { rules: [blocking("feed", ["192.0.2.1"])] } });
-    world.waf.refusedTexts.add("192.0.2.1");
-    await world.pass();
-    world.waf.refusedTexts.clear();
-    world.declare({ rules: [blocking("feed", ["192.0.2.1"], { meta: { generation: 2 } })] });
-    await world.pass();
-    expect(world.waf.lists.blocklist).toStrictEqual(["192.0.2.1"]);
-  });
-
   test("is known to the next turn if the run has to yield right after it", async () => {
     const feed = addresses(4);
     const world = new ConvergeWorld({ declared: { rules: [blocking("feed", feed)] } });

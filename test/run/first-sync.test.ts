@@ -1,7 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import { readOwners } from "../../src/model/entry-owners.ts";
-import { addresses, allowing, anInstance, anOrigin, blocking } from "../support/builders/declare.ts";
-import { anInventory, entry } from "../support/builders/gathered.ts";
+import { addresses, allowing, blocking } from "../support/builders/declare.ts";
 import { ConvergeWorld, converged } from "../support/worlds/converge-world.ts";
 
 describe("A first sync", () => {
@@ -82,44 +81,6 @@ describe("A first sync", () => {
     await world.pass();
     expect(world.inventory.saves).toHaveLength(2);
   });
-
-  test("writes nothing further if the WAF uses another spelling of the entries", async () => {
-    const world = new ConvergeWorld({
-      spell: (text) => (text.includes(":") ? text.toUpperCase() : text.includes("/") ? text : `${text}/32`),
-      declared: { rules: [blocking("feed", ["2001:db8::a", "192.0.2.1", "198.51.100.0/24"])] },
-    });
-    await world.pass();
-    world.restart();
-    await world.pass();
-    expect(world.waf.count("AddEntry")).toBe(3);
-    expect(world.waf.lists.blocklist.toSorted()).toStrictEqual(["192.0.2.1/32", "198.51.100.0/24", "2001:DB8::A"]);
-    world.declare({ rules: [] });
-    const { result } = await world.pass();
-    expect(result).toStrictEqual({ kind: "Done" });
-    expect(world.waf.lists.blocklist).toStrictEqual([]);
-    expect(
-      world.waf
-        .writes()
-        .filter((line) => line.startsWith("Remove"))
-        .toSorted(),
-    ).toStrictEqual([
-      "RemoveEntry blocklist 192.0.2.1/32",
-      "RemoveEntry blocklist 198.51.100.0/24",
-      "RemoveEntry blocklist 2001:DB8::A",
-    ]);
-  });
-
-  test("leaves foreign entries unchanged, even those that a rule declares, and keeps them when the rule is deleted", async () => {
-    const world = new ConvergeWorld({ declared: { rules: [blocking("feed", ["192.0.2.1", "192.0.2.2"])] } });
-    world.waf.lists.blocklist.push("192.0.2.1", "203.0.113.9");
-    await world.pass();
-    expect([...world.owned().entries.blocklist.keys()]).toStrictEqual(["192.0.2.2"]);
-    world.declare({ rules: [] });
-    await world.pass();
-    expect(world.waf.lists.blocklist).toStrictEqual(["192.0.2.1", "203.0.113.9"]);
-    await world.lookAgain();
-    expect(world.owned().entries.blocklist.size).toBe(0);
-  });
 });
 
 describe("A change", () => {
@@ -143,41 +104,5 @@ describe("A change", () => {
     world.journal.length = 0;
     await world.pass();
     expect(world.journal).toStrictEqual(["ReadOrigins", "ReadList blocklist", "ReadList allowlist", ...calls]);
-  });
-});
-
-describe("A later run", () => {
-  test("removes an expired rule's entries when it is woken at the expiry", async () => {
-    const world = new ConvergeWorld();
-    world.declare({ rules: [blocking("now", ["192.0.2.1"], { expiresAtMs: world.clock.nowMs() + 60_000 })] });
-    const { wakeAtMs } = await world.pass();
-    expect(wakeAtMs).toBe(world.clock.nowMs() + 60_000);
-    await world.sleepUntil(wakeAtMs);
-    await world.pass();
-    expect(world.waf.lists.blocklist).toStrictEqual([]);
-    const [rule] = world.declared().rules;
-    expect(world.status.condition(rule!.rule.meta, "Synced")).toBe("True Expired");
-    expect(world.status.eventReasons().filter((reason) => reason === "Expired")).toHaveLength(1);
-  });
-
-  test.each(["suspend", "Observe", "a guard that can't be read"])("writes nothing under %s", async (how) => {
-    const instance =
-      how === "suspend"
-        ? anInstance({ suspend: true })
-        : how === "Observe"
-          ? anInstance({ policies: { blocklist: "Observe", allowlist: "Observe", origins: "Observe" } })
-          : anInstance({ guards: { neverBlock: ["nonsense"] } });
-    const world = new ConvergeWorld({
-      declared: { instance, rules: [blocking("feed", ["192.0.2.1"])], origins: [anOrigin("a.example")] },
-    });
-    world.inventory.put(world.instance, anInventory({ blocklist: ["203.0.113.9"] }));
-    world.waf.lists.blocklist.push("203.0.113.9");
-    await world.pass();
-    expect(world.waf.writes()).toStrictEqual([]);
-    expect(world.waf.count("ReadList")).toBe(2);
-    expect([...world.owned().entries.blocklist.keys()]).toStrictEqual([entry("203.0.113.9")]);
-    if (how === "Observe") {
-      expect(world.status.read(world.instance)).toMatchObject({ plan: { additions: 2, removals: 1 } });
-    }
   });
 });

@@ -1,14 +1,9 @@
 import { describe, expect, test } from "@jest/globals";
 import { type FaultEffect, type FaultKind, faultKinds } from "../../src/simulator/fault-rule.ts";
-import { apiKey, type Caller, type Reply, startSimulated } from "./call-simulator.ts";
+import { apiKey, type Caller, startSimulated } from "./call-simulator.ts";
 
 const ip = "192.0.2.1";
 const now = Date.parse("2026-06-15T12:00:00Z");
-
-async function writeThrough(caller: Caller, effect: FaultEffect): Promise<Reply> {
-  caller.simulator.addFaults({ effect });
-  return await caller.write("POST", "/api/blocklist_ip", { ip });
-}
 
 /** If a response is never complete, the caller gives up this long after the simulator received the request. */
 const silenceMs = 300;
@@ -44,26 +39,6 @@ test.each([
   expect(met).toStrictEqual(typeof outcome === "string" ? outcome : expect.stringMatching(outcome));
   await expectEffect(caller, afterEffect);
   expect(caller.simulator.waf(apiKey).counters.faults).toBe(1);
-});
-
-test.each<[FaultEffect, string | undefined]>([
-  [{ kind: "RateLimited" }, undefined],
-  [{ kind: "RateLimited", retryAfter: "7" }, "7"],
-])("%j has the Retry-After %p", async (effect, header) => {
-  const caller = await startSimulated();
-  expect((await writeThrough(caller, effect)).headers["retry-after"]).toBe(header);
-});
-
-test("an error page is HTML, and the key is echoed plain and encoded", async () => {
-  const caller = await startSimulated();
-  const page = await writeThrough(caller, { kind: "ServerError" });
-  expect([page.headers["content-type"], page.text]).toStrictEqual([
-    expect.stringMatching(/html/u),
-    expect.stringMatching(/^<!DOCTYPE html>/u),
-  ]);
-  const echo = await writeThrough(caller, { kind: "EchoKey" });
-  expect(echo.text).toContain(apiKey);
-  expect(echo.text).toContain(encodeURIComponent(apiKey));
 });
 
 test("a late write takes effect after the client has given up", async () => {

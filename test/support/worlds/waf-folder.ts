@@ -3,7 +3,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { parse } from "yaml";
 import { type Simulator, type SimulatorOptions, startSimulator } from "../../../src/simulator/start-simulator.ts";
-import { type FinishedProcess, runWafsync } from "../processes/wafsync-process.ts";
+import { everythingPrinted, type FinishedProcess, runWafsync } from "../processes/wafsync-process.ts";
 import { type ScratchDirectory, scratchDirectory } from "./scratch-directory.ts";
 
 /** Contains every character that must be encoded in a query, a form, a path, JSON or YAML. */
@@ -105,7 +105,10 @@ export interface WafFolder extends AsyncDisposable {
   statusOf(object: string): Promise<Readonly<Record<string, unknown>>>;
 }
 
-/** A simulator, and a folder with an instance and its Secret. */
+/**
+ * A simulator, and a folder with an instance and its Secret. When it is closed, it checks that no command of the suite has printed the
+ * key, that no file of the state contains it, and that the simulator met no error of its own.
+ */
 export async function wafFolder(options: Partial<SimulatorOptions> = {}, instanceSpec = ""): Promise<WafFolder> {
   const simulator = await startSimulator({ keys: [{ key: testKey, domain: testDomain }], ...options });
   const files = await scratchDirectory({
@@ -125,14 +128,19 @@ export async function wafFolder(options: Partial<SimulatorOptions> = {}, instanc
       return (parse(text) as { status: Readonly<Record<string, unknown>> }).status;
     },
     async [Symbol.asyncDispose]() {
+      const told = `${everythingPrinted()}${await textOfFolder(join(files.path, ".wafsync"))}`;
       await simulator.close();
       await files[Symbol.asyncDispose]();
+      if (keySpellings().some((spelling) => told.includes(spelling))) {
+        throw new Error("A command printed the API key, or wrote it into its state directory");
+      }
+      if (simulator.internalErrors.length > 0) throw new Error(simulator.internalErrors.join("\n"));
     },
   };
 }
 
 async function textOfFolder(path: string): Promise<string> {
-  const entries = await readdir(path, { recursive: true, withFileTypes: true });
+  const entries = await readdir(path, { recursive: true, withFileTypes: true }).catch(() => []);
   const files = entries.filter((entry) => entry.isFile() && entry.name !== "secret.yaml");
   const texts = files.map(async ({ parentPath, name }) => `${name}\n${await readFile(join(parentPath, name), "utf8")}`);
   return (await Promise.all(texts)).join("\n");
