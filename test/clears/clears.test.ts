@@ -141,22 +141,6 @@ describe("A cache clear during a long plan", () => {
     expect(world.waf.count("AddEntry")).toBe(200);
     expect(world.waf.count("ClearCache")).toBe(1);
   });
-
-  test("is retried between two entries when its retry is due", async () => {
-    const clear = aCacheClear("x");
-    const world = new ConvergeWorld({
-      latencyMs: 100,
-      declared: { rules: [blocking("feed", addresses(200))], cacheClears: [clear] },
-    });
-    world.waf.failOn({ on: "ClearCache", effect: "Before", fault: serverError });
-    await world.pass();
-    expect(world.waf.writes().lastIndexOf("ClearCache")).toBeGreaterThan(10);
-    expect(world.waf.writes().lastIndexOf("ClearCache")).toBeLessThan(30);
-    expect(statusOf(world, clear)).toMatchObject({ attempts: 2 });
-    expect(complete(world, clear)).toBe("True Cleared");
-    expect(world.waf.count("AddEntry")).toBe(200);
-    expect(world.waf.overlaps).toBe(0);
-  });
 });
 
 describe("A call that fails", () => {

@@ -1,10 +1,8 @@
 // Clock: 2026-03-10 12:00 UTC at the start of each test.
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
-import type { WafFault } from "../../src/model/waf-result.ts";
 import { ForwardWorld } from "../support/worlds/forward-world.ts";
 
 const hourMs = 3_600_000;
-const unavailable: WafFault = { code: "Unavailable", message: "The WAF can't be reached." };
 
 let world: ForwardWorld;
 
@@ -123,19 +121,6 @@ describe("an output that fails", () => {
 });
 
 describe("a failure of the WAF", () => {
-  test("is reported by a condition and an event, and ends with the next successful run", async () => {
-    const rows = world.block("2026-03-10T11:00:00Z", 2);
-    world.faults.push(...Array.from({ length: 5 }, () => unavailable));
-    await world.look();
-    expect(world.condition()).toBe("False ApiUnavailable");
-    expect(world.failures).toStrictEqual(["ApiUnavailable"]);
-    await world.wait(300_000);
-    await world.look();
-    expect(world.takeForwarded()).toStrictEqual(rows);
-    expect(world.condition()).toBe("True Forwarded");
-    expect(world.status.eventReasons()).toStrictEqual(["LogForwardingFailed", "LogForwardingRecovered"]);
-  });
-
   test.each([
     ["BadApiKey", "ApiUnavailable"],
     ["TooLarge", "TooLarge"],

@@ -5,15 +5,6 @@ export { addresses } from "./declare.ts";
 
 export const apiVersion = "wafsync.dev/v1alpha1";
 
-export const plurals: Readonly<Record<ResourceKind, string>> = {
-  WafInstance: "wafinstances",
-  WafIpRule: "wafiprules",
-  WafOrigin: "waforigins",
-  WafCacheClear: "wafcacheclears",
-  WafFeed: "waffeeds",
-  WafAutoBlock: "wafautoblocks",
-};
-
 export interface Manifest {
   readonly apiVersion: string;
   readonly kind: string;
@@ -62,6 +53,5 @@ export function configMap(namespace: string, name: string, text: string, labels 
 /** The API server's collection for the manifest. */
 export function collectionOf({ apiVersion, kind, metadata }: Manifest): string {
   const group = apiVersion.includes("/") ? `/apis/${apiVersion}` : `/api/${apiVersion}`;
-  const plural = Object.hasOwn(plurals, kind) ? plurals[kind as ResourceKind] : `${kind.toLowerCase()}s`;
-  return `${group}/namespaces/${metadata.namespace}/${plural}`;
+  return `${group}/namespaces/${metadata.namespace}/${kind.toLowerCase()}s`;
 }

@@ -120,15 +120,14 @@ export class SimCluster {
   /** The current state of this object; undefined if it was deleted. */
   current(meta: ResourceMeta): ResourceMeta | undefined {
     const { instances, rules, origins, clears, autoBlocks } = this.now;
-    const found = {
+    const found: Partial<Record<ResourceMeta["kind"], ResourceMeta | undefined>> = {
       WafInstance: instances.get(nameKey(meta))?.meta,
       WafIpRule: rules.get(nameKey(meta))?.rule.meta,
       WafOrigin: origins.get(nameKey(meta))?.meta,
       WafCacheClear: clears.get(nameKey(meta))?.meta,
-      WafFeed: undefined,
       WafAutoBlock: autoBlocks.get(nameKey(meta))?.meta,
-    }[meta.kind];
-    return found?.uid === meta.uid ? found : undefined;
+    };
+    return found[meta.kind]?.uid === meta.uid ? found[meta.kind] : undefined;
   }
 
   /** The last state of this WafAutoBlock, which may be deleted. */

@@ -1,28 +1,13 @@
 // The rules for every status: it matches the schema, its reasons are published, observed generations are not in the
 // future, transition times change only with the status, kubectl, Flux and Argo CD agree, and its size is limited.
-import type { z } from "zod";
 import { type Condition, seeReady } from "../../../src/kinds/conditions.ts";
+import { kindDefinitions } from "../../../src/kinds/custom-resource.ts";
 import { type ConditionFact, conditionFacts, isPublished } from "../../../src/kinds/reasons.ts";
-import { wafCacheClearDefinition } from "../../../src/kinds/waf-cache-clear.ts";
-import { wafAutoBlockDefinition } from "../../../src/kinds/waf-auto-block.ts";
-import { wafFeedDefinition } from "../../../src/kinds/waf-feed.ts";
-import { wafInstanceDefinition } from "../../../src/kinds/waf-instance.ts";
-import { wafIpRuleDefinition } from "../../../src/kinds/waf-ip-rule.ts";
-import { wafOriginDefinition } from "../../../src/kinds/waf-origin.ts";
 import type { ResourceKind, ResourceMeta } from "../../../src/model/resource.ts";
 
 const bytesMax = 8 * 1024;
 
 type Status = Readonly<Record<string, unknown>>;
-
-const schemas: Readonly<Record<ResourceKind, z.ZodType>> = {
-  WafInstance: wafInstanceDefinition.status,
-  WafIpRule: wafIpRuleDefinition.status,
-  WafOrigin: wafOriginDefinition.status,
-  WafCacheClear: wafCacheClearDefinition.status,
-  WafFeed: wafFeedDefinition.status,
-  WafAutoBlock: wafAutoBlockDefinition.status,
-};
 
 /** Returns one sentence for each violation in a status that follows `before`. */
 export function statusFaults(object: ResourceMeta, before: Status | undefined, after: Status): string[] {
@@ -43,7 +28,7 @@ function conditionsOf(status: Status): readonly Condition[] {
 }
 
 function shapeFaults(kind: ResourceKind, after: Status): string[] {
-  const parsed = schemas[kind].safeParse(after);
+  const parsed = kindDefinitions[kind].status.safeParse(after);
   if (!parsed.success) return parsed.error.issues.map(({ path, message }) => `${path.join(".")}: ${message}`);
   const known = new Set(Object.keys(parsed.data as object));
   return Object.keys(after).flatMap((field) => (known.has(field) ? [] : [`the schema does not know ${field}`]));

@@ -11,6 +11,8 @@ import { createWafClient, type WafClient } from "../../../src/waf/client.ts";
 import { LaneRegistry } from "../../../src/waf/lane-registry.ts";
 import { seededRandom } from "../builders/seeded-random.ts";
 import { fastClock } from "../processes/fast-clock.ts";
+import { everythingPrinted } from "../processes/wafsync-process.ts";
+import { keySpellings } from "./waf-folder.ts";
 
 export const logKey = "log-suite/k3y+0123456789";
 export const logDomain = "logs.example";
@@ -64,6 +66,7 @@ interface LogWorldOptions extends Omit<Partial<SimulatorOptions>, "clock"> {
   readonly now: string;
 }
 
+/** When it is closed, it checks that no command of the suite has printed the key. */
 export async function logWorld({ now, ...options }: LogWorldOptions): Promise<LogWorld> {
   const time = { nowMs: Date.parse(now) };
   const { logRowsPerDay = 0, logLateMsMax = 0, seed = 1 } = options;
@@ -105,6 +108,8 @@ export async function logWorld({ now, ...options }: LogWorldOptions): Promise<Lo
     async [Symbol.asyncDispose]() {
       await registry.close();
       await simulator.close();
+      const isPrinted = keySpellings(logKey).some((spelling) => everythingPrinted().includes(spelling));
+      if (isPrinted) throw new Error("A command printed the API key");
     },
   };
 }

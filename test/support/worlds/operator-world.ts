@@ -5,6 +5,7 @@ import { setTimeout as realDelay } from "node:timers/promises";
 import type { ApiRequest } from "../control-plane/api-request.ts";
 import { writeKubeconfig } from "../control-plane/cluster-access.ts";
 import type { ControlPlane } from "../control-plane/start.ts";
+import { pluralOf, recordKind } from "../../../src/kinds/kinds.ts";
 import { type ResourceKind, resourceKinds } from "../../../src/model/resource.ts";
 import { type Simulator, startSimulator } from "../../../src/simulator/start-simulator.ts";
 import type { SimulatedWaf } from "../../../src/simulator/simulated-waf.ts";
@@ -12,10 +13,11 @@ import { slow, timeLimit } from "../processes/slowness.ts";
 import { everythingPrinted } from "../processes/wafsync-process.ts";
 import { createNamespace, waitFor } from "../builders/cluster-objects.ts";
 import { createKubeRequests, eachInParallel, type KubeRequests } from "./kube-requests.ts";
-import { apiVersion, collectionOf, instance, keySecret, type Manifest, plurals } from "../builders/manifests.ts";
+import { apiVersion, collectionOf, instance, keySecret, type Manifest } from "../builders/manifests.ts";
 import { type OperatorProcess, type OperatorStart, startOperator } from "../processes/operator-process.ts";
 import { nameOf, StatusHistory, type WafsyncObject } from "./status-history.ts";
 
+const servedKinds = [...resourceKinds, recordKind] as const;
 export const operatorNamespace = "wafsync-system";
 export const operatorUser = `system:serviceaccount:${operatorNamespace}:wafsync`;
 export const kustomization = join(import.meta.dirname, "../../../deploy/kustomize/overlays/cluster");
@@ -67,7 +69,7 @@ export class OperatorWorld {
   /** Installs CRDs and roles as documented, without starting an operator. */
   static async begin(cluster: ControlPlane): Promise<OperatorWorld> {
     await cluster.expectKubectl(["apply", "--server-side", "-k", kustomization]);
-    const definitions = [...Object.values(plurals), "wafrecords"].map((plural) => `crd/${plural}.wafsync.dev`);
+    const definitions = servedKinds.map((kind) => `crd/${pluralOf(kind)}.wafsync.dev`);
     await cluster.expectKubectl(["wait", "--for=condition=Established", `--timeout=${slow(60)}s`, ...definitions]);
     // The authorizer sees new roles a moment after they were written.
     const mayWatch = [
@@ -167,7 +169,7 @@ export class OperatorWorld {
 
   /** Undefined if it does not exist. */
   async read(kind: ResourceKind, namespace: string, name: string): Promise<WafsyncObject | undefined> {
-    const path = `/apis/${apiVersion}/namespaces/${namespace}/${plurals[kind]}/${name}`;
+    const path = `/apis/${apiVersion}/namespaces/${namespace}/${pluralOf(kind)}/${name}`;
     const { status, body } = await this.requests.send({ path });
     if (status === 404) return undefined;
     if (status !== 200) throw new Error(`${path}: ${status} ${JSON.stringify(body)}`);
@@ -191,7 +193,7 @@ export class OperatorWorld {
     const scope = namespace === undefined ? "" : `namespaces/${namespace}/`;
     const lists = await Promise.all(
       resourceKinds.map(async (kind) => {
-        const body = await this.requests.expect({ path: `/apis/${apiVersion}/${scope}${plurals[kind]}` });
+        const body = await this.requests.expect({ path: `/apis/${apiVersion}/${scope}${pluralOf(kind)}` });
         return (body as { items: WafsyncObject[] }).items.map((object) => ({ ...object, kind }));
       }),
     );
@@ -243,7 +245,7 @@ export class OperatorWorld {
     const running = this.operators.filter((operator) => operator.isRunning());
     for (const operator of running) texts.push(["the metrics", await operator.metrics()]);
     const groups = ["/api/v1/events", "/api/v1/configmaps", "/apis/coordination.k8s.io/v1/leases"];
-    const kinds = [...Object.values(plurals), "wafrecords"].map((plural) => `/apis/${apiVersion}/${plural}`);
+    const kinds = servedKinds.map((kind) => `/apis/${apiVersion}/${pluralOf(kind)}`);
     for (const path of [...groups, ...kinds]) texts.push([path, JSON.stringify(await this.requests.expect({ path }))]);
     return texts.flatMap(([where, text]) => (/made(?:\+|%2B)up/i.test(text) ? [where] : []));
   }

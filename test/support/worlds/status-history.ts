@@ -1,9 +1,10 @@
 // Watches all objects of wafsync's kinds as an admin, and checks each changed status against the rules for statuses.
 import { realClock } from "../../../src/async/clock.ts";
+import { pluralOf } from "../../../src/kinds/kinds.ts";
 import { type ResourceKind, resourceKinds, type ResourceMeta } from "../../../src/model/resource.ts";
 import { statusFaults } from "./conformance.ts";
 import type { KubeRequests } from "./kube-requests.ts";
-import { apiVersion, plurals } from "../builders/manifests.ts";
+import { apiVersion } from "../builders/manifests.ts";
 
 export interface WafsyncObject {
   readonly kind: ResourceKind;
@@ -67,7 +68,7 @@ export class StatusHistory {
   }
 
   async #followOnce(kind: ResourceKind, signal: AbortSignal): Promise<void> {
-    const path = `/apis/${apiVersion}/${plurals[kind]}`;
+    const path = `/apis/${apiVersion}/${pluralOf(kind)}`;
     const listed = (await this.#requests.expect({ path })) as {
       readonly metadata: { readonly resourceVersion: string };
       readonly items: readonly WafsyncObject[];
