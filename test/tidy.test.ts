@@ -1,5 +1,6 @@
 // What the linter can't check of the conventions on docs/contributing/architecture.md, and proof that it checks the others.
 import { execFile } from "node:child_process";
+import { existsSync } from "node:fs";
 import { cp, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -78,6 +79,23 @@ test("no file is called after what everything is", async () => {
   const banned = /(?:^|\/)(?:utils?|helpers?|common|misc|types|index|shared|lib)(?:\/|(?:\.test)?\.ts$)/;
   expect("src/source/utils.ts").toMatch(banned);
   expect(folders.flat().filter((path) => banned.test(path) && !path.startsWith("test/fixtures/"))).toStrictEqual([]);
+});
+
+/** The doc comments that are none, and the files in comments that do not exist. `NAME` stands for any name. */
+function brokenComments(text: string): string[] {
+  const named = /(?<![\w/.-])(?:src|test|scripts|bench|docs|deploy)\/[\w./-]*\w/g;
+  return (text.match(/^\s*(?:\/\/|\/\*|\*).*$/gm) ?? []).flatMap((comment) => {
+    const paths = comment.match(named) ?? [];
+    const missing = paths.filter((path) => !path.includes("NAME") && !existsSync(join(root, path)));
+    return /\/\* +\*/.test(comment) ? [comment, ...missing] : missing;
+  });
+}
+
+test("Comments name only files that exist, and doc comments begin with two asterisks", async () => {
+  expect(brokenComments(`${"/"}* * Reads. */\n// As ${"src"}/plan does, without src/decide.`)).toHaveLength(2);
+  const trees = await Promise.all(["src", "test", "scripts", "bench"].map((folder) => readSourceTree(root, folder)));
+  const broken = trees.flat().flatMap(({ path, text }) => brokenComments(text).map((found) => `${path}: ${found}`));
+  expect(broken).toStrictEqual([]);
 });
 
 /** A file, its code, and the rule of the linter that it breaks. Without a rule, it is right. */

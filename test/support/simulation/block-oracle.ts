@@ -1,5 +1,5 @@
 // Judges automatic blocks as the documentation describes them: a client is listed only for requests that it really sent, each counted
-// once, within one window, and only for those after its former entry. Without code from src/plan.
+// once, within one window, and only for those after its former entry. Without code from src/blocks.
 import type { DeclaredAutoBlock } from "../../../src/model/declared.ts";
 import type { JudgedEntry } from "../../../src/blocks/judge.ts";
 

@@ -1,4 +1,4 @@
-// The permitted actions of guests of a shared WAF, as in docs/guides/sharing.md, without code from src/plan.
+// The permitted actions of guests of a shared WAF, as in docs/guides/sharing.md, without code from src/decide.
 import type { DeclaredInstance, ListName } from "../../../src/model/declared.ts";
 import type { Entry } from "../../../src/address/entry.ts";
 import type { GatheredRule } from "../../../src/model/gathered.ts";
