@@ -11,6 +11,7 @@ import {
   type WafFolder,
 } from "../support/worlds/waf-folder.ts";
 import { type FinishedProcess, runWafsync } from "../support/processes/wafsync-process.ts";
+import type { InstanceView } from "../../src/cli/instance-view.ts";
 
 const good = "192.0.2.1";
 
@@ -132,9 +133,7 @@ test("Valid objects are applied, and nothing is removed", async () => {
   const applied = await folder.run("apply -o json");
   expect(applied.code).toBe(2);
   expect(waf.blocklist.toSorted()).toStrictEqual([good, "198.51.100.9"]);
-  const { instances } = JSON.parse(applied.stdout) as {
-    instances: { name: string; objects: { name: string; isAccepted: boolean; rejected: { place: string }[] }[] }[];
-  };
+  const { instances } = JSON.parse(applied.stdout) as { instances: InstanceView[] };
   const objects = instances.find(({ name }) => name === "main")?.objects ?? [];
   expect(objects.find(({ name }) => name === "good")).toMatchObject({ isAccepted: true, rejected: [] });
   expect(objects.find(({ name }) => name === "bad-address")).toMatchObject({

@@ -13,28 +13,15 @@ import {
   type WafFolder,
 } from "../support/worlds/waf-folder.ts";
 import { startWafsync } from "../support/processes/wafsync-process.ts";
+import type { InstanceView } from "../../src/cli/instance-view.ts";
 
 const blocked = ["192.0.2.1", "192.0.2.2", "2001:db8::1"];
 const wrongKey = "a-wrong-key-0123456789";
 
-interface PrintedInstance {
-  readonly namespace: string;
-  readonly name: string;
-  readonly place: string;
-  readonly domain?: string;
-  readonly end: string;
-  readonly added: number;
-  readonly removed: number;
-  readonly lists?: { readonly blocklist: { readonly live: number; readonly managed: number } };
-  readonly operations?: readonly { readonly operation: string; readonly target: string; readonly value: string }[];
-  readonly held: readonly { readonly value: string }[];
-  readonly objects: readonly { readonly kind: string; readonly name: string; readonly ready: string }[];
-}
-
-function instanceIn(stdout: string): PrintedInstance {
-  const { instances } = JSON.parse(stdout) as { instances: PrintedInstance[] };
+function instanceIn(stdout: string): InstanceView {
+  const { instances } = JSON.parse(stdout) as { instances: InstanceView[] };
   expect(instances).toHaveLength(1);
-  return instances[0] as PrintedInstance;
+  return instances[0] as InstanceView;
 }
 
 async function folderWithRule(instanceSpec?: string, onRequest?: RequestHook): Promise<WafFolder> {
@@ -225,7 +212,7 @@ describe("run", () => {
     const lines = stdout
       .trim()
       .split("\n")
-      .map((line) => JSON.parse(line) as PrintedInstance);
+      .map((line) => JSON.parse(line) as InstanceView);
     expect(lines.every(({ namespace, name }) => `${namespace}/${name}` === "shop/main")).toBe(true);
     expect(lines.at(-1)?.objects.map(({ ready }) => ready)).toStrictEqual(["True", "True", "True"]);
   });

@@ -11,17 +11,14 @@ import {
   type WafFolder,
 } from "../support/worlds/waf-folder.ts";
 import { addresses as testAddresses } from "../support/builders/declare.ts";
+import type { InstanceView } from "../../src/cli/instance-view.ts";
 
 const nothing = "Nothing to do: the WAF matches the declared state.";
 
-interface PrintedPlan {
-  readonly driftCount: number;
-}
-
-async function planned(folder: WafFolder): Promise<PrintedPlan> {
+async function planned(folder: WafFolder): Promise<InstanceView> {
   const { stdout } = await folder.run("plan", "-o", "json");
-  const [plan] = (JSON.parse(stdout) as { instances: PrintedPlan[] }).instances;
-  return plan as PrintedPlan;
+  const [plan] = (JSON.parse(stdout) as { instances: InstanceView[] }).instances;
+  return plan as InstanceView;
 }
 
 describe("Drift", () => {

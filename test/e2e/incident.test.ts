@@ -10,6 +10,7 @@ import { slow } from "../support/processes/slowness.ts";
 import { type FinishedProcess, runFaster, runWafsync, startWafsync } from "../support/processes/wafsync-process.ts";
 import { scratchDirectory } from "../support/worlds/scratch-directory.ts";
 import { configMapDocument, ruleDocument, testKey, wafFolder, type WafFolder } from "../support/worlds/waf-folder.ts";
+import type { WhyView } from "../../src/cli/why-view.ts";
 
 runFaster();
 
@@ -18,18 +19,6 @@ const urgentRule = "shop/main-block-203-0-113-9";
 
 function jsonOf({ stdout }: FinishedProcess): unknown {
   return JSON.parse(stdout) as unknown;
-}
-
-interface Found {
-  readonly instances: readonly {
-    readonly verdict: string;
-    readonly coverings: readonly {
-      readonly entry: string;
-      readonly state: string;
-      readonly management: string;
-      readonly owners: readonly { readonly rule: string; readonly places: readonly string[] }[];
-    }[];
-  }[];
 }
 
 interface Happened {
@@ -72,7 +61,7 @@ describe("An urgent address", () => {
 
     const why = await folder.run(`why ${urgent} -o json`);
     expect(why.code).toBe(0);
-    const [found] = (jsonOf(why) as Found).instances;
+    const [found] = (jsonOf(why) as { instances: WhyView[] }).instances;
     expect(found).toMatchObject({
       verdict: "Blocked",
       coverings: [{ entry: urgent, state: "OnList", management: "Managed" }],
