@@ -30,7 +30,7 @@ function conditionsOf(status: Status): readonly Condition[] {
 function shapeFaults(kind: ResourceKind, after: Status): string[] {
   const parsed = kindDefinitions[kind].status.safeParse(after);
   if (!parsed.success) return parsed.error.issues.map(({ path, message }) => `${path.join(".")}: ${message}`);
-  const known = new Set(Object.keys(parsed.data as object));
+  const known = new Set(Object.keys(parsed.data));
   return Object.keys(after).flatMap((field) => (known.has(field) ? [] : [`the schema does not know ${field}`]));
 }
 
