@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import { readOwners } from "../../src/model/entry-owners.ts";
-import { addresses, allowing, blocking } from "../support/builders/declare.ts";
+import { addresses, allowing, anInstance, blocking } from "../support/builders/declare.ts";
 import { ConvergeWorld, converged } from "../support/worlds/converge-world.ts";
 
 describe("A first sync", () => {
@@ -105,4 +105,14 @@ describe("A change", () => {
     await world.pass();
     expect(world.journal).toStrictEqual(["ReadOrigins", "ReadList blocklist", "ReadList allowlist", ...calls]);
   });
+});
+
+test("A suspended instance is read, nothing is written or recorded, and its status says what waits", async () => {
+  const rules = [blocking("feed", ["192.0.2.1"])];
+  const world = await converged({ rules, instance: anInstance({ suspend: true }) });
+  expect([world.waf.writes(), world.waf.count("ReadList")]).toStrictEqual([[], 2]);
+  expect(world.owned().entries.blocklist.size).toBe(0);
+  expect(world.status.message(world.instance, "Ready")).toBe(
+    "The instance is suspended; 1 change waits for spec.suspend: false.",
+  );
 });
