@@ -1,21 +1,28 @@
 // wafsync without a cluster: reconciles a directory of YAML files, with inventory and status in a state directory.
 //
 // Start: files, state directory (locked), WAFs. Stop: no new calls, end of the call in flight, connections, lock.
+import type { Clock } from "../async/clock.ts";
 import type { SecretValue } from "../feeds/feed-fetcher.ts";
+import type { History } from "../history/history.ts";
 import { continuesOf } from "../model/continues.ts";
-import type { DeclaredCacheClear } from "../model/declared.ts";
 import type { SecretKeyRef } from "../model/declared-feed.ts";
-import { nameKey, type ObjectName, type ResourceMeta } from "../model/resource.ts";
+import type { DeclaredCacheClear } from "../model/declared.ts";
+import { nameKey, type ObjectName, resourceKey, type ResourceMeta, type ResourceRef } from "../model/resource.ts";
+import { FileRecordStore } from "../records/file-record-store.ts";
+import { createInventoryRecords } from "../records/inventory-records.ts";
+import type { RecordStore } from "../records/record-store.ts";
 import type { RunFacts } from "../run/facts.ts";
-import { type ReconcileOutcome, reportFacts } from "../run/report.ts";
 import type { ReconcileObserver, ReconcilePorts, StatusPort } from "../run/ports.ts";
+import { type ReconcileOutcome, reportFacts } from "../run/report.ts";
 import { previewInstance, reconcileInstance } from "../run/run.ts";
 import { DirectorySource } from "../source/directory/directory-source.ts";
 import { type EnvironmentKey, type Unattached, unattachedOf } from "../source/directory/gather.ts";
 import { type DirectorySnapshot, placeOfSource } from "../source/directory/snapshot.ts";
 import { blocksRemovalsOf, type SourceFault } from "../source/directory/source-fault.ts";
+import { openStateDirectory, type StateDirectory, viewStateDirectory } from "../source/directory/state-directory.ts";
+import { StatusFiles } from "../source/directory/status-files.ts";
 import { reportedStatus } from "./reported-status.ts";
-import { type OpenedStore, openStore } from "./standalone-store.ts";
+import { SeenKeeper } from "./seen-keeper.ts";
 import { type Place, Work, type WorkOptions } from "./work.ts";
 
 export interface StandaloneOptions extends WorkOptions {
@@ -43,17 +50,23 @@ export interface Preview {
   readonly pendingClears: readonly DeclaredCacheClear[];
 }
 
-export type OpenedStandalone =
-  | { readonly ok: true; readonly standalone: Standalone }
-  /** `isInUse`: another process is using the state directory. */
-  | { readonly ok: false; readonly problem: string; readonly isInUse?: true };
+interface NotOpened {
+  readonly ok: false;
+  readonly problem: string;
+  /** Whether another process is using the state directory. */
+  readonly isInUse?: true;
+}
+
+export type OpenedStandalone = { readonly ok: true; readonly standalone: Standalone } | NotOpened;
+
+/** `history` is undefined for a dry run. */
+type OpenedStore = ReturnType<typeof storeIn> & { readonly history?: History };
 
 /** Opens the state directory and reads the files. `problem` says what to do. */
 export async function openStandalone(options: StandaloneOptions): Promise<OpenedStandalone> {
   const { directory, stateDirectory, environmentKey, clock } = options;
   const source = new DirectorySource({ directory, stateDirectory, environmentKey, clock });
-  const onLost = (): void => options.stopping.begin("The state directory was lost.");
-  const [store] = await Promise.all([openStore({ ...options, onLost }), source.load()]);
+  const [store] = await Promise.all([openStore(options), source.load()]);
   if (!store.ok) {
     await source.close();
     return store;
@@ -322,4 +335,100 @@ function secretIn(snapshot: DirectorySnapshot, namespace: string, { name, key }:
   return value === undefined
     ? { ok: false, problem: `Secret ${secretName} has no key ${key}: add it.` }
     : { ok: true, value };
+}
+
+// What is stored without a cluster: in the locked state directory, or, for a dry run, only in memory on top of the directory's content.
+
+/** Further problems are not kept, because the first ones show the cause. */
+const problemsMax = 10;
+
+async function openStore(options: StandaloneOptions): Promise<OpenedStore | NotOpened> {
+  const { stateDirectory: path, clock, isDryRun, stopping } = options;
+  if (isDryRun) return storeIn(viewStateDirectory(path), clock, true);
+  const onLost = (): void => stopping.begin("The state directory was lost.");
+  const opened = await openStateDirectory({ ...options, path, onLost });
+  if (!opened.ok) return opened;
+  const { state } = opened;
+  const store = storeIn(state, clock, false);
+  // A plan needs no history.
+  const { History } = await import("../history/history.ts");
+  const history = new History(store.records, clock, store.onProblem);
+  const close = async (): Promise<void> => {
+    await store.close();
+    await history.flush();
+    await state.release();
+  };
+  return { ...store, history, close };
+}
+
+function storeIn(state: StateDirectory, clock: Clock, isDryRun: boolean) {
+  const problems: string[] = [];
+  const onProblem = (problem: string): void => {
+    if (!isDryRun && problems.length < problemsMax) problems.push(problem);
+  };
+  const files = new FileRecordStore(state);
+  const records = isDryRun ? unsaved(files) : files;
+  // The stored status says which cache clears have finished; what a dry run finds stays in memory.
+  const written = new StatusFiles({ state, clock, onProblem });
+  return {
+    ok: true as const,
+    inventory: createInventoryRecords(records),
+    status: isDryRun ? statusInMemory(written) : written,
+    seen: new SeenKeeper(records, onProblem),
+    /** The store of feeds and logs. A dry run saves nothing in it. */
+    records,
+    /** Why statuses and events could not be written, one sentence each. */
+    problems,
+    onProblem,
+    /** Why the state directory can't be used any longer, in a sentence. */
+    lost: () => state.lost(),
+    /** Every instance that has an inventory. */
+    known: async () => {
+      const found = await files.list("Inventory");
+      return found.ok ? found.value : [];
+    },
+    /** Whether the store has a status of any other object. */
+    hasOthers: async (objects: readonly ResourceRef[]) => !isDryRun && (await written.hasOthers(objects)),
+    /** Removes the stored data of all other objects, which are no longer declared. */
+    keepOnly: async (objects: readonly ResourceRef[]) => {
+      const problem = await removeOtherFeeds(files, objects);
+      if (problem !== undefined) onProblem(problem);
+      // Last, because existing statuses indicate that there is something to remove.
+      await written.keepOnly(objects);
+    },
+    close: async () => await written.flush(),
+  };
+}
+
+/** Undefined on success, otherwise the reason. */
+async function removeOtherFeeds(
+  records: FileRecordStore,
+  objects: readonly ResourceRef[],
+): Promise<string | undefined> {
+  const kept = new Set(objects.filter(({ kind }) => kind === "WafFeed").map(nameKey));
+  const found = await records.list("Feed");
+  if (!found.ok) return found.problem;
+  for (const feed of found.value.filter((one) => !kept.has(nameKey(one)))) {
+    const problem = await records.remove({ type: "Feed", ...feed });
+    if (problem !== undefined) return problem;
+  }
+  return undefined;
+}
+
+function unsaved(files: RecordStore): RecordStore {
+  return {
+    load: async (key) => await files.load(key),
+    save: async (_key, _text, revision) => ({ state: "Saved", revision }),
+    remove: async () => undefined,
+    placeOf: (key) => files.placeOf(key),
+  };
+}
+
+function statusInMemory(written: Pick<StatusPort, "read">): StatusPort {
+  const statuses = new Map<string, Readonly<Record<string, unknown>>>();
+  return {
+    read: (meta) => statuses.get(resourceKey(meta)) ?? written.read(meta),
+    write: async (meta, status) => void statuses.set(resourceKey(meta), status),
+    event: () => undefined,
+  };
 }
