@@ -11,6 +11,7 @@ import type { Entry } from "../address/entry.ts";
 import type { Inventory, OwnedEntry } from "../model/inventory.ts";
 import type { Observed } from "../model/observed.ts";
 import type { CompiledRule } from "./compiled-rule.ts";
+import type { Latest } from "./latest.ts";
 import { asksToAdopt } from "./ownership.ts";
 
 export interface ListsNow {
@@ -20,75 +21,54 @@ export interface ListsNow {
   readonly shown: Observed["lists"] | undefined;
 }
 
-interface Done {
-  readonly entries: ReadonlySet<Entry>;
-  readonly widest: PrefixLengths;
-  readonly others: NetworkIndex;
-  readonly adopted: ReadonlySet<Entry>;
-  readonly result: Pick<CompiledRule, "entries" | "written" | "lines">;
+/** What aggregating one rule gives. */
+export type Aggregated = Pick<CompiledRule, "entries" | "written" | "lines">;
+
+/** What stays known from plan to plan. */
+interface Known {
+  readonly aggregated: Latest<Aggregated>;
+  /** For each list, the entries of the other one. */
+  readonly others: Latest<NetworkIndex>;
 }
 
-/** Aggregates the rules of one instance, and caches the latest results. */
-export class Aggregation {
-  readonly #done = new Map<string, Done>();
-  readonly #others = new Map<
-    ListName,
-    { readonly sets: readonly ReadonlySet<Entry>[]; readonly index: NetworkIndex }
-  >();
-
-  apply(rules: readonly CompiledRule[], now: ListsNow): readonly CompiledRule[] {
-    if (rules.every(({ widest }) => widest === undefined)) return rules;
-    return rules.map((rule) => {
-      const { widest, entries } = rule;
-      if (widest === undefined || entries.size === 0) return rule;
-      return { ...rule, ...this.#resultFor(rule, widest, now, this.#othersOf(rule.list, rules)) };
-    });
-  }
-
-  #resultFor(
-    { id, list, rule, entries, parts, remembered, lines }: CompiledRule,
-    widest: PrefixLengths,
-    now: ListsNow,
-    others: NetworkIndex,
-  ): Done["result"] {
-    const adopted = asksToAdopt(rule.meta) ? adoptedAmong(entries, list, now) : noEntries;
-    const known = this.#done.get(id);
-    const isSame =
-      known?.entries === entries &&
-      known.others === others &&
-      known.widest.ipv4 === widest.ipv4 &&
-      known.widest.ipv6 === widest.ipv6 &&
-      known.adopted.size === adopted.size &&
-      [...adopted].every((entry) => known.adopted.has(entry));
-    if (isSame) return known.result;
-    const ends = parts.flatMap(({ ending }) => ending ?? []);
-    const stays = (entry: Entry): boolean =>
-      adopted.has(entry) ||
-      remembered.has(entry) ||
-      ends.some((ending) => ending.has(entry)) ||
-      others.overlaps(entry) !== undefined;
-    const { true: kept = [], false: merging = [] } = Object.groupBy(entries, (entry) =>
-      stays(entry) ? "true" : "false",
-    );
-    const merged = aggregate(merging, widest);
-    const made = {
-      entries: new Set([...kept, ...merged.entries]),
-      written: entries,
-      lines: joined(lines, merged.lines),
-    };
-    this.#done.set(id, { entries, widest, others, adopted, result: made });
-    return made;
-  }
-
-  /** The entries of the other list. */
-  #othersOf(list: ListName, rules: readonly CompiledRule[]): NetworkIndex {
+export function aggregateRules(
+  rules: readonly CompiledRule[],
+  now: ListsNow,
+  { aggregated, others }: Known,
+): readonly CompiledRule[] {
+  if (rules.every(({ widest }) => widest === undefined)) return rules;
+  const othersOf = (list: ListName): NetworkIndex => {
     const sets = rules.flatMap((rule) => (rule.list !== list && rule.entries.size > 0 ? [rule.entries] : []));
-    const known = this.#others.get(list);
-    if (known?.sets.length === sets.length && known.sets.every((set, index) => set === sets[index])) return known.index;
-    const index = new NetworkIndex(sets.flatMap((set) => [...set]));
-    this.#others.set(list, { sets, index });
-    return index;
-  }
+    return others.of(list, sets, () => new NetworkIndex(sets.flatMap((set) => [...set])));
+  };
+  return rules.map((rule) => {
+    const { id, list, widest, entries } = rule;
+    if (widest === undefined || entries.size === 0) return rule;
+    const adopted = asksToAdopt(rule.rule.meta) ? adoptedAmong(entries, list, now) : noEntries;
+    const index = othersOf(list);
+    const inputs = [entries, index, widest.ipv4, widest.ipv6, ...adopted];
+    return { ...rule, ...aggregated.of(id, inputs, () => aggregateRule(rule, widest, index, adopted)) };
+  });
+}
+
+/** @param others the entries of the other list */
+function aggregateRule(
+  { entries, parts, remembered, lines }: CompiledRule,
+  widest: PrefixLengths,
+  others: NetworkIndex,
+  adopted: ReadonlySet<Entry>,
+): Aggregated {
+  const ends = parts.flatMap(({ ending }) => ending ?? []);
+  const stays = (entry: Entry): boolean =>
+    adopted.has(entry) ||
+    remembered.has(entry) ||
+    ends.some((ending) => ending.has(entry)) ||
+    others.overlaps(entry) !== undefined;
+  const { true: kept = [], false: merging = [] } = Object.groupBy(entries, (entry) =>
+    stays(entry) ? "true" : "false",
+  );
+  const merged = aggregate(merging, widest);
+  return { entries: new Set([...kept, ...merged.entries]), written: entries, lines: joined(lines, merged.lines) };
 }
 
 function joined(a: CompiledRule["lines"], b: CompiledRule["lines"]): CompiledRule["lines"] {

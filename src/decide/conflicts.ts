@@ -8,7 +8,7 @@
 // The others report the conflict. Within a namespace, a narrower network inside a wider one on the other list is not a conflict:
 // this is how exceptions are written. For other namespaces, see `protectOthers`.
 import { networksAround } from "../address/ranges.ts";
-import { type ListName, listNames } from "../model/declared.ts";
+import { eachList, type ListName, listNames } from "../model/declared.ts";
 import type { Entry } from "../address/entry.ts";
 import { ruleLabel } from "../model/rule-id.ts";
 import { type ListsNow, SentAs } from "./aggregation.ts";
@@ -33,7 +33,7 @@ export function settleConflicts(rules: readonly CompiledRule[], now: ListsNow): 
   if (actions.size < 2) return { rules, hasConflicts: false };
   const disputed = onBothLists(rules);
   const winners = new Map<Entry, Winner>();
-  const sent = new SentEntries(rules, now);
+  const holderOf = holderIn(rules, now);
   let hasConflicts = false;
   for (const rule of disputed.size === 0 ? [] : rules) {
     const first: Winner = { rule, why: "First" };
@@ -49,7 +49,7 @@ export function settleConflicts(rules: readonly CompiledRule[], now: ListsNow): 
         winners.set(entry, { rule: rule.isOwners ? rule : other.rule, why: "Owner" });
         continue;
       }
-      const holding = sent.holderOf(entry);
+      const holding = holderOf(entry);
       if (holding === undefined) continue;
       winners.set(entry, { rule: holding === rule.list ? rule : other.rule, why: "Holder" });
     }
@@ -65,35 +65,23 @@ function onBothLists(rules: readonly CompiledRule[]): ReadonlySet<Entry> {
   return new Set(setsOf("blocklist").flatMap((entries) => [...allowed.intersection(entries)]));
 }
 
-/** Finds the entries of rules on the lists, where they may be merged into wider networks. */
-class SentEntries {
-  readonly #now: ListsNow;
-  readonly #recorded: Readonly<Record<ListName, SentAs>> | undefined;
-  readonly #aggregated: readonly CompiledRule[];
-
-  constructor(rules: readonly CompiledRule[], now: ListsNow) {
-    const { managed } = now;
-    this.#now = now;
-    this.#recorded = managed && { blocklist: new SentAs(managed.blocklist), allowlist: new SentAs(managed.allowlist) };
-    this.#aggregated = rules.filter(({ widest }) => widest !== undefined);
-  }
-
-  /**
-   * The list that holds a declared entry. It does not matter whether the entry on the list is managed: the record may be lost, or a
-   * deleted rule may have retained the entry. A recorded entry need not be on the list: the read may be stale, or it was evicted.
-   */
-  holderOf(entry: Entry): ListName | undefined {
-    const recorded = this.#recorded;
-    if (recorded === undefined) return undefined;
-    return listNames.find((list) => this.#isShown(list, entry) || recorded[list].of(entry).length > 0);
-  }
-
-  #isShown(list: ListName, entry: Entry): boolean {
-    const shown = this.#now.shown?.[list];
-    if (shown === undefined || shown.has(entry)) return shown !== undefined;
-    const isMerged = this.#aggregated.some((rule) => rule.list === list && rule.entries.has(entry));
-    return isMerged && networksAround(entry).some((network) => shown.has(network));
-  }
+/**
+ * Finds the list that holds a declared entry. It does not matter whether the entry on the list is managed: the record may be lost, or a
+ * deleted rule may have retained the entry. A recorded entry need not be on the list: the read may be stale, or it was evicted.
+ */
+function holderIn(
+  rules: readonly CompiledRule[],
+  { managed, shown }: ListsNow,
+): (entry: Entry) => ListName | undefined {
+  if (managed === undefined) return () => undefined;
+  const recorded = eachList((list) => new SentAs(managed[list]));
+  const aggregated = rules.filter(({ widest }) => widest !== undefined);
+  const isShown = (list: ListName, entry: Entry): boolean => {
+    if (shown === undefined || shown[list].has(entry)) return shown !== undefined;
+    const isMerged = aggregated.some((rule) => rule.list === list && rule.entries.has(entry));
+    return isMerged && networksAround(entry).some((network) => shown[list].has(network));
+  };
+  return (entry) => listNames.find((list) => isShown(list, entry) || recorded[list].of(entry).length > 0);
 }
 
 function withoutLost(rule: CompiledRule, winners: ReadonlyMap<Entry, Winner>): CompiledRule {

@@ -13,6 +13,7 @@ import {
   listNames,
 } from "../model/declared.ts";
 import type { Entry } from "../address/entry.ts";
+import type { NetworkIndex } from "../address/ranges.ts";
 import type { BrokenReference, Gathered } from "../model/gathered.ts";
 import type { Shown } from "../model/observed.ts";
 import { byAge } from "../model/resource.ts";
@@ -20,14 +21,15 @@ import { finished } from "../model/finished.ts";
 import { ruleIdOf } from "../model/rule-id.ts";
 import { EntryQuota } from "./guest-limits.ts";
 import { protectOthers } from "./protect-others.ts";
-import { Aggregation } from "./aggregation.ts";
+import { type Aggregated, aggregateRules } from "./aggregation.ts";
 import { settleConflicts } from "./conflicts.ts";
 import { asksToAdopt } from "./ownership.ts";
 import type { Broken, CompiledOrigin, CompiledRule } from "./compiled-rule.ts";
 import { type AdmittedRule, admitInSlices, type Drafting, draftRule, draftStandIn, isOwnersOf } from "./draft-rule.ts";
 import { compileOrigins } from "./origin-plan.ts";
 import { Book, type Declarers } from "./book.ts";
-import { compileGuards, type EntryGuards, RuleGuard } from "./guards.ts";
+import { compileGuards, type EntryGuards, type GuardedEntries } from "./guards.ts";
+import { Latest } from "./latest.ts";
 import type { Obstacle } from "./removal-guard.ts";
 import { RuleReader } from "./rule-entries.ts";
 import { BrokenObjects, type LastDeclared, type Memory, noMemory, remember } from "./remembered.ts";
@@ -69,13 +71,17 @@ export interface DesiredState {
  */
 export class Books {
   readonly reader = new RuleReader();
-  readonly guard = new RuleGuard();
-  readonly aggregation = new Aggregation();
+  readonly guarded = new Latest<GuardedEntries>();
+  readonly aggregated = new Latest<Aggregated>();
+  /** For each list, the entries of the other one. */
+  readonly others = new Latest<NetworkIndex>();
   readonly blocklist = new Book();
   readonly allowlist = new Book();
 
   rulesChanged(rules: readonly CompiledRule[]): DesiredState["lists"] {
-    this.guard.keep(new Set(rules.map(({ id }) => id)));
+    const ids = new Set(rules.map(({ id }) => id));
+    this.guarded.keep(ids);
+    this.aggregated.keep(ids);
     for (const list of listNames) this[list].rulesChanged(rules.filter((rule) => rule.list === list));
     return { blocklist: this.blocklist.declared, allowlist: this.allowlist.declared };
   }
@@ -107,7 +113,7 @@ export function* compileInSlices(
   const { admitted, origins, memory, isBroken } = yield* rememberInSlices(gathered, nowMs, record, books.reader);
   // Each rule by itself.
   const guards = guardsIn(gathered, origins.compiled);
-  const drafting = { gathered, guards, guard: books.guard, quota: new EntryQuota(), memory, record, shown };
+  const drafting = { gathered, guards, guarded: books.guarded, quota: new EntryQuota(), memory, record, shown };
   const drafts = yield* draftsInSlices(admitted, drafting);
   yield;
   // All rules together.
@@ -115,9 +121,9 @@ export function* compileInSlices(
   const settled = settleConflicts(drafts, now);
   yield;
   const guestsAllow = settled.rules.some(({ isOwners, list }) => !isOwners && list === "allowlist");
-  const protectedRules = protectOthers(settled.rules, { home: instance.meta.namespace, ...now });
+  const protectedRules = protectOthers(settled.rules, now);
   yield;
-  const all = books.aggregation.apply(protectedRules, now);
+  const all = aggregateRules(protectedRules, now, books);
   yield;
   const lists = books.rulesChanged(all);
   yield;
@@ -213,27 +219,21 @@ export function guardsIn({ instance }: Gathered, origins: readonly CompiledOrigi
  * The desired state of an instance that is being deleted: nothing. Its owner requested the deletion, so no guard applies. Entries
  * of other writers stay, whatever the policy was.
  */
-export function nothingDesired(instance: DeclaredInstance, books = new Books()): DesiredState {
+export function nothingDesired(instance: DeclaredInstance, books?: Books): DesiredState {
   const { blocklist, allowlist, origins } = instance.policies;
   const policies = { blocklist: withoutExclusive(blocklist), allowlist: withoutExclusive(allowlist), origins };
-  return {
+  const gathered: Gathered = {
     instance: { ...instance, policies },
-    lists: books.rulesChanged([]),
-    books,
-    origins: new Map(),
+    key: { state: "Missing", problem: "" },
     rules: [],
-    ended: new Map(),
-    compiledOrigins: [],
-    standIns: [],
-    rememberedOrigins: new Map(),
-    unknownRules: new Set(),
-    unread: noMemory.unread,
-    unconfirmed: undefined,
-    dependsOnManaged: false,
-    removalGuards: undefined,
-    instanceFaults: [],
-    nextExpiryMs: undefined,
+    origins: [],
+    cacheClears: [],
+    namespaceLabels: new Map(),
+    brokenSources: [],
+    sameKey: [],
   };
+  const desired = compileDesired(gathered, 0, undefined, undefined, books);
+  return { ...desired, removalGuards: undefined, instanceFaults: [] };
 }
 
 function withoutExclusive(

@@ -26,7 +26,8 @@ import {
   placeOf,
   type RuleVerdict,
 } from "./compiled-rule.ts";
-import { type EntryGuards, guardEntries, type RuleGuard } from "./guards.ts";
+import { type EntryGuards, type GuardedEntries, guardEntries } from "./guards.ts";
+import type { Latest } from "./latest.ts";
 import type { RejectedEntry, RuleEntries, RulePart, RuleReader } from "./rule-entries.ts";
 import { withoutYielded } from "./yielding.ts";
 import { type BrokenPart, type LastDeclared, type Memory, type RememberedRule, standInMeta } from "./remembered.ts";
@@ -87,7 +88,8 @@ export function* admitInSlices(
 export interface Drafting {
   readonly gathered: Gathered;
   readonly guards: EntryGuards;
-  readonly guard: RuleGuard;
+  /** The latest results of the guards, by rule. */
+  readonly guarded: Latest<GuardedEntries>;
   readonly quota: EntryQuota;
   readonly memory: Memory;
   readonly record?: LastDeclared | undefined;
@@ -103,10 +105,13 @@ export function draftRule(
   before: readonly CompiledRule[],
 ): CompiledRule {
   if (refusal !== undefined || read === undefined) return { ...base, ...(refusal ?? accepted) };
-  const { gathered, guards, guard, quota, memory, record, shown } = drafting;
+  const { gathered, guards, quota, memory, record, shown } = drafting;
   const { id, list, rule, expired } = base;
   const remembered = expired ? undefined : memory.rules.get(`${list} ${id}`);
-  const guarded = guard.judge(id, guards, list, read.parts, { except: rule.except, grant });
+  const terms = { except: rule.except, grant };
+  const guarded = drafting.guarded.of(id, [list, guards.key, JSON.stringify(terms), ...read.parts], () =>
+    guardEntries(guards, list, read.parts, terms),
+  );
   if (expired) return { ...base, ...accepted, parts: read.parts, ...derivation(rule, read), cutFrom: guarded.cutFrom };
   const basis = { allowing: before, record, shown };
   const left = rule.yieldsTo === undefined ? guarded.entries : withoutYielded(rule, guarded.entries, basis);

@@ -59,33 +59,6 @@ export interface RuleTerms {
   readonly merged?: ReadonlyMap<Entry, number>;
 }
 
-/** Guards the rules again and again, and judges only those whose entries, terms or guards have changed. */
-export class RuleGuard {
-  readonly #judged = new Map<string, { readonly parts: readonly RulePart[]; key: string; guarded: GuardedEntries }>();
-
-  /** @param id of the rule */
-  judge(
-    id: string,
-    guards: EntryGuards,
-    list: ListName,
-    parts: readonly RulePart[],
-    terms: Pick<RuleTerms, "except" | "grant">,
-  ): GuardedEntries {
-    const key = `${list} ${guards.key} ${JSON.stringify(terms)}`;
-    const known = this.#judged.get(id);
-    const isSame = known?.key === key && known.parts.length === parts.length;
-    if (isSame && known.parts.every((part, index) => part === parts[index])) return known.guarded;
-    const guarded = guardEntries(guards, list, parts, terms);
-    this.#judged.set(id, { parts, key, guarded });
-    return guarded;
-  }
-
-  /** Forgets all other rules. */
-  keep(ids: ReadonlySet<string>): void {
-    for (const id of this.#judged.keys()) if (!ids.has(id)) this.#judged.delete(id);
-  }
-}
-
 /** Takes `spec.except` out of all entries of one rule, and applies the guards to what is left. */
 export function guardEntries(
   guards: EntryGuards,

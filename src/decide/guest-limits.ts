@@ -35,18 +35,13 @@ function withoutAdoption(meta: ResourceMeta, grant: Grant): ResourceMeta {
   return { ...meta, annotations };
 }
 
-/** The same for the action only. */
-export function ungrantedAction(instance: DeclaredInstance, rule: DeclaredRule, grant: Grant): string | undefined {
-  if (grant.actions.includes(rule.action)) return undefined;
-  return `WafInstance ${nameKey(instance.meta)} does not grant the action ${rule.action} to namespace ${rule.meta.namespace}: ask its owner to add it to spec.access.`;
-}
-
 /** A message about the missing grant that says what to do; undefined if there is none. */
 export function ungrantedIn(instance: DeclaredInstance, rule: DeclaredRule, grant: Grant): string | undefined {
   const owner = `WafInstance ${nameKey(instance.meta)} does not grant`;
   const { namespace } = rule.meta;
-  const action = ungrantedAction(instance, rule, grant);
-  if (action !== undefined) return action;
+  if (!grant.actions.includes(rule.action)) {
+    return `${owner} the action ${rule.action} to namespace ${namespace}: ask its owner to add it to spec.access.`;
+  }
   if (rule.yieldsTo !== undefined) return undefined;
   if (grant.maxTtlMs !== undefined && rule.meta.createdAtMs === undefined && rule.expiresAtMs === undefined) {
     return `${owner} namespace ${namespace} entries without an expiry: set spec.expiresAt.`;

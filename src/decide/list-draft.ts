@@ -33,7 +33,6 @@ export interface ListDraft {
   readonly adds: readonly EntryLine[];
   /** Before the guards. */
   readonly removals: readonly Entry[];
-  readonly reasons: ReadonlyMap<Entry, string>;
   /** How many declared entries each removal uncovers, unless it is one. */
   readonly weights: ReadonlyMap<Entry, number>;
   /** Replaced entries, each with the entry that covers its addresses. */
@@ -93,7 +92,6 @@ export function draftList(list: ListName, input: DraftInput): ListDraft {
     records,
     adds,
     removals,
-    reasons: new Map(removing.map(({ entry, outcome }) => [entry, outcome.reason])),
     weights: sorted.weights,
     replaced: new Map([...sorted.replaced].filter(([entry]) => isPossible(entry))),
     kept: inOrderOf(live, kept),

@@ -31,7 +31,7 @@ export interface WantedAdd {
  * Orders additions as described above. Those of a rule follow its order, whatever the order of `adds`.
  * @param urgencyOf the highest priority of the writes that wait for an addition, if it exceeds its own
  */
-export function orderAdds(adds: readonly WantedAdd[], urgencyOf: (add: WantedAdd) => number = () => 0): AddEntry[] {
+function orderAdds(adds: readonly WantedAdd[], urgencyOf: (add: WantedAdd) => number): AddEntry[] {
   const combinations = byRules(adds);
   const left = new Map<CompiledRule, number>();
   for (const [rules, { length }] of combinations) {
@@ -124,33 +124,22 @@ function leading(rules: readonly CompiledRule[], rank: ReadonlyMap<CompiledRule,
   return rules.reduce((best, rule) => ((rank.get(rule) ?? 0) < (rank.get(best) ?? 0) ? rule : best));
 }
 
-/** The reasons for a rule's additions, by the number of other rules that declare an entry: one shared string for all such entries. */
-function reasons({ id, rule }: CompiledRule, left: number): (others: number) => string {
-  const priority = rule.priority === 0 ? "" : `, priority ${rule.priority}`;
-  const counts = `(${inThousands(left)} to add${priority})`;
-  const known = new Map<number, string>();
-  return (others) => {
-    const also = others === 0 ? "" : ` and ${others} more`;
-    const reason = known.get(others) ?? `declared by ${ruleLabel(id)}${also} ${counts}`;
-    known.set(others, reason);
-    return reason;
-  };
-}
-
-/** Creates the operations for additions of the same first rule. Entries of the same rules share the array of names. */
+/** Creates the operations for additions of the same first rule. Entries of the same rules share the names and the reason. */
 function operationsFor(first: CompiledRule, left: number): (add: WantedAdd) => AddEntry {
-  const reasonFor = reasons(first, left);
-  const named = new Map<readonly CompiledRule[], Pick<AddEntry, "rules" | "reason">>();
+  const { priority } = first.rule;
+  const counts = `(${inThousands(left)} to add${priority === 0 ? "" : `, priority ${priority}`})`;
+  const known = new Map<readonly CompiledRule[], Pick<AddEntry, "rules" | "reason">>();
   return ({ list, entry, rules }) => {
-    let names = named.get(rules);
-    if (names === undefined) {
-      const others = rules.filter((rule) => rule !== first);
-      names = { rules: [first.id, ...others.map(({ id }) => id)], reason: reasonFor(others.length) };
-      named.set(rules, names);
+    let shared = known.get(rules);
+    if (shared === undefined) {
+      const others = rules.flatMap((rule) => (rule === first ? [] : [rule.id]));
+      const also = others.length === 0 ? "" : ` and ${others.length} more`;
+      shared = { rules: [first.id, ...others], reason: `declared by ${ruleLabel(first.id)}${also} ${counts}` };
+      known.set(rules, shared);
     }
     const evidence = evidenceOf(first, entry);
-    const reason = evidence === undefined ? names.reason : `listed by ${ruleLabel(first.id)}: ${evidence}`;
-    return { kind: "AddEntry", list, entry, rules: names.rules, reason };
+    const reason = evidence === undefined ? shared.reason : `listed by ${ruleLabel(first.id)}: ${evidence}`;
+    return { kind: "AddEntry", list, entry, rules: shared.rules, reason };
   };
 }
 
@@ -198,47 +187,54 @@ function byEntryOn(list: AddEntry["list"], operations: readonly AddEntry[]): Rea
 }
 
 export type RemoveEntry = Extract<Operation, { kind: "RemoveEntry" }>;
+export type EntryWrite = AddEntry | RemoveEntry;
 
 /** Further removals wait for the additions, because comparing all of them with overlapping additions would take too long. */
 const urgentMax = 200;
 
-export interface UrgencyBasis {
-  readonly rules: readonly CompiledRule[];
-  /** The record of the blocklist. */
-  readonly owned: ReadonlyMap<Entry, OwnedEntry>;
+/** A removal from the blocklist of an entry that a rule with a priority last declared. */
+interface Urgent {
+  readonly removal: RemoveEntry;
+  readonly priority: number;
 }
 
 /**
  * The additions, interleaved with equally urgent removals from the blocklist; all other removals follow. Lifting an urgent block, manually
  * or by expiry, takes no longer than setting one. This applies only to the blocklist, because lifting a block early takes access away
  * from no one. A removal stays behind every addition that shares an address with it, so that nothing is unblocked in between.
+ * @param owned the record of the blocklist
  */
 export function orderWrites(
-  adds: readonly AddEntry[],
+  wanted: readonly WantedAdd[],
   removals: readonly RemoveEntry[],
-  { rules, owned }: UrgencyBasis,
-): readonly (AddEntry | RemoveEntry)[] {
-  const priorityOf = prioritiesOf(rules);
-  if (priorityOf === undefined || adds.length === 0 || removals.length === 0) return [...adds, ...removals];
-  const urgent = urgentOf(removals, { rules, owned });
+  rules: readonly CompiledRule[],
+  owned: ReadonlyMap<Entry, OwnedEntry>,
+): readonly EntryWrite[] {
+  const priorities = new Map(
+    rules.flatMap(({ id, rule: { priority } }) => (priority > 0 ? [[id, priority] as const] : [])),
+  );
+  const urgent = wanted.length === 0 || priorities.size === 0 ? [] : urgentOf(removals, priorities, owned);
+  const adds = orderAdds(wanted, urgencyAmong(urgent));
   if (urgent.length === 0) return [...adds, ...removals];
-  const addPriorities = adds.map(({ rules: [first = ""] }) => priorityOf([first]));
-  const overlapping = overlappingAny(adds, urgent);
+  const addPriorities = adds.map(({ rules: [first = ""] }) => priorities.get(first) ?? 0);
+  const near = new NetworkIndex(urgent.map(({ removal }) => removal.entry));
+  // Usually, there are none.
+  const overlapping = [...adds.entries()].filter(
+    ([, { list, entry }]) => list === "blocklist" && near.overlaps(entry) !== undefined,
+  );
   const before = new Map<number, RemoveEntry[]>();
   for (const { removal, priority } of urgent) {
     const lessUrgent = addPriorities.findIndex((one) => one < priority);
-    const index = Math.max(
-      lessUrgent === -1 ? adds.length : lessUrgent,
-      1 + lastOverlapping(adds, overlapping, removal.entry),
-    );
-    before.set(index, [...(before.get(index) ?? []), removal]);
+    const index = new NetworkIndex([removal.entry]);
+    const [last] = overlapping.findLast(([, { entry }]) => index.overlaps(entry) !== undefined) ?? [-1];
+    const place = Math.max(lessUrgent === -1 ? adds.length : lessUrgent, 1 + last);
+    before.set(place, [...(before.get(place) ?? []), removal]);
   }
   const placed = new Set(urgent.map(({ removal }) => removal));
-  const rest = removals.filter((removal) => !placed.has(removal));
   return [
-    ...adds.flatMap((add, index) => [...(before.get(index) ?? []), add]),
+    ...adds.flatMap((add, place) => [...(before.get(place) ?? []), add]),
     ...(before.get(adds.length) ?? []),
-    ...rest,
+    ...removals.filter((removal) => !placed.has(removal)),
   ];
 }
 
@@ -246,11 +242,7 @@ export function orderWrites(
  * The priority of the most urgent removal that waits for an addition because they share addresses: an addition that must precede
  * lifting a block is as urgent as lifting it.
  */
-export function urgencyAmong(
-  removals: readonly RemoveEntry[],
-  basis: UrgencyBasis,
-): (add: Pick<AddEntry, "list" | "entry">) => number {
-  const urgent = removals.length === 0 ? [] : urgentOf(removals, basis);
+function urgencyAmong(urgent: readonly Urgent[]): (add: WantedAdd) => number {
   if (urgent.length === 0) return () => 0;
   const priorities = new Map(urgent.map(({ removal, priority }) => [removal.entry, priority]));
   const index = new NetworkIndex(priorities.keys());
@@ -260,51 +252,20 @@ export function urgencyAmong(
   };
 }
 
-interface Urgent {
-  readonly removal: RemoveEntry;
-  readonly priority: number;
-}
-
-/** Undefined if no rule has a priority. */
-function prioritiesOf(rules: UrgencyBasis["rules"]): ((names: readonly string[]) => number) | undefined {
-  const priorities = new Map(
-    rules.flatMap(({ id, rule: { priority } }) => (priority > 0 ? [[id, priority] as const] : [])),
-  );
-  if (priorities.size === 0) return undefined;
-  return (names) => Math.max(0, ...names.map((name) => priorities.get(name) ?? 0));
-}
-
-/** The first of the removals from the blocklist that belong to a rule with a priority. */
-function urgentOf(removals: readonly RemoveEntry[], { rules, owned }: UrgencyBasis): readonly Urgent[] {
-  const priorityOf = prioritiesOf(rules);
-  if (priorityOf === undefined) return [];
-  const priorityOfOwners = remembering((owners) =>
-    priorityOf(readOwners(owners).flatMap((owner) => ruleIdOfOwner(owner) ?? [])),
+/** @param priorities of the rules that have one */
+function urgentOf(
+  removals: readonly RemoveEntry[],
+  priorities: ReadonlyMap<string, number>,
+  owned: ReadonlyMap<Entry, OwnedEntry>,
+): readonly Urgent[] {
+  const priorityOf = remembering((owners) =>
+    Math.max(0, ...readOwners(owners).map((owner) => priorities.get(ruleIdOfOwner(owner) ?? "") ?? 0)),
   );
   return removals
     .flatMap((removal): readonly Urgent[] => {
       if (removal.list !== "blocklist") return [];
-      const priority = priorityOfOwners(owned.get(removal.entry)?.owners ?? unknownOwners);
+      const priority = priorityOf(owned.get(removal.entry)?.owners ?? unknownOwners);
       return priority > 0 ? [{ removal, priority }] : [];
     })
     .slice(0, urgentMax);
-}
-
-/** The positions of additions to the blocklist that may share an address with any of the removals: usually there are none. */
-function overlappingAny(adds: readonly AddEntry[], urgent: readonly Urgent[]): readonly number[] {
-  const near = new NetworkIndex(urgent.map(({ removal }) => removal.entry));
-  return adds.flatMap(({ list, entry }, place) =>
-    list === "blocklist" && near.overlaps(entry) !== undefined ? [place] : [],
-  );
-}
-
-/** The last of these positions whose addition shares an address with the entry; -1 if there is none. */
-function lastOverlapping(adds: readonly AddEntry[], places: readonly number[], entry: Entry): number {
-  const index = new NetworkIndex([entry]);
-  return (
-    places.findLast((place) => {
-      const add = adds[place];
-      return add !== undefined && index.overlaps(add.entry) !== undefined;
-    }) ?? -1
-  );
 }

@@ -20,8 +20,8 @@ import { fullList } from "./decisions.ts";
 import type { Broken } from "./compiled-rule.ts";
 import { type Contested, contestedNow } from "./disputes.ts";
 import { withoutEnded } from "./refusals.ts";
-import { type AddEntry, orderAdds, orderWrites, type RemoveEntry, urgencyAmong } from "./order.ts";
-import { asksToAdopt } from "./ownership.ts";
+import { type AddEntry, orderWrites, type RemoveEntry } from "./order.ts";
+import { asksToAdopt, type Records } from "./ownership.ts";
 import {
   type HeldRemoval,
   type HeldRemovals,
@@ -118,9 +118,9 @@ export function* planInSlices(input: PlanInput): Generator<undefined, Plan> {
   const split = splitByPolicy(input, drafts, decision, origins, { offOn, mayRemove });
   yield;
   const leftOut = eachList((list) => withoutRoom(split.noRoom, list, drafts[list]));
-  const next = nextInventory(input, drafts, { offOn, leftOut, decision, origins, isAccepted });
-  yield;
   const outcomes = eachList((list) => outcomesOf(drafts[list], leftOut[list], decision.held?.removals[list] ?? []));
+  const next = nextInventory(input, drafts, { offOn, outcomes, decision, origins, isAccepted });
+  yield;
   return {
     outcomes,
     operations: split.operations,
@@ -215,15 +215,21 @@ function splitByPolicy(
   { offOn, mayRemove }: { readonly offOn: OffOn; readonly mayRemove: boolean },
 ): Split {
   const { desired, observed, inventory } = input;
-  const removals = listNames.flatMap((list) => removalsOf(list, observed, drafts[list], decision));
-  const replaced = mayRemove ? listNames.flatMap((list) => replacedOn(list, observed, drafts[list])) : [];
-  const basis = { rules: desired.rules, owned: inventory.entries.blocklist };
-  const adds = orderAdds([...drafts.allowlist.adds, ...drafts.blocklist.adds], urgencyAmong(removals, basis));
-  const rooms = eachList((list) => ({
-    shown: observed.lists[list].size,
-    maxEntries: desired.instance.lists[list].maxEntries,
-  }));
-  const { writes, noRoom } = orderForRoom([...orderWrites(adds, removals, basis), ...replaced], rooms);
+  const removals = listNames.flatMap((list) => {
+    const allowed = decision.allowed[list];
+    const rows = allowed.size === 0 ? [] : drafts[list].rows;
+    const reasons = new Map(rows.map(({ entry, outcome }) => [entry, outcome.reason]));
+    return removalsOf(list, observed, allowed, (entry) => reasons.get(entry) ?? "");
+  });
+  const replaced = listNames.flatMap((list) => {
+    const covers = mayRemove ? drafts[list].replaced : new Map<Entry, Entry>();
+    const reasonOf = (entry: Entry): string => `merged or split: ${covers.get(entry) ?? ""} has its addresses`;
+    return removalsOf(list, observed, covers.keys(), reasonOf);
+  });
+  const adds = [...drafts.allowlist.adds, ...drafts.blocklist.adds];
+  const ordered = orderWrites(adds, removals, desired.rules, inventory.entries.blocklist);
+  const shown = eachList((list) => observed.lists[list].size);
+  const { writes, noRoom } = orderForRoom([...ordered, ...replaced], shown, desired.instance.lists);
   const all: readonly Operation[] = [...origins.operations, ...writes];
   if (([...listNames, "origins"] as const).every((part) => offOn(part) === undefined)) {
     return { operations: all, observedOnly: [], noRoom };
@@ -266,25 +272,14 @@ function outcomesOf(
 function removalsOf(
   list: ListName,
   observed: Observed,
-  { reasons }: ListDraft,
-  decision: RemovalDecision,
+  entries: Iterable<Entry>,
+  reasonOf: (entry: Entry) => string,
 ): readonly RemoveEntry[] {
-  return [...decision.allowed[list]]
-    .toSorted()
-    .flatMap((entry) => removalsOfEntry(list, entry, observed, reasons.get(entry) ?? ""));
-}
-
-/** Removals of entries whose addresses aggregated networks have. */
-function replacedOn(list: ListName, observed: Observed, { replaced }: ListDraft): readonly RemoveEntry[] {
-  const inOrder = [...replaced].toSorted(([a], [b]) => (a < b ? -1 : 1));
-  return inOrder.flatMap(([entry, cover]) =>
-    removalsOfEntry(list, entry, observed, `merged or split: ${cover} has its addresses`),
-  );
-}
-
-function removalsOfEntry(list: ListName, entry: Entry, observed: Observed, reason: string): readonly RemoveEntry[] {
-  const spellings = observed.lists[list].get(entry) ?? [];
-  return spellings.map((spelling): RemoveEntry => ({ kind: "RemoveEntry", list, entry, spelling, reason }));
+  return [...entries].toSorted().flatMap((entry) => {
+    const reason = reasonOf(entry);
+    const spellings = observed.lists[list].get(entry) ?? [];
+    return spellings.map((spelling): RemoveEntry => ({ kind: "RemoveEntry", list, entry, spelling, reason }));
+  });
 }
 
 /** A user accepts an inventory that was restored from a backup: then its version continues behind the one in the status. */
@@ -296,7 +291,7 @@ function checkVersion({ desired, inventory, reportedVersion = 0 }: PlanInput) {
 
 interface Basis {
   readonly offOn: OffOn;
-  readonly leftOut: Plan["leftOut"];
+  readonly outcomes: Plan["outcomes"];
   readonly isAccepted: boolean;
   readonly decision: RemovalDecision;
   readonly origins: OriginPlan;
@@ -305,14 +300,14 @@ interface Basis {
 function nextInventory(
   { desired, inventory, nowMs, countsRemovals = false }: PlanInput,
   drafts: Readonly<Record<ListName, ListDraft>>,
-  { offOn, leftOut, decision, origins, isAccepted }: Basis,
+  { offOn, outcomes, decision, origins, isAccepted }: Basis,
 ): {
   readonly inventory: Inventory;
   readonly change: RecordedList["change"];
   readonly adoptions: readonly Adoption[];
   readonly lookAgainMs: number | undefined;
 } {
-  const recorded = eachList((list) => recordList(inventory.entries[list], drafts[list], leftOut[list]));
+  const recorded = eachList((list) => recordList(inventory.entries[list], drafts[list].records, outcomes[list]));
   const refusals = withoutEnded(inventory.refusals, nowMs);
   const originChange = offOn("origins") === undefined ? origins.change : "None";
   const others =
@@ -352,17 +347,13 @@ interface RecordedList {
 }
 
 /** Additions without room are not recorded: they may never be sent. */
-function recordList(
-  owned: ReadonlyMap<Entry, OwnedEntry>,
-  { rows, records }: ListDraft,
-  leftOut: ReadonlySet<Entry>,
-): RecordedList {
+function recordList(owned: ReadonlyMap<Entry, OwnedEntry>, records: Records, rows: readonly Decided[]): RecordedList {
   let next: Map<Entry, OwnedEntry> | undefined;
   let change: RecordedList["change"] = "None";
   let missedMs: number | undefined;
   for (const row of rows) {
     const { entry, recorded: before } = row;
-    const after = records.after(row, leftOut.size > 0 && leftOut.has(entry) ? { kind: "NoRoom" } : row.outcome);
+    const after = records.after(row, row.outcome);
     if (after?.missingSinceMs !== undefined)
       missedMs = Math.min(missedMs ?? after.missingSinceMs, after.missingSinceMs);
     if (after === before) continue;

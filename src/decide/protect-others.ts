@@ -4,31 +4,20 @@
 // - a guest's Allow entry that overlaps a Block entry of the owner, or of another guest unless it is already on the allowlist;
 // - a guest's Block entry inside an Allow entry of the owner. (A wider one leaves the exception in place.)
 import type { Entry } from "../address/entry.ts";
-import { NetworkIndex } from "../address/ranges.ts";
-import type { Inventory } from "../model/inventory.ts";
-import type { Observed } from "../model/observed.ts";
+import { narrowestContainers, NetworkIndex } from "../address/ranges.ts";
 import { type CompiledRule, placeOf } from "./compiled-rule.ts";
 import { withoutEntries } from "./conflicts.ts";
-import { SentAs } from "./aggregation.ts";
+import { type ListsNow, SentAs } from "./aggregation.ts";
 import type { RejectedEntry } from "./rule-entries.ts";
 
-export interface Protection {
-  /** The namespace of the instance. */
-  readonly home: string;
-  readonly managed: Inventory["entries"] | undefined;
-  /** The entries on the lists, if known. */
-  readonly shown: Observed["lists"] | undefined;
-}
-
 /** Removes rejected entries from guests' rules. The rules are ordered oldest first, without conflicts about the same entry. */
-export function protectOthers(rules: readonly CompiledRule[], protection: Protection): readonly CompiledRule[] {
+export function protectOthers(rules: readonly CompiledRule[], { managed, shown }: ListsNow): readonly CompiledRule[] {
   if (rules.every(({ isOwners }) => isOwners)) return rules;
   const ofOwner = entriesOf(rules.filter(({ isOwners, list }) => isOwners && list === "allowlist"));
   const owners = new NetworkIndex(ofOwner);
   const allowed = entriesOf(rules.filter(({ isOwners, list }) => !isOwners && list === "allowlist"));
-  const { managed, shown } = protection;
   const sentAs = managed === undefined ? undefined : new SentAs(managed.allowlist);
-  const blocked = allowed.length === 0 ? undefined : blockedNear(allowed, rules, protection);
+  const blocked = allowed.length === 0 ? undefined : blockedNear(allowed, rules);
   return rules.map((rule) => {
     if (rule.isOwners || rule.entries.size === 0) return rule;
     if (rule.list === "blocklist") {
@@ -51,20 +40,19 @@ interface Blocked {
 }
 
 /** Block entries that overlap Allow entries of guests: few, regardless of the size of the lists. */
-function blockedNear(allowed: readonly Entry[], rules: readonly CompiledRule[], { home }: Protection): Blocked {
+function blockedNear(allowed: readonly Entry[], rules: readonly CompiledRule[]): Blocked {
   const near = new NetworkIndex(allowed);
   const ofOwner: Entry[] = [];
-  const ofGuests: { entry: Entry; namespace: string }[] = [];
-  const add = (entry: Entry, namespace: string): void => {
-    if (near.overlaps(entry) === undefined) return;
-    if (namespace === home) ofOwner.push(entry);
-    else ofGuests.push({ entry, namespace });
-  };
-  for (const { list, rule, entries } of rules) {
+  const ofGuests: EntryOf[] = [];
+  for (const { list, isOwners, rule, entries } of rules) {
     if (list !== "blocklist") continue;
-    for (const entry of entries) add(entry, rule.meta.namespace);
+    for (const entry of entries) {
+      if (near.overlaps(entry) === undefined) continue;
+      if (isOwners) ofOwner.push(entry);
+      else ofGuests.push({ entry, namespace: rule.meta.namespace });
+    }
   }
-  return { ofOwner: new NetworkIndex(ofOwner), ofGuests: new OthersIndex(ofGuests) };
+  return { ofOwner: new NetworkIndex(ofOwner), ofGuests: new OthersIndex(ofGuests, allowed) };
 }
 
 function refusing(rule: CompiledRule, isRefused: (entry: Entry) => boolean, how: "allowed" | "blocked"): CompiledRule {
@@ -86,50 +74,41 @@ export interface EntryOf {
   readonly namespace: string;
 }
 
-interface DigitIndex {
-  readonly zeros: NetworkIndex;
-  readonly ones: NetworkIndex;
-}
-
-/**
- * Finds entries of other namespaces that overlap an entry. An index per namespace would have quadratic cost. Instead, namespaces
- * are numbered, and for each binary digit there is one index for namespaces with a 0 and one for those with a 1: any other
- * namespace differs in some digit, so it is in an index that does not include the own namespace.
- */
+/** Finds out whether entries of other namespaces share an address with an entry, at the cost of sorting them all once. */
 export class OthersIndex {
-  readonly #numbers = new Map<string, number>();
-  /** By binary digit, lowest first. */
-  readonly #digits: readonly DigitIndex[];
-  readonly #all: NetworkIndex;
+  readonly #containers: ReadonlyMap<Entry, Entry>;
+  /** The namespaces of the entry itself. Two of them always include another one, so no more are kept. */
+  readonly #own = new Map<Entry, Set<string>>();
+  /** The same with those of all entries inside it. */
+  readonly #inside = new Map<Entry, Set<string>>();
 
-  constructor(entries: readonly EntryOf[]) {
-    for (const { namespace } of entries) {
-      if (!this.#numbers.has(namespace)) this.#numbers.set(namespace, this.#numbers.size);
+  /** @param asked the entries that may be looked up */
+  constructor(entries: readonly EntryOf[], asked: readonly Entry[]) {
+    this.#containers = narrowestContainers([...asked, ...entries.map(({ entry }) => entry)]);
+    for (const { entry, namespace } of entries) {
+      keep(this.#own, entry, namespace);
+      // Whatever one entry keeps already, all those around it keep, too.
+      for (const around of this.#around(entry)) if (!keep(this.#inside, around, namespace)) break;
     }
-    const digits = Math.ceil(Math.log2(Math.max(this.#numbers.size, 1)));
-    const indexOf = (digit: number, value: number): NetworkIndex => {
-      const isIn = ({ namespace }: EntryOf): boolean => digitOf(this.#numbers.get(namespace) ?? 0, digit) === value;
-      return new NetworkIndex(entries.filter(isIn).map(({ entry }) => entry));
-    };
-    this.#all = new NetworkIndex(entries.map(({ entry }) => entry));
-    this.#digits = Array.from({ length: digits }, (_, digit) => ({
-      zeros: indexOf(digit, 0),
-      ones: indexOf(digit, 1),
-    }));
   }
 
-  /** Whether an entry of any other namespace shares an address with the entry. */
   overlapsOthers(entry: Entry, namespace: string): boolean {
-    if (this.#all.overlaps(entry) === undefined) return false;
-    const number = this.#numbers.get(namespace);
-    if (number === undefined) return true;
-    return this.#digits.some(({ zeros, ones }, digit) => {
-      const others = digitOf(number, digit) === 0 ? ones : zeros;
-      return others.overlaps(entry) !== undefined;
-    });
+    const isOther = (namespaces: Iterable<string> = []): boolean => [...namespaces].some((one) => one !== namespace);
+    const isAround = this.#around(entry).some((around) => isOther(this.#own.get(around)));
+    return isAround || isOther(this.#inside.get(entry));
+  }
+
+  /** The entry and all that contain it, narrowest first. */
+  *#around(entry: Entry): Generator<Entry, void> {
+    for (let at: Entry | undefined = entry; at !== undefined; at = this.#containers.get(at)) yield at;
   }
 }
 
-function digitOf(number: number, digit: number): number {
-  return (number >> digit) & 1;
+/** False if that changes nothing. */
+function keep(namespaces: Map<Entry, Set<string>>, entry: Entry, namespace: string): boolean {
+  const kept = namespaces.get(entry) ?? new Set<string>();
+  namespaces.set(entry, kept);
+  if (kept.size === 2 || kept.has(namespace)) return false;
+  kept.add(namespace);
+  return true;
 }

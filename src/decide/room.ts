@@ -1,79 +1,64 @@
 // The order of writes to a list that is nearly full: a removal makes room before an addition that would not fit. Removals that share
 // no address with an addition go first. An entry is removed before its replacement is added only if the list is completely full and
 // there is no other removal. Additions that still have no room are not sent.
-import { type ListName, listNames } from "../model/declared.ts";
+import { eachList, type ListName, listNames } from "../model/declared.ts";
 import { NetworkIndex } from "../address/ranges.ts";
-import type { AddEntry, RemoveEntry } from "./order.ts";
+import type { AddEntry, EntryWrite, RemoveEntry } from "./order.ts";
 import type { Entry } from "../address/entry.ts";
 import type { OwnedEntry } from "../model/inventory.ts";
 import type { ObservedEntries } from "../model/observed.ts";
 import type { CompiledRule } from "./compiled-rule.ts";
 import type { Declarers } from "./book.ts";
 
-type EntryWrite = AddEntry | RemoveEntry;
-
-export interface ListRoom {
-  /** The number of entries that the list shows. */
-  readonly shown: number;
-  readonly maxEntries: number | undefined;
-}
-
 export interface OrderedForRoom {
   readonly writes: readonly EntryWrite[];
   readonly noRoom: readonly AddEntry[];
 }
 
+/** @param shown the number of entries that each list shows */
 export function orderForRoom(
   writes: readonly EntryWrite[],
-  rooms: Readonly<Record<ListName, ListRoom>>,
+  shown: Readonly<Record<ListName, number>>,
+  limits: Readonly<Record<ListName, { readonly maxEntries: number | undefined }>>,
 ): OrderedForRoom {
-  const full = listNames.filter((list) => {
-    const { shown, maxEntries } = rooms[list];
-    if (maxEntries === undefined) return false;
+  const maxOf = (list: ListName): number => limits[list].maxEntries ?? Number.POSITIVE_INFINITY;
+  const isFull = (list: ListName): boolean => {
+    if (maxOf(list) === Number.POSITIVE_INFINITY) return false;
     const adds = writes.filter((write) => write.list === list && write.kind === "AddEntry").length;
-    return adds > 0 && shown + adds > maxEntries;
-  });
-  return full.reduce<OrderedForRoom>((ordered, list) => orderForList(ordered, list, rooms[list]), {
-    writes,
-    noRoom: [],
-  });
+    return adds > 0 && shown[list] + adds > maxOf(list);
+  };
+  const full = listNames.filter(isFull);
+  if (full.length === 0) return { writes, noRoom: [] };
+  const makingRoom = eachList((list) => (full.includes(list) ? removalsMakingRoom(writes, list) : []).values());
+  const sizes = { ...shown };
+  const noRoom: AddEntry[] = [];
+  const placed = new Set<EntryWrite>();
+  const place = (write: EntryWrite): void => {
+    placed.add(write);
+    sizes[write.list] += write.kind === "AddEntry" ? 1 : -1;
+  };
+  for (const write of writes) {
+    if (placed.has(write)) continue;
+    const { kind, list } = write;
+    const isWithoutRoom = (): boolean => kind === "AddEntry" && sizes[list] >= maxOf(list);
+    while (isWithoutRoom()) {
+      const { value: removal } = makingRoom[list].next();
+      if (removal === undefined) break;
+      if (!placed.has(removal)) place(removal);
+    }
+    if (kind === "AddEntry" && isWithoutRoom()) noRoom.push(write);
+    else place(write);
+  }
+  return { writes: [...placed], noRoom };
 }
 
-function orderForList(
-  { writes, noRoom }: OrderedForRoom,
-  list: ListName,
-  { shown, maxEntries = Number.POSITIVE_INFINITY }: ListRoom,
-): OrderedForRoom {
-  const left = [...noRoom];
-  const adds = writes.flatMap((write) => (write.list === list && write.kind === "AddEntry" ? [write.entry] : []));
-  const added = new NetworkIndex(adds);
-  const removals = writes.filter((write): write is RemoveEntry => write.list === list && write.kind === "RemoveEntry");
+/** The removals from a list: first those that share no address with an addition. */
+function removalsMakingRoom(writes: readonly EntryWrite[], list: ListName): readonly RemoveEntry[] {
+  const ofList = writes.filter((write) => write.list === list);
+  const added = new NetworkIndex(ofList.flatMap(({ kind, entry }) => (kind === "AddEntry" ? [entry] : [])));
+  const removals = ofList.filter((write): write is RemoveEntry => write.kind === "RemoveEntry");
   const isHarmless = ({ entry }: RemoveEntry): boolean => added.overlaps(entry) === undefined;
-  const makingRoom = [...removals.filter(isHarmless), ...removals.filter((removal) => !isHarmless(removal))].values();
-  const placed = new Set<EntryWrite>();
-  let size = shown;
-  for (const write of writes) {
-    if (write.list !== list || placed.has(write)) {
-      placed.add(write);
-      continue;
-    }
-    if (write.kind === "AddEntry") {
-      while (size >= maxEntries) {
-        const { value: removal } = makingRoom.next();
-        if (removal === undefined) break;
-        if (placed.has(removal)) continue;
-        placed.add(removal);
-        size -= 1;
-      }
-      if (size >= maxEntries) {
-        left.push(write);
-        continue;
-      }
-    }
-    size += write.kind === "AddEntry" ? 1 : -1;
-    placed.add(write);
-  }
-  return { writes: [...placed], noRoom: left };
+  return [...removals.filter(isHarmless), ...removals.filter((removal) => !isHarmless(removal))];
 }
 
 export interface CapacityInput {

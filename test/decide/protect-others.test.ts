@@ -12,10 +12,10 @@ test("finds exactly the entries of other namespaces, like one index per namespac
     const namespaces = Array.from({ length: 1 + below(9) }, (_, index) => `team-${index}`);
     const aNamespace = (): string => namespaces[below(namespaces.length)] ?? "";
     const entries = Array.from({ length: below(30) }, () => ({ entry: anEntry(), namespace: aNamespace() }));
-    const index = new OthersIndex(entries);
     for (const namespace of [...namespaces, "nobody"]) {
       const others = new NetworkIndex(entries.filter((of) => of.namespace !== namespace).map((of) => of.entry));
       const asked = anEntry();
+      const index = new OthersIndex(entries, [asked]);
       expect([seed, index.overlapsOthers(asked, namespace)]).toStrictEqual([
         seed,
         others.overlaps(asked) !== undefined,
