@@ -7,7 +7,6 @@ import { describeSource } from "../model/address-source.ts";
 import {
   type DeclaredInstance,
   type DeclaredOrigin,
-  type DeclaredRule,
   type Guards,
   type ListName,
   listNames,
@@ -49,6 +48,8 @@ export interface DesiredState {
   readonly standIns: readonly CompiledRule[];
   /** Origins that only the record says are declared, by host, each with what can't be read. */
   readonly rememberedOrigins: ReadonlyMap<string, Broken>;
+  /** The IDs of the rules that exist and are not being deleted. */
+  readonly existingRules: ReadonlySet<string>;
   /** Rules that may seem to be deleted, and may only be unreadable. */
   readonly unknownRules: ReadonlySet<string>;
   /** Why an entry that no record assigns to a rule may be declared nevertheless. */
@@ -110,7 +111,12 @@ export function* compileInSlices(
   books = new Books(),
 ): Generator<undefined, DesiredState> {
   const { instance } = gathered;
-  const { admitted, origins, memory, isBroken } = yield* rememberInSlices(gathered, nowMs, record, books.reader);
+  const { admitted, origins, existingRules, memory, isBroken } = yield* rememberInSlices(
+    gathered,
+    nowMs,
+    record,
+    books.reader,
+  );
   // Each rule by itself.
   const guards = guardsIn(gathered, origins.compiled);
   const drafting = { gathered, guards, guarded: books.guarded, quota: new EntryQuota(), memory, record, shown };
@@ -137,6 +143,7 @@ export function* compileInSlices(
     ended: endedIn(gathered, nowMs),
     compiledOrigins: origins.compiled,
     rememberedOrigins: origins.remembered,
+    existingRules,
     unknownRules: memory.unknown,
     unread: memory.unread,
     unconfirmed:
@@ -168,10 +175,11 @@ function* rememberInSlices(gathered: Gathered, nowMs: number, record: LastDeclar
   const objects = new BrokenObjects(gathered, refusedIn(admitted), nowMs);
   const origins = compileOrigins(gathered, objects, record?.origins);
   const parts = admitted.flatMap(({ broken }) => broken);
-  const existing = existingRulesOf(gathered.rules.map(({ rule }) => rule));
-  const memory = record === undefined ? noMemory : remember(record, objects, parts, existing);
+  const existingRules = new Set(admitted.flatMap(({ base: { id, rule } }) => (rule.meta.deleting ? [] : [id])));
+  const memory = record === undefined ? noMemory : remember(record, objects, parts, existingRules);
   yield;
-  return { admitted, origins, memory, isBroken: parts.length > 0 || !objects.isEmpty || origins.isUnknown };
+  const isBroken = parts.length > 0 || !objects.isEmpty || origins.isUnknown;
+  return { admitted, origins, existingRules, memory, isBroken };
 }
 
 /** In a directory, a rule without access may be one whose namespace is mistyped. */
@@ -253,11 +261,6 @@ function endedIn({ rules }: Gathered, nowMs: number): DesiredState["ended"] {
     }
   }
   return ended;
-}
-
-/** The IDs of the rules that exist and are not being deleted. */
-export function existingRulesOf(rules: readonly DeclaredRule[]): ReadonlySet<string> {
-  return new Set(rules.flatMap(({ meta }) => (meta.deleting ? [] : [ruleIdOf(meta)])));
 }
 
 function nextExpiry(rules: readonly CompiledRule[], nowMs: number): number | undefined {

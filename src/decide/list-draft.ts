@@ -10,8 +10,8 @@
 import type { ListName } from "../model/declared.ts";
 import { type Entry, isOpaque } from "../address/entry.ts";
 import { countWithout, NetworkIndex } from "../address/ranges.ts";
-import { lastDeclaredBy, remembering } from "../model/entry-owners.ts";
-import type { Inventory, OwnedEntry, Refusal } from "../model/inventory.ts";
+import { lastDeclaredBy, remembering, unknownOwners } from "../model/entry-owners.ts";
+import type { Inventory, Refusal } from "../model/inventory.ts";
 import type { Observed, ObservedEntries } from "../model/observed.ts";
 import { type Context, decide, intends, nothing, type Outcome } from "./decisions.ts";
 import { leftOutOf } from "./room.ts";
@@ -20,33 +20,26 @@ import type { Contested } from "./disputes.ts";
 import { RuleVersions, standingRefusal } from "./refusals.ts";
 import { asksToAdopt, type EntryLine, isRetained, Records } from "./ownership.ts";
 import type { DesiredState } from "./desired.ts";
+import { countsOverTime, hasEnded, type Removal, type RemovalRequest } from "./removal-guard.ts";
 
 /** A row, and its outcome. */
 export interface Decided extends EntryLine {
   outcome: Outcome;
 }
 
-export interface ListDraft {
+export interface ListDraft extends RemovalRequest {
   /** The rows whose columns disagree, with the outcome of each. */
   readonly rows: readonly Decided[];
   readonly records: Records;
   readonly adds: readonly EntryLine[];
-  /** Before the guards. */
-  readonly removals: readonly Entry[];
-  /** How many declared entries each removal uncovers, unless it is one. */
-  readonly weights: ReadonlyMap<Entry, number>;
-  /** Replaced entries, each with the entry that covers its addresses. */
-  readonly replaced: ReadonlyMap<Entry, Entry>;
+  /** The removals of replaced entries. */
+  readonly replaced: readonly Pick<Removal, "entry" | "reason">[];
   /** Unrecorded entries that something may declare that can't be read. */
   readonly kept: readonly Entry[];
   /** Removals that wait for an entry that the WAF does not accept. */
   readonly waiting: readonly Entry[];
   /** Declared entries that the list has no room for. */
   readonly leftOut: ReadonlySet<Entry>;
-  /** How many declared entries the list stands for once the additions are done, for the guards. */
-  readonly size: number;
-  /** The same including declared entries that are not planned. */
-  readonly sizeMax: number;
 }
 
 export interface DraftInput {
@@ -55,7 +48,6 @@ export interface DraftInput {
   readonly inventory: Inventory;
   readonly contested: readonly Contested[];
   readonly refusals: ReadonlyMap<string, Refusal>;
-  readonly existingRules: ReadonlySet<string>;
   /** Why a part of the WAF is not written to; undefined if it is. */
   readonly offOn: (part: ListName) => string | undefined;
   readonly mayForget: boolean;
@@ -63,7 +55,7 @@ export interface DraftInput {
 }
 
 export function draftList(list: ListName, input: DraftInput): ListDraft {
-  const { desired, observed, inventory, existingRules, nowMs } = input;
+  const { desired, observed, inventory, nowMs } = input;
   const live = observed.lists[list];
   const owned = inventory.entries[list];
   const declared = desired.lists[list];
@@ -71,32 +63,46 @@ export function draftList(list: ListName, input: DraftInput): ListDraft {
   const exclusive = desired.instance.policies[list] === "Exclusive";
   const leftOut = leftOutOf({ target: declared, live, owned, maxEntries, exclusive, rules: desired.rules });
   const context = contextOf(list, input, leftOut);
-  const records = new Records(context, existingRules, nowMs);
+  const records = new Records(context, desired.existingRules, nowMs);
   const { rows, adds, removing, stuck, blocked, kept } = decideRows(list, input, context, leftOut);
-  const removable = removing.map(({ entry }) => entry);
   const rules = desired.rules.filter((rule) => rule.list === list);
   const fitting = leftOut.size === 0 ? declared.keys() : [...declared.keys()].filter((entry) => !leftOut.has(entry));
-  const possible = new Set(removable);
-  const sorted = sortRemovals(inOrderOf(live, [...removable, ...blocked]), { rules, target: fitting, leftOut, owned });
+  const sorted = sortRemovals(inOrderOf(live, [...removing, ...blocked]), rules, fitting, leftOut);
+  const possible = new Set(removing);
   const waitsFor = stuck.length === 0 ? undefined : new NetworkIndex(stuck);
-  const isWaiting = (entry: Entry): boolean => waitsFor?.overlaps(entry) !== undefined;
-  const isPossible = (entry: Entry): boolean => possible.has(entry) && !isWaiting(entry);
-  const removals = sorted.lost.filter(isPossible);
+  const isWaiting = ({ entry }: Decided): boolean => waitsFor?.overlaps(entry) !== undefined;
+  const isPossible = (row: Decided): boolean => possible.has(row) && !isWaiting(row);
+  const countsOf = countsOverTime(desired.rules);
+  const removals = sorted.lost.filter(isPossible).map(({ entry, recorded, outcome: { reason } }): Removal => {
+    const owners = recorded?.owners ?? unknownOwners;
+    return {
+      entry,
+      owners,
+      reason,
+      weight: sorted.weights.get(entry) ?? 1,
+      endsByItself: hasEnded(entry, owners, desired),
+      countsOverTime: recorded !== undefined && countsOf(owners),
+    };
+  });
   const planned = adds.map(({ entry }) => entry);
   // Only guards on removals ask for the size.
   const sizeWith = (added: readonly Entry[]): number =>
-    removals.length === 0 ? 0 : sizeOf({ rules, live, added: new Set(added), sorted });
+    removals.length === 0 ? 0 : sizeOf(rules, live, new Set(added), sorted);
   const size = sizeWith(planned);
   return {
     rows,
     records,
     adds,
     removals,
-    weights: sorted.weights,
-    replaced: new Map([...sorted.replaced].filter(([entry]) => isPossible(entry))),
-    kept: inOrderOf(live, kept),
-    waiting: [...sorted.lost, ...sorted.replaced.keys()].filter(isWaiting),
+    replaced: [...sorted.replaced.values()].flatMap(({ row, cover }) =>
+      isPossible(row) ? [{ entry: row.entry, reason: `merged or split: ${cover} has its addresses` }] : [],
+    ),
+    kept: inOrderOf(live, kept).map(({ entry }) => entry),
+    waiting: [...sorted.lost, ...[...sorted.replaced.values()].map(({ row }) => row)]
+      .filter(isWaiting)
+      .map(({ entry }) => entry),
     leftOut,
+    before: inventory.allowed[list],
     size,
     // Networks that a declared one replaces are on the list, too: otherwise, they would take it below the threshold of the share.
     sizeMax: Math.max(live.size + adds.length, stuck.length === 0 ? size : sizeWith([...planned, ...stuck])),
@@ -112,8 +118,8 @@ function decideRows(
 ) {
   const [live, owned, declared] = [observed.lists[list], inventory.entries[list], desired.lists[list]];
   const rows: Decided[] = [];
-  const [adds, removing]: [Decided[], Decided[]] = [[], []];
-  const [kept, stuck, blocked]: [Entry[], Entry[], Entry[]] = [[], [], []];
+  const [adds, removing, blocked, kept]: [Decided[], Decided[], Decided[], Decided[]] = [[], [], [], []];
+  const stuck: Entry[] = [];
   const book = desired.books[list];
   book.listRead(live);
   book.recordSaved(owned);
@@ -126,14 +132,17 @@ function decideRows(
     const { kind, insteadOf } = row.outcome;
     if (intends(row.outcome, "Add")) adds.push(row);
     else if (intends(row.outcome, "Remove")) removing.push(row);
-    else if (kind === "SourceBroken") kept.push(entry);
-    else if (kind === "Refused" || kind === "Contested") (insteadOf === "Add" ? stuck : blocked).push(entry);
+    else if (kind === "SourceBroken") kept.push(row);
+    else if (kind === "Refused" || kind === "Contested") {
+      if (insteadOf === "Add") stuck.push(entry);
+      else blocked.push(row);
+    }
   }
   return { rows, adds, removing, kept, stuck, blocked };
 }
 
 function contextOf(list: ListName, input: DraftInput, leftOut: ReadonlySet<Entry>): Context<EntryLine> {
-  const { desired, observed, contested, refusals, existingRules, nowMs } = input;
+  const { desired, observed, contested, refusals, nowMs } = input;
   const { policies, consistencyWindowMs } = desired.instance;
   const pauses = new Map(contested.flatMap((one) => (one.list === list ? [[one.entry, one.untilMs] as const] : [])));
   const versions = new RuleVersions();
@@ -149,7 +158,7 @@ function contextOf(list: ListName, input: DraftInput, leftOut: ReadonlySet<Entry
     readAtMs: observed.readAtMs[list],
     windowMs: consistencyWindowMs,
     formerOf: remembering(lastDeclaredBy),
-    isRetained: ({ recorded }) => recorded !== undefined && isRetained(recorded, existingRules, desired.unknownRules),
+    isRetained: ({ recorded }) => recorded !== undefined && isRetained(recorded, desired),
     // A remembered entry that leaves the record, since a deleted rule retains it, is no longer remembered.
     isAdopted: ({ entry, rules }) => rules.some((one) => asksToAdopt(one.rule.meta) && !one.remembered.has(entry)),
     hasRoom: ({ entry }) => leftOut.size === 0 || !leftOut.has(entry),
@@ -166,47 +175,54 @@ function contextOf(list: ListName, input: DraftInput, leftOut: ReadonlySet<Entry
 }
 
 /** Plans and statuses show removals in the order of the list. */
-function inOrderOf(live: ObservedEntries, entries: readonly Entry[]): readonly Entry[] {
-  if (entries.length < 2) return entries;
-  const all = new Set(entries);
-  return [...live.keys()].filter((entry) => all.has(entry));
+function inOrderOf(live: ObservedEntries, rows: readonly Decided[]): readonly Decided[] {
+  if (rows.length < 2) return rows;
+  const byEntry = new Map(rows.map((row) => [row.entry, row]));
+  return [...live.keys()].flatMap((entry) => byEntry.get(entry) ?? []);
 }
 
 interface SortedRemovals {
-  readonly lost: readonly Entry[];
-  readonly replaced: ReadonlyMap<Entry, Entry>;
+  readonly lost: readonly Decided[];
+  /** Each with the entry that covers its addresses. */
+  readonly replaced: ReadonlyMap<Entry, { readonly row: Decided; readonly cover: Entry }>;
+  /** How many declared entries each removal uncovers, unless it is one. */
   readonly weights: ReadonlyMap<Entry, number>;
 }
 
-interface SortBasis {
-  readonly rules: readonly CompiledRule[];
-  readonly target: Iterable<Entry>;
-  readonly leftOut: ReadonlySet<Entry>;
-  readonly owned: ReadonlyMap<Entry, OwnedEntry>;
-}
-
-/** Only merging moves addresses between entries: otherwise, a removal is of one declared entry, and no address is looked up. */
-function sortRemovals(removals: readonly Entry[], { rules, target, leftOut, owned }: SortBasis): SortedRemovals {
-  const lost: Entry[] = [];
-  const replaced = new Map<Entry, Entry>();
+/**
+ * Only merging moves addresses between entries: otherwise, a removal is of one declared entry, and no address is looked up.
+ * @param fitting the declared entries that the list has room for
+ */
+function sortRemovals(
+  removals: readonly Decided[],
+  rules: readonly CompiledRule[],
+  fitting: Iterable<Entry>,
+  leftOut: ReadonlySet<Entry>,
+): SortedRemovals {
+  const lost: Decided[] = [];
+  const replaced = new Map<Entry, { row: Decided; cover: Entry }>();
   const weights = new Map<Entry, number>();
-  const linesOf = (entry: Entry): number => owned.get(entry)?.lines ?? 1;
-  const isMerging = rules.some(({ lines }) => lines.size > 0) || removals.some((entry) => linesOf(entry) > 1);
-  const covering = isMerging ? new NetworkIndex(target) : undefined;
-  // An entry that was never merged, and that no rule declares, counts even inside a declared one, as without merging.
-  const isWritten = (entry: Entry): boolean => rules.some((rule) => (rule.written ?? rule.entries).has(entry));
-  for (const entry of removals) {
-    const lines = linesOf(entry);
-    const isKept = covering !== undefined && !leftOut.has(entry) && (lines > 1 || isWritten(entry));
-    const [first, uncovered] = isKept ? uncoveredBy(entry, covering) : [];
+  const linesOf = ({ recorded }: Decided): number => recorded?.lines ?? 1;
+  const isMerging = rules.some(({ lines }) => lines.size > 0) || removals.some((row) => linesOf(row) > 1);
+  const covering = isMerging ? new NetworkIndex(fitting) : undefined;
+  for (const row of removals) {
+    const { entry } = row;
+    const lines = linesOf(row);
+    // An entry that was never merged, and that no rule declares, counts even inside a declared one, as without merging.
+    const isKept = covering !== undefined && !leftOut.has(entry) && (lines > 1 || isWritten(entry, rules));
+    const [cover, uncovered] = isKept ? uncoveredBy(entry, covering) : [];
     const weight = uncovered === undefined ? lines : uncovered < lines ? Number(uncovered) : lines;
-    if (weight === 0 && first !== undefined) replaced.set(entry, first);
+    if (weight === 0 && cover !== undefined) replaced.set(entry, { row, cover });
     else {
-      lost.push(entry);
+      lost.push(row);
       if (weight > 1) weights.set(entry, weight);
     }
   }
   return { lost, replaced, weights };
+}
+
+function isWritten(entry: Entry, rules: readonly CompiledRule[]): boolean {
+  return rules.some((rule) => (rule.written ?? rule.entries).has(entry));
 }
 
 /** The first entry that covers addresses of the removed one, and how many of these none covers. */
@@ -219,20 +235,17 @@ function uncoveredBy(entry: Entry, covering: NetworkIndex): readonly [Entry?, bi
   return first === undefined ? [] : [first, countWithout(entry, inside)];
 }
 
-/** Each declared entry counts once, whether it is on the list itself, or merged, or both. */
-function sizeOf({
-  rules,
-  live,
-  added,
-  sorted: { replaced, weights },
-}: {
-  /** Of this list. */
-  readonly rules: readonly CompiledRule[];
-  readonly live: ObservedEntries;
-  /** Not on the list yet. */
-  readonly added: ReadonlySet<Entry>;
-  readonly sorted: SortedRemovals;
-}): number {
+/**
+ * Each declared entry counts once, whether it is on the list itself, or merged, or both.
+ * @param rules of this list
+ * @param added the entries that are not on the list yet
+ */
+function sizeOf(
+  rules: readonly CompiledRule[],
+  live: ObservedEntries,
+  added: ReadonlySet<Entry>,
+  { replaced, weights }: SortedRemovals,
+): number {
   let size = live.size + added.size - replaced.size;
   for (const weight of weights.values()) size += weight - 1;
   const isListed = (entry: Entry): boolean => added.has(entry) || (live.has(entry) && !replaced.has(entry));
@@ -243,9 +256,7 @@ function sizeOf({
     // The removal of an evicted network counts all of its entries.
     const listed = [...lines.keys()].filter((network) => isListed(network) && !weights.has(network));
     const networks = new NetworkIndex(listed);
-    for (const network of listed) {
-      if (!rules.some((rule) => (rule.written ?? rule.entries).has(network))) merged.add(network);
-    }
+    for (const network of listed) if (!isWritten(network, rules)) merged.add(network);
     for (const entry of written) if (!isListed(entry) && networks.containing(entry) !== undefined) covered.add(entry);
   }
   return size + covered.size - merged.size;

@@ -38,11 +38,7 @@ function orderAdds(adds: readonly WantedAdd[], urgencyOf: (add: WantedAdd) => nu
     for (const rule of rules) left.set(rule, (left.get(rule) ?? 0) + length);
   }
   const rank = rankRules(left);
-  const groups = new Map<CompiledRule, (readonly WantedAdd[])[]>();
-  for (const [rules, some] of combinations) {
-    const first = leading(rules, rank);
-    groups.set(first, [...(groups.get(first) ?? []), some]);
-  }
+  const groups = Map.groupBy(combinations, ([rules]) => leading(rules, rank));
   const byPriority = new Map<number, Map<string, AddEntry[]>>();
   const turnsOf = (priority: number, namespace: string): AddEntry[] => {
     const namespaces = byPriority.get(priority) ?? new Map<string, AddEntry[]>();
@@ -57,7 +53,10 @@ function orderAdds(adds: readonly WantedAdd[], urgencyOf: (add: WantedAdd) => nu
     if (group === undefined) continue;
     const toOperation = operationsFor(rule, left.get(rule) ?? 0);
     const own = turnsOf(priority, meta.namespace);
-    for (const add of inOrderOf(rule, group)) {
+    for (const add of inOrderOf(
+      rule,
+      group.map(([, some]) => some),
+    )) {
       const urgency = urgencyOf(add);
       (urgency > priority ? turnsOf(urgency, meta.namespace) : own).push(toOperation(add));
     }

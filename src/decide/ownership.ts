@@ -5,6 +5,7 @@ import type { ResourceMeta } from "../model/resource.ts";
 import { splitRetainers } from "../model/rule-id.ts";
 import { type Context, isReleased, type Line, type Outcome } from "./decisions.ts";
 import { type Declarers, isOf, joinRetainers, type WantedBy } from "./book.ts";
+import type { DesiredState } from "./desired.ts";
 import type { WantedAdd } from "./order.ts";
 
 /** The annotation with which a rule or an origin adopts existing entries. */
@@ -25,8 +26,7 @@ export interface EntryLine extends Line, WantedAdd {
 /** Whether one of the rules that retain the entry was deleted. One that can't be read may still exist. */
 export function isRetained(
   { retainedBy }: Pick<OwnedEntry, "retainedBy">,
-  existingRules: ReadonlySet<string>,
-  unknownRules: ReadonlySet<string>,
+  { existingRules, unknownRules }: Pick<DesiredState, "existingRules" | "unknownRules">,
 ): boolean {
   return splitRetainers(retainedBy).some((id) => !existingRules.has(id) && !unknownRules.has(id));
 }

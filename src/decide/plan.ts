@@ -8,14 +8,12 @@
 // The plan contains the inventory that must be recorded before its first operation. A plan of a synced instance is empty.
 import type { Entry } from "../address/entry.ts";
 import { approvalAnnotation, nameKey } from "../model/resource.ts";
-import { feedSourceName } from "../model/declared-feed.ts";
 import { eachList, type ListName, listNames } from "../model/declared.ts";
-import { type EntryOwner, type EntryOwners, readOwners, remembering, unknownOwners } from "../model/entry-owners.ts";
+import { type EntryOwners, unknownOwners } from "../model/entry-owners.ts";
 import { finished } from "../model/finished.ts";
 import type { Inventory, OwnedEntry, Refusal } from "../model/inventory.ts";
 import type { Observed } from "../model/observed.ts";
 import { type Adoption, type Operation, partOf } from "../model/operation.ts";
-import { ruleIdOfOwner } from "../model/rule-id.ts";
 import { fullList } from "./decisions.ts";
 import type { Broken } from "./compiled-rule.ts";
 import { type Contested, contestedNow } from "./disputes.ts";
@@ -25,16 +23,15 @@ import { asksToAdopt, type Records } from "./ownership.ts";
 import {
   type HeldRemoval,
   type HeldRemovals,
+  type Removal,
   type RemovalDecision,
   decideRemovals,
-  hasEnded,
   isSameApproval,
-  mayRemoveDespite,
   restoredInventory,
 } from "./removal-guard.ts";
 import { orderForRoom } from "./room.ts";
 import { type OriginPlan, decideOrigins, planOrigins } from "./origin-plan.ts";
-import { type DesiredState, existingRulesOf } from "./desired.ts";
+import type { DesiredState } from "./desired.ts";
 import { type Decided, draftList, type ListDraft } from "./list-draft.ts";
 import { type ListSummary, summarizeLists } from "./progress.ts";
 
@@ -91,14 +88,15 @@ export function* planInSlices(input: PlanInput): Generator<undefined, Plan> {
   // Those in the inventory take precedence.
   const recorded = inventory.refusals.map((refusal) => [refusal.operation, refusal] as const);
   const refusals = new Map([...(input.olderRefusals ?? []), ...recorded]);
-  const existingRules = existingRulesOf(desired.rules.map(({ rule }) => rule));
-  const { restored, isAccepted } = checkVersion(input);
-  const obstacle = desired.unconfirmed ?? restored;
   const annotation = desired.instance.meta.annotations[approvalAnnotation];
-  const mayRemove = mayRemoveDespite(obstacle, annotation);
+  const restored = restoredInventory(inventory.version, input.reportedVersion ?? 0);
+  // A user accepts an inventory that was restored from a backup: then its version continues behind the one in the status.
+  const isAccepted = restored !== undefined && restored.hash === annotation;
+  const obstacle = desired.unconfirmed ?? (isAccepted ? undefined : restored);
+  const mayRemove = obstacle === undefined;
   const offOn = whyOff(desired);
   yield;
-  const drafting = { ...input, contested, refusals, existingRules, offOn, mayForget: mayRemove };
+  const drafting = { ...input, contested, refusals, offOn, mayForget: mayRemove };
   const blocklist = draftList("blocklist", drafting);
   yield;
   const drafts = { blocklist, allowlist: draftList("allowlist", drafting) };
@@ -106,7 +104,7 @@ export function* planInSlices(input: PlanInput): Generator<undefined, Plan> {
   const originsInput = originsIn(input, refusals, { off: offOn("origins"), mayRemove });
   const originRows = decideOrigins(originsInput);
   const decision = decideRemovals(
-    { ...removalRequests(drafts, input, existingRules), origins: originRows.removals },
+    { ...drafts, origins: originRows.removals },
     desired.removalGuards,
     { windowMs: desired.instance.removalWindowMs, nowMs },
     annotation,
@@ -147,24 +145,6 @@ function originsIn(
 ) {
   const existing = new Set(desired.compiledOrigins.map(({ origin }) => nameKey(origin.meta)));
   return { wanted: desired.origins, owned: inventory.origins, observed, refusals, existing, nowMs, ...how };
-}
-
-function removalRequests(
-  drafts: Readonly<Record<ListName, ListDraft>>,
-  { desired, inventory }: PlanInput,
-  existingRules: ReadonlySet<string>,
-) {
-  return eachList((list) => ({
-    removals: drafts[list].removals,
-    ownersOf: (entry: Entry) => inventory.entries[list].get(entry)?.owners ?? unknownOwners,
-    weightOf: (entry: Entry) => drafts[list].weights.get(entry) ?? 1,
-    size: drafts[list].size,
-    sizeMax: drafts[list].sizeMax,
-    endsByItself: (entry: Entry) =>
-      hasEnded(entry, inventory.entries[list].get(entry)?.owners, existingRules, desired.ended),
-    countsOverTime: countsOverTime(list, desired, inventory),
-    before: inventory.allowed[list],
-  }));
 }
 
 /** An entry or an origin that stays only because something can't be read. */
@@ -215,17 +195,8 @@ function splitByPolicy(
   { offOn, mayRemove }: { readonly offOn: OffOn; readonly mayRemove: boolean },
 ): Split {
   const { desired, observed, inventory } = input;
-  const removals = listNames.flatMap((list) => {
-    const allowed = decision.allowed[list];
-    const rows = allowed.size === 0 ? [] : drafts[list].rows;
-    const reasons = new Map(rows.map(({ entry, outcome }) => [entry, outcome.reason]));
-    return removalsOf(list, observed, allowed, (entry) => reasons.get(entry) ?? "");
-  });
-  const replaced = listNames.flatMap((list) => {
-    const covers = mayRemove ? drafts[list].replaced : new Map<Entry, Entry>();
-    const reasonOf = (entry: Entry): string => `merged or split: ${covers.get(entry) ?? ""} has its addresses`;
-    return removalsOf(list, observed, covers.keys(), reasonOf);
-  });
+  const removals = listNames.flatMap((list) => removalsOf(list, observed, decision.allowed[list]));
+  const replaced = mayRemove ? listNames.flatMap((list) => removalsOf(list, observed, drafts[list].replaced)) : [];
   const adds = [...drafts.allowlist.adds, ...drafts.blocklist.adds];
   const ordered = orderWrites(adds, removals, desired.rules, inventory.entries.blocklist);
   const shown = eachList((list) => observed.lists[list].size);
@@ -272,21 +243,13 @@ function outcomesOf(
 function removalsOf(
   list: ListName,
   observed: Observed,
-  entries: Iterable<Entry>,
-  reasonOf: (entry: Entry) => string,
+  removals: readonly Pick<Removal, "entry" | "reason">[],
 ): readonly RemoveEntry[] {
-  return [...entries].toSorted().flatMap((entry) => {
-    const reason = reasonOf(entry);
+  const inOrder = removals.toSorted((a, b) => (a.entry < b.entry ? -1 : 1));
+  return inOrder.flatMap(({ entry, reason }) => {
     const spellings = observed.lists[list].get(entry) ?? [];
     return spellings.map((spelling): RemoveEntry => ({ kind: "RemoveEntry", list, entry, spelling, reason }));
   });
-}
-
-/** A user accepts an inventory that was restored from a backup: then its version continues behind the one in the status. */
-function checkVersion({ desired, inventory, reportedVersion = 0 }: PlanInput) {
-  const restored = restoredInventory(inventory.version, reportedVersion);
-  const isAccepted = restored !== undefined && desired.instance.meta.annotations[approvalAnnotation] === restored.hash;
-  return isAccepted ? { restored: undefined, isAccepted } : { restored, isAccepted };
 }
 
 interface Basis {
@@ -372,33 +335,4 @@ function adoptionsIn({ rows }: ListDraft): Adoption[] {
     if (outcome.kind !== "Adopt") return [];
     return [{ list, entry, rules: rules.flatMap(({ id, rule }) => (asksToAdopt(rule.meta) ? [id] : [])) }];
   });
-}
-
-/**
- * Removals of entries that users stopped declaring count over time. The others only count within a plan: expired entries were
- * declared to end, entries that left a feed have passed its guards, and unmanaged entries were never declared.
- */
-function countsOverTime(
-  list: ListName,
-  { rules }: Pick<DesiredState, "rules">,
-  { entries }: Pick<Inventory, "entries">,
-): (entry: Entry) => boolean {
-  const ending = new Set<string>();
-  for (const { id, rule, expired } of rules) {
-    if (rule.meta.deleting) continue;
-    if (expired) ending.add(id);
-    else for (const feed of rule.feeds) ending.add(`${id} ${feedSourceName(feed)}`);
-  }
-  const countsOf = remembering((owners) => {
-    const read = readOwners(owners);
-    const endsWith = (owner: EntryOwner): boolean => {
-      const id = ruleIdOfOwner(owner) ?? "";
-      return ending.has(id) || (owner.source !== undefined && ending.has(`${id} ${owner.source}`));
-    };
-    return read.length === 0 || !read.every(endsWith);
-  });
-  return (entry) => {
-    const owners = entries[list].get(entry)?.owners;
-    return owners !== undefined && countsOf(owners);
-  };
 }

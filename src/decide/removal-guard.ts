@@ -3,7 +3,10 @@
 // an inventory that was restored.
 import { hexDigest } from "../model/hex-digest.ts";
 import { eachList, type Guards, type ListName, listNames } from "../model/declared.ts";
-import { type EntryOwners, readOwners, unknownOwners } from "../model/entry-owners.ts";
+import { type EntryOwner, type EntryOwners, readOwners, remembering } from "../model/entry-owners.ts";
+import { feedSourceName } from "../model/declared-feed.ts";
+import type { CompiledRule } from "./compiled-rule.ts";
+import type { DesiredState } from "./desired.ts";
 import { ruleIdOfOwner } from "../model/rule-id.ts";
 import type { Entry } from "../address/entry.ts";
 import type { AllowedRemovals, Approval, Inventory } from "../model/inventory.ts";
@@ -11,15 +14,27 @@ import type { AllowedRemovals, Approval, Inventory } from "../model/inventory.ts
 /** The percentage guard applies to lists of at least this size: one of three entries is 33 %. */
 const shareCountsFrom = 10;
 
-export interface RemovalRequest {
-  readonly removals: readonly Entry[];
-  readonly ownersOf: (entry: Entry) => EntryOwners;
-  /** How many declared entries the removal affects: a merged entry represents several. */
-  readonly weightOf: (entry: Entry) => number;
+/** A removal on hold. */
+export interface HeldRemoval {
+  readonly entry: Entry;
+  /** The last owners of the entry. */
+  readonly owners: EntryOwners;
+}
+
+export interface Removal extends HeldRemoval {
+  /** For people: part of a sentence. */
+  readonly reason: string;
+  /** How many declared entries it affects: a merged entry represents several. */
+  readonly weight: number;
   /** Whether the entry ended by itself. The guards do not count it. */
-  readonly endsByItself?: (entry: Entry) => boolean;
+  readonly endsByItself: boolean;
   /** Whether it counts together with the removals of earlier plans. */
-  readonly countsOverTime: (entry: Entry) => boolean;
+  readonly countsOverTime: boolean;
+}
+
+/** The removals from one list. */
+export interface RemovalRequest {
+  readonly removals: readonly Removal[];
   /** What earlier plans allowed. */
   readonly before: AllowedRemovals;
   /**
@@ -29,13 +44,6 @@ export interface RemovalRequest {
   readonly size: number;
   /** The same including declared entries that are not planned, such as rejected ones: they may be on the WAF without being visible yet. */
   readonly sizeMax: number;
-}
-
-/** A removal on hold. */
-export interface HeldRemoval {
-  readonly entry: Entry;
-  /** The last owners of the entry. */
-  readonly owners: EntryOwners;
 }
 
 /** An origin to remove. */
@@ -71,7 +79,7 @@ export interface HeldRemovals {
 }
 
 export interface RemovalDecision {
-  readonly allowed: Readonly<Record<ListName, ReadonlySet<Entry>>>;
+  readonly allowed: Readonly<Record<ListName, readonly Removal[]>>;
   /** Undefined if nothing is on hold. */
   readonly held: HeldRemovals | undefined;
   /** The approved removals that are not done yet; without any, the last approval, if its annotation is still set and others are on hold. */
@@ -82,11 +90,6 @@ export interface RemovalDecision {
   readonly record: Readonly<
     Record<ListName, { readonly confirmed: AllowedRemovals; readonly unconfirmed: AllowedRemovals }>
   >;
-}
-
-/** Whether no obstacle prevents all removals, or a user approved them nevertheless. */
-export function mayRemoveDespite(obstacle: Obstacle | undefined, annotation: string | undefined): boolean {
-  return obstacle === undefined || (obstacle.hash !== undefined && obstacle.hash === annotation);
 }
 
 /**
@@ -102,18 +105,22 @@ export function decideRemovals(
   obstacle?: Obstacle,
 ): RemovalDecision {
   const judged = eachList((list) => {
-    const { ownersOf, endsByItself, before } = requests[list];
-    const [allowed, approved, fresh] = [new Set<Entry>(), new Set<Entry>(), [] as HeldRemoval[]];
-    for (const entry of requests[list].removals) {
+    const [allowed, approved, fresh]: [Removal[], Set<Entry>, Removal[]] = [[], new Set(), []];
+    for (const removal of requests[list].removals) {
+      const { entry, endsByItself } = removal;
       const isApproved = approval?.removals[list].has(entry) === true;
       if (isApproved) approved.add(entry);
-      const isAllowed = isApproved || before.pending.has(entry) || endsByItself?.(entry) === true;
-      if (isAllowed && obstacle === undefined) allowed.add(entry);
-      else fresh.push({ entry, owners: ownersOf(entry) });
+      const isAllowed = isApproved || requests[list].before.pending.has(entry) || endsByItself;
+      if (isAllowed && obstacle === undefined) allowed.push(removal);
+      else fresh.push(removal);
     }
     const guarded = guardRemovals(obstacle === undefined ? fresh : [], requests[list], guards, time);
-    for (const entry of guarded.allowed) allowed.add(entry);
-    return { allowed, approved, guarded, held: obstacle === undefined ? guarded.held : fresh };
+    return {
+      allowed: [...allowed, ...guarded.allowed],
+      approved,
+      guarded,
+      held: obstacle === undefined ? guarded.held : fresh,
+    };
   });
   const allowed = eachList((list) => judged[list].allowed);
   const approved = eachList((list) => judged[list].approved);
@@ -126,15 +133,15 @@ export function decideRemovals(
   };
   const hash = obstacle === undefined ? hashRemovals(held, approvals) : obstacle.hash;
   const isAll = hash !== undefined && hash === annotation;
-  const chosen = new Set((isAll ? partsOf(held) : approvedParts(held, annotation)).flatMap(({ removals }) => removals));
+  const chosen = new Set<HeldRemoval>(
+    (isAll ? partsOf(held) : approvedParts(held, annotation)).flatMap(({ removals }) => removals),
+  );
   const record = eachList((list) => {
-    const now = held.removals[list].filter((removal) => chosen.has(removal)).map(({ entry }) => entry);
-    for (const entry of now) {
-      allowed[list].add(entry);
-      approved[list].add(entry);
-    }
+    const now = held.removals[list].filter((removal) => chosen.has(removal));
+    allowed[list].push(...now);
+    for (const { entry } of now) approved[list].add(entry);
     const { guarded } = judged[list];
-    return isAll || now.length === 0 ? guarded.record : withPart(guarded, now, requests[list]);
+    return isAll || now.length === 0 ? guarded.record : withPart(guarded, now);
   });
   if (!isAll && chosen.size === 0) {
     // Kept while others are on hold: the annotation is no mistake, even if it approves none of them.
@@ -184,23 +191,17 @@ function approvedParts(
 }
 
 /** An approved part counts like removals that the guards allow: what is left may be so little that they would allow it, too. */
-function withPart(
-  { record, counted }: Guarded,
-  part: readonly Entry[],
-  { weightOf }: RemovalRequest,
-): RemovalDecision["record"][ListName] {
-  const weight = part.reduce((sum, entry) => sum + weightOf(entry), 0);
-  const pending = new Set([...record.unconfirmed.pending, ...part]);
-  const next = { pending, count: counted.count + weight, sinceMs: counted.sinceMs };
+function withPart({ record, counted }: Guarded, part: readonly Removal[]): RemovalDecision["record"][ListName] {
+  const pending = new Set([...record.unconfirmed.pending, ...part.map(({ entry }) => entry)]);
+  const next = { pending, count: counted.count + weigh(part), sinceMs: counted.sinceMs };
   return { confirmed: next, unconfirmed: next };
 }
 
-/** Whether the entry has ended for all of its last owners, which still exist. @param ended as in `DesiredState` */
+/** Whether the entry has ended for all of its last owners, which still exist. */
 export function hasEnded(
   entry: Entry,
-  owners: EntryOwners = unknownOwners,
-  existingRules: ReadonlySet<string>,
-  ended: ReadonlyMap<string, Pick<ReadonlyMap<Entry, number>, "has">>,
+  owners: EntryOwners,
+  { existingRules, ended }: Pick<DesiredState, "existingRules" | "ended">,
 ): boolean {
   const known = ended.size === 0 ? [] : readOwners(owners);
   return (
@@ -211,6 +212,28 @@ export function hasEnded(
       return ended.get(`${id} ${owner.source ?? ""}`)?.has(entry) === true;
     })
   );
+}
+
+/**
+ * Removals of entries that users stopped declaring count over time. The others only count within a plan: expired entries were
+ * declared to end, entries that left a feed have passed its guards, and unmanaged entries were never declared.
+ * @returns whether entries of these owners count
+ */
+export function countsOverTime(rules: readonly CompiledRule[]): (owners: EntryOwners) => boolean {
+  const ending = new Set<string>();
+  for (const { id, rule, expired } of rules) {
+    if (rule.meta.deleting) continue;
+    if (expired) ending.add(id);
+    else for (const feed of rule.feeds) ending.add(`${id} ${feedSourceName(feed)}`);
+  }
+  return remembering((owners) => {
+    const read = readOwners(owners);
+    const endsWith = (owner: EntryOwner): boolean => {
+      const id = ruleIdOfOwner(owner) ?? "";
+      return ending.has(id) || (owner.source !== undefined && ending.has(`${id} ${owner.source}`));
+    };
+    return read.length === 0 || !read.every(endsWith);
+  });
 }
 
 /** Undefined unless the inventory is older than `reported`, the version that the status describes. The hash accepts it. */
@@ -240,8 +263,8 @@ function heldRemovals(
 }
 
 interface Guarded {
-  readonly allowed: readonly Entry[];
-  readonly held: readonly HeldRemoval[];
+  readonly allowed: readonly Removal[];
+  readonly held: readonly Removal[];
   /** The removals of earlier plans that are done. */
   readonly recent: number;
   /** What earlier plans removed in the window, which starts now if the last one is over. */
@@ -251,30 +274,34 @@ interface Guarded {
 
 /** Neither a plan nor several plans within the window may remove too much. */
 function guardRemovals(
-  fresh: readonly HeldRemoval[],
+  fresh: readonly Removal[],
   request: RemovalRequest,
   guards: Guards | undefined,
   { windowMs, nowMs }: { readonly windowMs: number; readonly nowMs: number },
 ): Guarded {
-  const { weightOf, countsOverTime, before } = request;
-  const weigh = (entries: readonly Entry[]): number => entries.reduce((sum, entry) => sum + weightOf(entry), 0);
+  const { before } = request;
   // A time in the future means that the clock was set back.
   const isOver = Math.abs(nowMs - before.sinceMs) >= windowMs;
   const { count: former, sinceMs } = isOver ? { count: 0, sinceMs: nowMs } : before;
-  const pending = request.removals.filter((entry) => before.pending.has(entry));
+  const pending = request.removals.filter(({ entry }) => before.pending.has(entry));
   // The share is of the list at the start of the window: otherwise, a list that gets short would lose its guard.
-  const recent = Math.max(0, former - weigh(pending.filter(countsOverTime)));
+  const recent = Math.max(0, former - weigh(pending.filter((removal) => removal.countsOverTime)));
   const sizes = { size: request.size + recent, sizeMax: request.sizeMax + recent };
-  const counting = fresh.filter(({ entry }) => countsOverTime(entry));
-  const count = former + weigh(counting.map(({ entry }) => entry));
-  const all = exceeds(weigh(fresh.map(({ entry }) => entry)), request, guards);
+  const counting = fresh.filter((removal) => removal.countsOverTime);
+  const count = former + weigh(counting);
+  const all = exceeds(weigh(fresh), request, guards);
   const held = all ? fresh : counting.length > 0 && exceeds(count, sizes, guards) ? counting : [];
   const holding = new Set(held);
-  const allowed = fresh.flatMap((removal) => (holding.has(removal) ? [] : [removal.entry]));
-  const unconfirmed = pending.length === before.pending.size ? before : { ...before, pending: new Set(pending) };
-  const next = { pending: new Set([...pending, ...allowed]), count: held.length > 0 ? former : count, sinceMs };
+  const allowed = fresh.filter((removal) => !holding.has(removal));
+  const entriesOf = (removals: readonly Removal[]) => new Set(removals.map(({ entry }) => entry));
+  const unconfirmed = pending.length === before.pending.size ? before : { ...before, pending: entriesOf(pending) };
+  const next = { pending: entriesOf([...pending, ...allowed]), count: held.length > 0 ? former : count, sinceMs };
   const record = { confirmed: allowed.length === 0 ? unconfirmed : next, unconfirmed };
   return { allowed, held, recent, counted: { count: former, sinceMs }, record };
+}
+
+function weigh(removals: readonly Removal[]): number {
+  return removals.reduce((sum, { weight }) => sum + weight, 0);
 }
 
 function exceeds(
