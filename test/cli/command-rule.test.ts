@@ -12,7 +12,7 @@ import {
   ruleName,
 } from "../../src/cli/command-rule.ts";
 import { fileOfRule, removeRuleFile, withApproval, writeRuleFile } from "../../src/cli/targets/folder-files.ts";
-import { planRelease, type Release } from "../../src/cli/unblock-command.ts";
+import { planRelease, type Release } from "../../src/cli/rule-commands.ts";
 import { NetworkIndex } from "../../src/address/ranges.ts";
 import { type Entry, readObservedEntry } from "../../src/address/entry.ts";
 import type { DirectorySnapshot } from "../../src/source/directory/snapshot.ts";

@@ -93,7 +93,7 @@ Examples:
 
 Exit codes: 0 blocked, 1 not on the blocklist yet, or also on the allowlist, 2 error (nothing was written), 130 stopped.
 `,
-    load: async () => (await import("../block-command.ts")).runBlock,
+    load: async () => (await import("../rule-commands.ts")).runBlock,
   }),
   command("unblock", {
     description: "Undo `wafsync block`. For other rules that block the address, show what must change.",
@@ -109,7 +109,7 @@ Examples:
 Exit codes: 0 no address is blocked any longer, 1 an address or a part of a network is still blocked, 2 error, 130 stopped.
 With --end-exception: 0 no address is allowed any longer, 1 an address is still allowed.
 `,
-    load: async () => (await import("../unblock-command.ts")).runUnblock,
+    load: async () => (await import("../rule-commands.ts")).runUnblock,
   }),
   command("why", {
     description: "Show what blocks or allows an address, for which rule and since when. Writes nothing.",
