@@ -41,14 +41,7 @@ export const commonStatus = {
 };
 
 /** A condition in a status. */
-export interface Condition {
-  readonly type: string;
-  readonly status: ConditionStatus;
-  readonly reason: string;
-  readonly message: string;
-  readonly lastTransitionTime: string;
-  readonly observedGeneration?: number | undefined;
-}
+export type Condition = Readonly<z.output<typeof condition>>;
 
 /** A condition to set: only published pairs of type and reason compile. */
 export type NewCondition = {

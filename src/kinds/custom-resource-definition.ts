@@ -1,6 +1,5 @@
 // Generates the CustomResourceDefinitions from the schemas of the kinds.
-import { servedDefinitions } from "./custom-resource.ts";
-import type { PrinterColumn, ServedDefinition } from "./kind-definition.ts";
+import type { ServedDefinition } from "./kind-definition.ts";
 import { apiGroup, apiVersionName, category, pluralOf, recordKind } from "./kinds.ts";
 import { type CelRule, validationsKey } from "./schema-rules.ts";
 import { type StructuralSchema, structuralSchema } from "./structural-schema.ts";
@@ -57,19 +56,10 @@ export function customResourceDefinition(definition: ServedDefinition): Record<s
           storage: true,
           ...(definition.status !== undefined && { subresources: { status: {} } }),
           ...(selectableFields.length > 0 && { selectableFields: selectableFields.map((jsonPath) => ({ jsonPath })) }),
-          additionalPrinterColumns: definition.printerColumns.map(printerColumn),
+          additionalPrinterColumns: definition.printerColumns,
           schema: { openAPIV3Schema: objectSchema(definition) },
         },
       ],
     },
   };
 }
-
-function printerColumn({ name, type, jsonPath, description, priority }: PrinterColumn): Record<string, unknown> {
-  return { name, type, jsonPath, description, ...(priority !== undefined && { priority }) };
-}
-
-export const customResourceDefinitionFiles: readonly {
-  readonly definition: ServedDefinition;
-  readonly file: string;
-}[] = servedDefinitions.map((definition) => ({ definition, file: `${pluralOf(definition.kind)}.yaml` }));

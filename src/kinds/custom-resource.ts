@@ -3,6 +3,7 @@ import type * as z from "zod";
 import type { ResourceKind } from "../model/resource.ts";
 import type { apiVersion } from "./kinds.ts";
 import type { KindDefinition, ServedDefinition } from "./kind-definition.ts";
+import type { ObjectMetadata } from "./parse-metadata.ts";
 import { wafAutoBlockDefinition } from "./waf-auto-block.ts";
 import { wafCacheClearDefinition } from "./waf-cache-clear.ts";
 import { wafFeedDefinition } from "./waf-feed.ts";
@@ -22,20 +23,6 @@ export const kindDefinitions = {
 
 /** Every kind that has a CRD and a reference page, in the order in which they are generated. */
 export const servedDefinitions: readonly ServedDefinition[] = [...Object.values(kindDefinitions), wafRecordDefinition];
-
-/** The fields of `metadata` that wafsync reads. Documents in a directory lack most of them. */
-export interface ObjectMetadata {
-  readonly name: string;
-  readonly namespace: string;
-  readonly uid: string;
-  readonly resourceVersion: string;
-  readonly generation: number;
-  readonly creationTimestamp: string | undefined;
-  readonly deletionTimestamp: string | undefined;
-  readonly labels: Readonly<Record<string, string>>;
-  readonly annotations: Readonly<Record<string, string>>;
-  readonly finalizers: readonly string[];
-}
 
 type Definitions = typeof kindDefinitions;
 

@@ -1,6 +1,8 @@
 // The files that are generated from the schemas, by path relative to the project. This module neither writes nor compares them.
 import { stringify } from "yaml";
-import { customResourceDefinition, customResourceDefinitionFiles } from "./custom-resource-definition.ts";
+import { customResourceDefinition } from "./custom-resource-definition.ts";
+import { servedDefinitions } from "./custom-resource.ts";
+import { pluralOf } from "./kinds.ts";
 import { referencePages } from "./reference-page.ts";
 
 export interface GeneratedFile {
@@ -21,13 +23,12 @@ export function isGenerated(text: string): boolean {
 
 /** All generated files, always in the same order and with the same content. */
 export function generatedFiles(): GeneratedFile[] {
-  const definitions = customResourceDefinitionFiles.map(({ definition, file }) => ({
-    path: `crds/${file}`,
+  const resources = servedDefinitions.map(({ kind }) => `${pluralOf(kind)}.yaml`);
+  const definitions = servedDefinitions.map((definition, index) => ({
+    path: `crds/${resources[index]}`,
     text: header + stringify(customResourceDefinition(definition), { lineWidth: 100, aliasDuplicateObjects: false }),
   }));
-  const resources = customResourceDefinitionFiles.map(({ file }) => file);
   const kustomization = { apiVersion: "kustomize.config.k8s.io/v1beta1", kind: "Kustomization", resources };
   definitions.push({ path: "crds/kustomization.yaml", text: header + stringify(kustomization) });
-  const pages = referencePages().map(({ file, text }) => ({ path: `docs/reference/${file}`, text }));
-  return [...definitions, ...pages];
+  return [...definitions, ...referencePages()];
 }

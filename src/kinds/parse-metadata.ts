@@ -2,7 +2,6 @@
 // if they look like a typo, because Kubernetes may add fields.
 import * as z from "zod";
 import { labelPattern, nameLengthMax, namespaceLengthMax, subdomainPattern } from "../model/resource.ts";
-import type { ObjectMetadata } from "./custom-resource.ts";
 import { nearestName } from "./nearest-name.ts";
 import {
   checkValue,
@@ -34,6 +33,9 @@ const metadataSchema = z.object({
   finalizers: z.array(z.string()).default([]),
 });
 
+/** The fields of `metadata` that wafsync reads. Documents in a directory lack most of them. */
+export type ObjectMetadata = Readonly<z.output<typeof metadataSchema>> & { readonly namespace: string };
+
 const readFields = Object.keys(metadataSchema.shape);
 /** Further fields that `metadata` may have. */
 const otherFields = [
@@ -59,6 +61,5 @@ export function parseMetadata(found: unknown, defaultNamespace: string): Checked
   const parsed = checkValue(metadataSchema, base, found);
   if (!parsed.ok) faults.push(...parsed.faults);
   if (!parsed.ok || faults.length > 0) return { ok: false, faults };
-  const { namespace = defaultNamespace, creationTimestamp, deletionTimestamp, ...rest } = parsed.value;
-  return { ok: true, value: { ...rest, namespace, creationTimestamp, deletionTimestamp } };
+  return { ok: true, value: { ...parsed.value, namespace: parsed.value.namespace ?? defaultNamespace } };
 }

@@ -4,11 +4,11 @@
 import { isRecord } from "../model/record.ts";
 import { type ResourceKind, resourceKinds } from "../model/resource.ts";
 import { counted } from "../model/sentence.ts";
-import { type CustomResource, kindDefinitions, type ObjectMetadata } from "./custom-resource.ts";
+import { type CustomResource, kindDefinitions } from "./custom-resource.ts";
 import type { KindDefinition } from "./kind-definition.ts";
 import { apiGroup, apiVersion } from "./kinds.ts";
 import { nearestName } from "./nearest-name.ts";
-import { parseMetadata } from "./parse-metadata.ts";
+import { type ObjectMetadata, parseMetadata } from "./parse-metadata.ts";
 import {
   checkValue,
   type ResourceFault,

@@ -2,6 +2,7 @@
 import { capitalized, counted, inThousands } from "../model/sentence.ts";
 import { objectSchema } from "./custom-resource-definition.ts";
 import { servedDefinitions } from "./custom-resource.ts";
+import type { GeneratedFile } from "./generated-files.ts";
 import type { PrinterColumn, ServedDefinition } from "./kind-definition.ts";
 import { apiVersion, category, pluralOf, recordKind, type ServedKind } from "./kinds.ts";
 import { type ConditionFact, conditionFacts, type ReasonFact, reasonFacts } from "./reasons.ts";
@@ -11,22 +12,14 @@ import { summarySchema } from "./summary.ts";
 
 const generatedNote = "<!-- Written by `npm run generate`. Edit the schemas in src/kinds instead. -->";
 
-export interface ReferencePage {
-  readonly file: string;
-  readonly text: string;
-}
-
 /** All pages of `docs/reference`. */
-export function referencePages(): ReferencePage[] {
-  const pages = servedDefinitions.map((definition) => ({
-    file: pageFile(definition.kind),
-    text: kindPage(definition),
-  }));
+export function referencePages(): GeneratedFile[] {
+  const at = (file: string, text: string): GeneratedFile => ({ path: `docs/reference/${file}`, text });
   return [
-    { file: "README.md", text: overviewPage() },
-    ...pages,
-    { file: "conditions.md", text: conditionsPage() },
-    { file: "summary.md", text: summaryPage() },
+    at("README.md", overviewPage()),
+    ...servedDefinitions.map((definition) => at(pageFile(definition.kind), kindPage(definition))),
+    at("conditions.md", conditionsPage()),
+    at("summary.md", summaryPage()),
   ];
 }
 

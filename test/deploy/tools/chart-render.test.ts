@@ -4,7 +4,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { chartFolder, createHelm, type Helm, objectsIn, valueSets } from "./chart.ts";
-import { customResourceDefinitionFiles as generatedDefinitions } from "../../../src/kinds/custom-resource-definition.ts";
+import { servedDefinitions } from "../../../src/kinds/custom-resource.ts";
 import { describeWithTools } from "./tools-suite.ts";
 
 const sets = await valueSets();
@@ -64,7 +64,7 @@ await describeWithTools("the rendered chart", ["helm"], ({ files }) => {
       objectsIn(await helm.render(values))
         .filter(({ kind }) => kind === "CustomResourceDefinition")
         .map(({ metadata }) => metadata.annotations?.["helm.sh/resource-policy"]);
-    expect(await definitions({})).toStrictEqual(generatedDefinitions.map(() => "keep"));
-    expect(await definitions({ crds: { keep: false } })).toStrictEqual(generatedDefinitions.map(() => undefined));
+    expect(await definitions({})).toStrictEqual(servedDefinitions.map(() => "keep"));
+    expect(await definitions({ crds: { keep: false } })).toStrictEqual(servedDefinitions.map(() => undefined));
   });
 });
