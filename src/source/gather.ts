@@ -55,7 +55,7 @@ export async function gather({ attached, labelsOf, references, gaps, ...known }:
   const { WafIpRule, WafOrigin: origins, WafCacheClear: cacheClears, WafAutoBlock: autoBlocks } = attached;
   const { problems, ...read } = await references(WafIpRule);
   const namespaceLabels = new Map<string, Labels>();
-  for (const { meta } of [...WafIpRule, ...origins, ...cacheClears, ...autoBlocks]) {
+  for (const { meta } of Object.values(attached).flat()) {
     const labels = namespaceLabels.get(meta.namespace) ?? labelsOf(meta.namespace);
     if (labels !== undefined) namespaceLabels.set(meta.namespace, labels);
   }

@@ -125,7 +125,7 @@ export class DataTexts {
   async retry(incomplete: readonly SourceObject[] = []): Promise<void> {
     const wanted = new Set(incomplete.map(sourceKey));
     const unread = [...this.#known.values()].filter(({ object, content, fault }) => {
-      const isMissing = object.kind === "Secret" && content !== undefined && content.version === undefined;
+      const isMissing = object.kind !== "ConfigMap" && content !== undefined && content.version === undefined;
       return fault !== undefined || isMissing || wanted.has(sourceKey(object));
     });
     const due = unread.toSorted((a, b) => a.readAtMs - b.readAtMs).slice(0, retriesMax);
@@ -149,7 +149,7 @@ export class DataTexts {
 
   #isCurrent({ object, content, fault, readAtMs }: Known, ageMsMax: number): boolean {
     if (content === undefined) return false;
-    if (object.kind === "Secret") return fault === undefined && this.#options.clock.monotonicMs() - readAtMs < ageMsMax;
+    if (object.kind !== "ConfigMap") return fault === undefined && this.#options.clock.monotonicMs() - readAtMs < ageMsMax;
     const seen = this.#options.watched.get(nameKey(object));
     return content.version === (seen === undefined ? undefined : versionOf(seen));
   }
