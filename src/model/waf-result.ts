@@ -1,20 +1,5 @@
 // The possible results of a WAF API call. Results are unions, not exceptions, so every caller must handle every case.
 
-export const wafFaultCodes = [
-  "BadApiKey",
-  "MissingApiKey",
-  "Rejected",
-  "NotFound",
-  "RateLimited",
-  "Unavailable",
-  "TimedOut",
-  "OutcomeUnknown",
-  "ContractBroken",
-  "TooLarge",
-  "Aborted",
-  "NotPermitted",
-] as const;
-
 /**
  * - `BadApiKey`: 403, the key is wrong. `MissingApiKey`: 403, no key arrived.
  * - `Rejected`: 400, nothing was changed; `message` is the API's own text.
@@ -28,7 +13,19 @@ export const wafFaultCodes = [
  * - `Aborted`: the caller stopped waiting before anything was sent.
  * - `NotPermitted`: wafsync refused the write because of a dry run, a lost Lease or a shutdown; nothing was sent.
  */
-export type WafFaultCode = (typeof wafFaultCodes)[number];
+export type WafFaultCode =
+  | "BadApiKey"
+  | "MissingApiKey"
+  | "Rejected"
+  | "NotFound"
+  | "RateLimited"
+  | "Unavailable"
+  | "TimedOut"
+  | "OutcomeUnknown"
+  | "ContractBroken"
+  | "TooLarge"
+  | "Aborted"
+  | "NotPermitted";
 
 export interface WafFault {
   readonly code: WafFaultCode;

@@ -19,7 +19,7 @@ const usableAttemptsMax = 60;
 const notAllowed = "This process must not write: it is stopping or does not hold the Lease.";
 
 export interface ClusterRecordsOptions extends ClusterAccess {
-  readonly source: Pick<ClusterSource, "objectOf"> & { readonly watches: Pick<ClusterWatches, "isSynced" | "gaps"> };
+  readonly source: Pick<ClusterSource, "objectOf"> & { readonly watches: Pick<ClusterWatches, "gaps"> };
   /** The reporting instance of events. */
   readonly podName: string;
   /** Called immediately before every write. */
@@ -92,8 +92,8 @@ export class ClusterRecords {
     const { clock, source, mayWrite, onInventoryDeleted } = this.#options;
     while (!signal.aborted) {
       await clock.sleep(sweepIntervalMs, signal);
-      // While a CRD is missing, a missing instance may be restored and then needs its inventory.
-      if (signal.aborted || !mayWrite() || !source.watches.isSynced() || source.watches.gaps().length > 0) continue;
+      // Before the first list and while a CRD is missing, a missing instance may be restored and then needs its inventory.
+      if (signal.aborted || !mayWrite() || source.watches.gaps().length > 0) continue;
       for (const instance of await this.#store.sweep()) onInventoryDeleted(instance);
     }
   }

@@ -97,10 +97,6 @@ export class ClusterWatches {
     return synced.every(Boolean);
   }
 
-  isSynced(): boolean {
-    return this.health().every(({ isSynced }) => isSynced);
-  }
-
   health(): WatchHealth[] {
     return this.#watches.map(({ plural, listWatch }) => ({ plural, ...listWatch.health() }));
   }

@@ -149,7 +149,8 @@ export class DataTexts {
 
   #isCurrent({ object, content, fault, readAtMs }: Known, ageMsMax: number): boolean {
     if (content === undefined) return false;
-    if (object.kind !== "ConfigMap") return fault === undefined && this.#options.clock.monotonicMs() - readAtMs < ageMsMax;
+    if (object.kind !== "ConfigMap")
+      return fault === undefined && this.#options.clock.monotonicMs() - readAtMs < ageMsMax;
     const seen = this.#options.watched.get(nameKey(object));
     return content.version === (seen === undefined ? undefined : versionOf(seen));
   }
