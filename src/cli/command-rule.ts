@@ -114,6 +114,6 @@ export function declaredRule(rule: CommandRule, nowMs: number): DeclaredRule {
   const document = ruleDocument(rule);
   const metadata = { ...document.metadata, creationTimestamp: formatTime(nowMs) };
   const parsed = parseResource({ ...document, metadata }, { defaultNamespace: rule.namespace });
-  if (parsed.ok && parsed.resource.kind === "WafIpRule") return toDeclared(parsed.resource);
+  if (parsed.ok && parsed.value.kind === "WafIpRule") return toDeclared(parsed.value);
   throw new TypeError(`WafIpRule ${nameKey(rule)} is invalid`);
 }

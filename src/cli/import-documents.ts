@@ -90,7 +90,7 @@ export function gatheredFrom(documents: readonly object[]): Gathered {
   for (const document of documents) {
     const parsed = parseResource(document, { defaultNamespace: "default" });
     if (!parsed.ok) throw new TypeError(parsed.faults.map(({ path, message }) => `${path}: ${message}`).join("; "));
-    const { resource } = parsed;
+    const { value: resource } = parsed;
     if (resource.kind === "WafInstance") instance = toDeclared(resource);
     if (resource.kind === "WafIpRule") rules.push({ rule: toDeclared(resource), texts: [] });
     if (resource.kind === "WafOrigin") origins.push(toDeclared(resource));

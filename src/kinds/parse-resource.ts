@@ -10,6 +10,7 @@ import { apiGroup, apiVersion } from "./kinds.ts";
 import { nearestName } from "./nearest-name.ts";
 import { type ObjectMetadata, parseMetadata } from "./parse-metadata.ts";
 import {
+  type CheckedValue,
   checkValue,
   type ResourceFault,
   nameOfValue,
@@ -24,16 +25,12 @@ export interface ParseContext {
   readonly defaultNamespace: string;
 }
 
-export type ParsedResource =
-  | { readonly ok: true; readonly resource: CustomResource }
-  | { readonly ok: false; readonly faults: readonly ResourceFault[] };
-
 /** Further faults are only counted. */
 const faultsMax = 50;
 const documentFields = ["apiVersion", "kind", "metadata", "spec", "status"] as const;
 
 /** Parses one document. Never throws. */
-export function parseResource(given: unknown, context: ParseContext): ParsedResource {
+export function parseResource(given: unknown, context: ParseContext): CheckedValue<CustomResource> {
   const document = withoutNulls(given);
   if (!isRecord(document)) {
     const message = `must be an object with apiVersion, kind, metadata and spec, but is ${nameOfValue(document)}`;
@@ -51,11 +48,11 @@ export function parseResource(given: unknown, context: ParseContext): ParsedReso
   if (!spec.ok) faults.push(...spec.faults);
   if (!metadata.ok || !spec.ok || faults.length > 0) return failed(faults);
   const status = parseStatus(definition, document["status"]);
-  const resource = { apiVersion, kind, metadata: metadata.value, spec: spec.value, status } as CustomResource;
-  return { ok: true, resource };
+  const value = { apiVersion, kind, metadata: metadata.value, spec: spec.value, status } as CustomResource;
+  return { ok: true, value };
 }
 
-function failed(faults: readonly ResourceFault[]): ParsedResource {
+function failed(faults: readonly ResourceFault[]): CheckedValue<CustomResource> {
   if (faults.length <= faultsMax) return { ok: false, faults };
   const rest = resourceFault([], `has ${counted(faults.length - faultsMax, "further fault", "further faults")}`);
   return { ok: false, faults: [...faults.slice(0, faultsMax), rest] };

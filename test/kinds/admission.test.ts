@@ -92,7 +92,7 @@ await describeWithControlPlane("admission", (cluster) => {
       const answer = await create(document);
       expect([answer.status, messageIn(answer)]).toStrictEqual([201, ""]);
       const parsed = parseResource(document, { defaultNamespace: namespace });
-      const spec: unknown = parsed.ok ? JSON.parse(JSON.stringify(parsed.resource.spec)) : undefined;
+      const spec: unknown = parsed.ok ? JSON.parse(JSON.stringify(parsed.value.spec)) : undefined;
       const body = answer.body as ObjectBody;
       expect(body.spec).toStrictEqual(spec);
       expect(body.status).toMatchObject({ observedGeneration: -1 });

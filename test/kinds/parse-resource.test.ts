@@ -13,7 +13,7 @@ function faultsOf(document: unknown): string[] {
 function specOf(document: unknown): unknown {
   const parsed = parseResource(document, context);
   if (!parsed.ok) throw new Error(JSON.stringify(parsed.faults));
-  return parsed.resource.spec;
+  return parsed.value.spec;
 }
 
 describe("a faulty document is rejected with a message that says what to write", () => {
@@ -49,7 +49,7 @@ test("addresses are not validated here, even if they are invalid", () => {
 
 test("a document without a namespace gets the default one", () => {
   const parsed = parseResource(documentOf("WafOrigin"), { defaultNamespace: "shop" });
-  expect(parsed).toMatchObject({ ok: true, resource: { metadata: { namespace: "shop", uid: "", generation: 1 } } });
+  expect(parsed).toMatchObject({ ok: true, value: { metadata: { namespace: "shop", uid: "", generation: 1 } } });
 });
 
 test("an object of the API server parses, with its metadata and status", () => {
@@ -75,7 +75,7 @@ test("an object of the API server parses, with its metadata and status", () => {
   );
   expect(parsed).toStrictEqual({
     ok: true,
-    resource: expect.objectContaining({
+    value: expect.objectContaining({
       metadata: {
         name: "office",
         namespace: "shop",
@@ -95,7 +95,7 @@ test("an object of the API server parses, with its metadata and status", () => {
 
 test("a status that can't be parsed counts as none", () => {
   const parsed = parseResource({ ...documentOf("WafIpRule"), status: { conditions: "all fine" } }, context);
-  expect(parsed).toMatchObject({ ok: true, resource: { status: { observedGeneration: -1, conditions: [] } } });
+  expect(parsed).toMatchObject({ ok: true, value: { status: { observedGeneration: -1, conditions: [] } } });
 });
 
 describe("the parts around the spec are validated, too:", () => {

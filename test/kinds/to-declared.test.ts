@@ -8,8 +8,8 @@ import { documentOf } from "./documents.ts";
 function resourceOf<Kind extends ResourceKind>(document: unknown, kind: Kind): Extract<CustomResource, { kind: Kind }> {
   const parsed = parseResource(document, { defaultNamespace: "shop" });
   if (!parsed.ok) throw new Error(JSON.stringify(parsed.faults));
-  expect(parsed.resource.kind).toBe(kind);
-  return parsed.resource as Extract<CustomResource, { kind: Kind }>;
+  expect(parsed.value.kind).toBe(kind);
+  return parsed.value as Extract<CustomResource, { kind: Kind }>;
 }
 
 describe("the metadata", () => {

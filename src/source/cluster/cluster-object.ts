@@ -186,7 +186,7 @@ function parseAnew(kind: ResourceKind, object: ClusterObject): AnyParsed {
   const { approver: _approver, ...document } = object;
   const parsed = parseResource(document, { defaultNamespace: "" });
   if (!parsed.ok) return { ok: false, problem: describeFaults(parsed.faults) };
-  const declared = toDeclared(parsed.resource);
+  const declared = toDeclared(parsed.value);
   if (isKeyed) parsedSpecs.set(spec, declared);
   return { ok: true, declared: { ...declared, meta: withApprover(declared.meta, object) } };
 }

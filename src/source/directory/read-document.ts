@@ -70,9 +70,9 @@ function readObject(object: Mapping, place: Place): ReadDocument {
 
 function readResource(object: Mapping, place: Place): ReadDocument {
   const parsed = parseResource(withoutServerFields(object), { defaultNamespace });
-  const faults = parsed.ok ? faultsOfFile(parsed.resource) : parsed.faults;
+  const faults = parsed.ok ? faultsOfFile(parsed.value) : parsed.faults;
   if (!parsed.ok || faults.length > 0) return refused(place, faults, scopeOf(object, faults));
-  return { items: [declaredItem(parsed.resource, place)], faults: [] };
+  return { items: [declaredItem(parsed.value, place)], faults: [] };
 }
 
 /** Faults of objects that are valid in a cluster but can't work in a file. */
