@@ -80,10 +80,12 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
       const body = wanted.body === undefined ? undefined : JSON.stringify(wanted.body);
       const headers = headersOf(connection, userAgent, wanted);
       const sent = { method: wanted.method, path: pathOf(connection, wanted), headers, body };
-      const response = await connection.requests.send(sent, AbortSignal.any([signal, closing.signal]));
+      const response = await connection.requests.send(sent, signal);
       return readAnswer<T>(response, Math.min(wanted.bodyBytesMax ?? bodyBytesMax, bodyBytesMax));
     };
-    const limits = { clock, timeoutMs: wanted.timeoutMs ?? requestTimeoutMs, signal: wanted.signal };
+    // Combining signals takes long, and most requests have none of their own.
+    const stop = wanted.signal === undefined ? closing.signal : AbortSignal.any([wanted.signal, closing.signal]);
+    const limits = { clock, timeoutMs: wanted.timeoutMs ?? requestTimeoutMs, signal: stop };
     return inTime(limits, (signal) => authenticated(connections, attempt, signal));
   }
 
@@ -157,8 +159,7 @@ function pathOf(
   for (const [name, value] of Object.entries(query)) {
     if (value !== undefined) parameters.set(name, String(value));
   }
-  const text = parameters.toString();
-  const url = new URL(text === "" ? `${baseUrl}${path}` : `${baseUrl}${path}?${text}`);
+  const url = new URL(`${baseUrl}${path}?${parameters.toString()}`);
   return `${url.pathname}${url.search}`;
 }
 

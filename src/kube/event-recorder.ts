@@ -129,7 +129,8 @@ export class EventRecorder {
     if (this.#pending.size >= queueLengthMax) this.#drop("QueueFull");
     else if (this.#allow(note.object, nowMs)) {
       this.#pending.set(series.key, { series, attempt: 1, dueMs: 0 });
-      this.#added.abort();
+      // With a reason, because the default one is an exception for each event.
+      this.#added.abort("added");
       this.#sending ??= this.#sendAll();
     } else this.#drop("Spam");
   }

@@ -57,6 +57,7 @@ interface TextRange {
 /** Finds secrets in strings, in every spelling. */
 export class SecretSearch {
   readonly #needles = new Map<string, readonly Needle[]>();
+  /** By their last characters, in lower case. */
   readonly #byEnd = new Map<string, Set<Needle>>();
 
   constructor(secrets: readonly string[] = []) {
@@ -68,14 +69,14 @@ export class SecretSearch {
     const needles = needlesOf(secret);
     this.#needles.set(secret, needles);
     for (const needle of needles) {
-      const end = needle.wanted.slice(-endLength);
+      const end = inLowerCase(needle.wanted.slice(-endLength));
       this.#byEnd.set(end, (this.#byEnd.get(end) ?? new Set<Needle>()).add(needle));
     }
   }
 
   delete(secret: string): void {
     for (const needle of this.#needles.get(secret) ?? []) {
-      const end = needle.wanted.slice(-endLength);
+      const end = inLowerCase(needle.wanted.slice(-endLength));
       const needles = this.#byEnd.get(end);
       needles?.delete(needle);
       if (needles?.size === 0) this.#byEnd.delete(end);
@@ -102,7 +103,7 @@ export class SecretSearch {
   /** The ranges with secrets; they may overlap. */
   *#find(text: string, lengthMin: number): Generator<TextRange, void> {
     const folded = inLowerCase(text);
-    for (const { secret, wanted, isBase64 } of this.#candidates(text, folded)) {
+    for (const { secret, wanted, isBase64 } of this.#candidates(folded)) {
       if (secret.length < lengthMin) continue;
       const searched = isBase64 ? text : folded;
       for (let at = searched.indexOf(wanted); at !== -1; at = searched.indexOf(wanted, at + 1)) {
@@ -112,13 +113,11 @@ export class SecretSearch {
     }
   }
 
-  #candidates(text: string, folded: string): Iterable<Needle> {
+  #candidates(folded: string): Iterable<Needle> {
     if (this.#needles.size <= secretsSearchedMax) return [...this.#needles.values()].flat();
     const candidates = new Set<Needle>();
-    for (const searched of new Set([text, folded])) {
-      for (let at = 0; at + endLength <= searched.length; at += 1) {
-        for (const needle of this.#byEnd.get(searched.slice(at, at + endLength)) ?? []) candidates.add(needle);
-      }
+    for (let at = 0; at + endLength <= folded.length; at += 1) {
+      for (const needle of this.#byEnd.get(folded.slice(at, at + endLength)) ?? []) candidates.add(needle);
     }
     return candidates;
   }
@@ -141,7 +140,7 @@ function needlesOf(secret: string): readonly Needle[] {
 
 /** Only ASCII letters are converted, so that no position changes. */
 function inLowerCase(text: string): string {
-  return /\P{ASCII}/u.test(text) ? text.replaceAll(/[A-Z]+/g, (letters) => letters.toLowerCase()) : text.toLowerCase();
+  return /[\u0080-\uffff]/.test(text) ? text.replaceAll(/[A-Z]+/g, (part) => part.toLowerCase()) : text.toLowerCase();
 }
 
 /** Whether no letter or digit continues the first or the last character. */
