@@ -266,12 +266,10 @@ export async function runUnblock(texts: readonly string[], options: UnblockOptio
       ...one,
       allow: allows.find(({ addresses: [of] }) => of === one.address) ?? one.allow,
     }));
-    const hold = await holdHint(session, options, outcome);
     return {
       ...reportOf(session, goal, releases, result, outcome),
       outcome,
-      notes: hold,
-      isOnHold: hold.length > 0,
+      ...(await holdHint(session, options, outcome, releases)),
       what: "exception",
       until: result.flatMap(({ allow }) => (allow?.expiresAtMs === undefined ? [] : formatTime(allow.expiresAtMs)))[0],
       on: gathered.instance,
@@ -399,12 +397,17 @@ async function holdHint(
   { target, instance }: RuleWork,
   options: UnblockOptions,
   { state }: ChangeOutcome,
-): Promise<string[]> {
-  if (state !== "Left" && state !== "TimedOut") return [];
+  releases: readonly Release[],
+): Promise<Pick<RuleReport, "notes" | "isOnHold">> {
+  if (state !== "Left" && state !== "TimedOut") return { notes: [] };
   const { groups } = await target.removalsOnHold(instance).catch(() => ({ groups: [] }));
-  if (groups.length === 0) return [];
+  if (groups.length === 0) return { notes: [] };
   const approve = approveCommand(targetWords(options), instance);
-  return ["Removals on hold:", ...holdLines(groups), `To approve them: ${approve}`];
+  const own = new Set<string>(releases.flatMap(({ before }) => entriesOf(before)));
+  return {
+    notes: ["Removals on hold:", ...holdLines(groups), `To approve them: ${approve}`],
+    isOnHold: groups.some(({ examples }) => examples.some((entry) => own.has(entry))),
+  };
 }
 
 function reportOf(

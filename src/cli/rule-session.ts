@@ -38,7 +38,7 @@ export interface RuleReport {
   readonly json: object;
   readonly lines: readonly string[];
   readonly notes: readonly string[];
-  /** Whether the notes say what to approve: until then, nothing else helps. */
+  /** Whether the notes say how to approve what the command removes: until then, nothing else helps. */
   readonly isOnHold?: boolean;
   /** What a rule of the command makes, and when it ends, for advice about a folder that no process watches. */
   readonly what: "block" | "exception";

@@ -18,14 +18,13 @@ export async function runSimulator(options: SimulatorOptions): Promise<number> {
     const at = text.indexOf("=");
     return at === -1 ? { key: text } : { key: text.slice(0, at), domain: text.slice(at + 1) };
   });
-  const { scenario } = options;
   const simulator = await startSimulator({
     port: options.port,
     controlPort: options.controlPort,
     keys,
     latencyMs: options.latency,
-    logRowsPerDay: options.logRows ?? logRowsDefaults[scenario],
-    logScenario: scenario,
+    logRowsPerDay: options.logRows ?? logRowsDefaults[options.scenario],
+    logScenario: options.scenario,
   }).catch((error: unknown) => {
     const { code, message } = error as NodeJS.ErrnoException;
     // A free port can't be in use.

@@ -2,7 +2,7 @@
 import { once } from "node:events";
 import { realClock } from "../async/clock.ts";
 import type { UiOptions } from "./commands/process-commands.ts";
-import { CommandError, redactError } from "./describe-error.ts";
+import { CommandError } from "./describe-error.ts";
 import { isLoopback, parseBindAddress, startPageServer } from "../pages/server.ts";
 import { StatePages } from "../pages/app.ts";
 import { withTarget } from "./targets/open-target.ts";
@@ -14,7 +14,7 @@ export async function runUi(options: UiOptions): Promise<number> {
   const bind = parseBindAddress("--bind-address", options.bindAddress);
   if (bind === undefined)
     throw new CommandError("--bind-address 0 serves nothing", "Write 127.0.0.1:0 for a free port.");
-  return await withTarget(options, async (target, { out, notes, redactor, stopping, atEnd }) => {
+  return await withTarget(options, async (target, { out, notes, stopping, atEnd }) => {
     const { stop } = stopping();
     const app = new StatePages({
       target,
@@ -25,15 +25,14 @@ export async function runUi(options: UiOptions): Promise<number> {
       clock: realClock,
     });
     atEnd(async () => await app.close());
-    const redact = (text: string): string => redactor.redact(text);
     // Thousands of files take a while to read, so this is done before the first request.
     const refused = await app.prepare();
     if (refused !== undefined) notes.line(remark(notes.paint, "warning", refused));
     const server = await startPageServer({
       bind,
       load: async () => app,
-      onProblem: (error) =>
-        notes.line(remark(notes.paint, "error", String((redactError(error, redact) as Partial<Error>).message))),
+      // `notes` shows no keys.
+      onProblem: (error) => notes.line(remark(notes.paint, "error", String((error as Partial<Error>).message))),
     }).catch((error: unknown) => {
       const { code = "unknown error" } = error as NodeJS.ErrnoException;
       throw new CommandError(`cannot listen on ${options.bindAddress} (${code})`, "Choose another --bind-address.");
