@@ -148,10 +148,9 @@ function isReportedSynced(meta: ResourceMeta, { statusOf }: InstanceSight): bool
 function unattachedIn(address: Entry, { unattached }: InstanceSight): Ineffective[] {
   const cover = new AddressCover(address);
   return unattached.flatMap(({ rule, message }) => {
-    const places = rule.addresses.map((text, index) =>
-      cover.find(text) === undefined ? "" : `spec.addresses[${index}]`,
+    const sources = rule.addresses.flatMap((text, index) =>
+      cover.find(text) === undefined ? [] : [`spec.addresses[${index}]`],
     );
-    const sources = places.filter((place) => place !== "");
     return sources.length === 0 ? [] : [{ rule, sources, message }];
   });
 }

@@ -307,7 +307,7 @@ function assessExpired(rule: CompiledRule, progress: RuleProgress, facts: RunFac
     return { status: "True", reason: "Expired", message, next: "Settled" };
   }
   if (facts.phase === "Applying") return pendingFinding(`The rule expired${at}; its entries are being removed.`);
-  const still = left.length === 1 ? "1 of its entries is still" : `${left.length} of its entries are still`;
+  const still = counted(left.length, "of its entries is still", "of its entries are still");
   const so = `The rule expired${at}, and ${still} on the ${list}`;
   if (left.some(({ outcome }) => outcome.kind === "Held")) {
     const message = `${so}: removals are on hold. See the condition RemovalsHeld of the instance.`;
@@ -320,10 +320,10 @@ function assessExpired(rule: CompiledRule, progress: RuleProgress, facts: RunFac
 function foreignSentence({ desired, foreign }: RuleProgress, { gathered }: RunFacts, list: ListName): string {
   if (foreign === 0 || gathered.instance.policies[list] === "Exclusive") return "";
   if (desired === 0) {
-    const stay = foreign === 1 ? "1 of its entries stays" : `${foreign} of its entries stay`;
+    const stay = counted(foreign, "of its entries stays", "of its entries stay");
     return ` ${stay} on the ${list}: another writer added ${foreign === 1 ? "it" : "them"}.`;
   }
-  const were = foreign === 1 ? "1 of them was" : `${foreign} of them were`;
+  const were = counted(foreign, "of them was", "of them were");
   const [which, stay] = desired === 1 ? ["It was", "stays"] : [were, foreign === 1 ? "stays" : "stay"];
   return ` ${which} added by another writer, and ${stay} on the ${list} when the rule expires or is deleted.`;
 }
