@@ -19,24 +19,23 @@ export function requestSections(
   linkOf?: (client: Entry) => string,
 ): Markup[] {
   const { summary, clients, notes } = requests;
-  const { total, reasons, countries, paths } = summary;
   const open = clients.filter(({ lists }) => lists.state === "NotListed").length;
   const isUnknown = clients.some(({ lists }) => lists.state === "Unknown");
   const found =
-    total === 0
+    summary.total === 0
       ? [section("none", "No blocked requests", html`<p>The WAF blocked no requests in this period.</p>`)]
       : [
           timeSection(summary),
           clientSection(requests, linkOf),
           ...ruleSection(requests.suggestedRule),
-          rankingSection("Top reasons", total, reasons, { title: "Reason", kind: "words", words: reasonWords }),
-          rankingSection("Top countries", total, countries, { title: "Country", kind: "words", words: countryWords }),
-          rankingSection("Top paths, without their queries", total, paths, { title: "Path", kind: "path" }),
+          rankingSection("reasons", summary, { title: "Reason", kind: "words", words: reasonWords }),
+          rankingSection("countries", summary, { title: "Country", kind: "words", words: countryWords }),
+          rankingSection("paths", summary, { title: "Path", kind: "path" }, ", without their queries"),
         ];
   return [
     ...warnings(incomplete, requests.warnings),
     tiles([
-      { name: "Blocked requests", value: total },
+      { name: "Blocked requests", value: summary.total },
       { name: "Clients", value: atLeast(summary.clients) },
       { name: "Top clients not on a list", value: isUnknown ? "unknown" : `${open} of ${clients.length}` },
     ]),
@@ -118,14 +117,15 @@ function ruleSection(rule: string | undefined): Markup[] {
 }
 
 function rankingSection(
-  title: string,
-  total: number,
-  ranking: Ranking,
+  id: "reasons" | "countries" | "paths",
+  { total, [id]: ranking }: RequestSummary,
   { words = (text) => text, ...column }: Omit<Column<Ranked>, "cell"> & { readonly words?: (key: string) => string },
+  about = "",
 ): Markup {
+  const title = `Top ${id}${about}`;
   const cell = ({ key }: Ranked): string => shortened(words(key), cellLengthMax);
   const columns = [{ ...column, cell }, ...countColumns(total)];
-  return section(column.title.toLowerCase(), title, [leftOutNote(ranking), dataTable(title, columns, ranking.items)]);
+  return section(id, title, [leftOutNote(ranking), dataTable(title, columns, ranking.items)]);
 }
 
 /** What the table does not show, and how exact its numbers are. */

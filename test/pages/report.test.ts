@@ -92,7 +92,7 @@ describe("the report", () => {
       ["192.0.2.250", "58", "7.0 %", ...seen, "blocked by 192.0.2.128/25"],
       ["198.51.100.250", "57", "6.8 %", ...seen, "not on a list"],
     ]);
-    expect(tableOf(page, "path")[0]).toStrictEqual(["/busy", "234", "28.1 %"]);
+    expect(tableOf(page, "paths")[0]).toStrictEqual(["/busy", "234", "28.1 %"]);
     expect(parse(ruleOf(page))).toStrictEqual({
       apiVersion: "wafsync.dev/v1alpha1",
       kind: "WafIpRule",
@@ -111,7 +111,7 @@ describe("the report", () => {
     expect(rows[0]?.timestamp).toMatch(/^2026-06-10/);
     const reasons = rows.filter(({ block_reason }) => block_reason === "Rate Limit 1015").length;
     const shown = await runWafsync(report(simulator, "--out", "-"), { environment });
-    expect(tableOf(shown.stdout, "reason").find(([reason]) => reason === "Rate Limit 1015")?.[1]).toBe(String(reasons));
+    expect(tableOf(shown.stdout, "reasons").find(([reason]) => reason === "Rate Limit 1015")?.[1]).toBe(String(reasons));
   });
 
   test("suggests a rule that wafsync accepts, even if it doesn't know the name of the instance", async () => {
@@ -162,7 +162,7 @@ describe("the report", () => {
       ]),
     );
     const { stdout } = await runWafsync(report(world.simulator, "--out", "-"), { environment });
-    expect(tableOf(stdout, "path").map(([path]) => path)).toContain("/clear/[api key]");
+    expect(tableOf(stdout, "paths").map(([path]) => path)).toContain("/clear/[api key]");
     for (const length of [6, 8]) expect(stdout).not.toContain(logKey.slice(0, length));
   });
 });
