@@ -111,9 +111,7 @@ describe("the report", () => {
     expect(rows[0]?.timestamp).toMatch(/^2026-06-10/);
     const reasons = rows.filter(({ block_reason }) => block_reason === "Rate Limit 1015").length;
     const shown = await runWafsync(report(simulator, "--out", "-"), { environment });
-    expect(tableOf(shown.stdout, "reasons").find(([reason]) => reason === "Rate Limit 1015")?.[1]).toBe(
-      String(reasons),
-    );
+    expect(tableOf(shown.stdout, "reasons").find(([one]) => one === "Rate Limit 1015")?.[1]).toBe(String(reasons));
   });
 
   test("suggests a rule that wafsync accepts, even if it doesn't know the name of the instance", async () => {
