@@ -113,7 +113,7 @@ function annotationsFor(user: string | undefined): Readonly<Record<string, strin
 export function declaredRule(rule: CommandRule, nowMs: number): DeclaredRule {
   const document = ruleDocument(rule);
   const metadata = { ...document.metadata, creationTimestamp: formatTime(nowMs) };
-  const parsed = parseResource({ ...document, metadata }, { defaultNamespace: rule.namespace });
+  const parsed = parseResource({ ...document, metadata }, rule.namespace);
   if (parsed.ok && parsed.value.kind === "WafIpRule") return toDeclared(parsed.value);
   throw new TypeError(`WafIpRule ${nameKey(rule)} is invalid`);
 }

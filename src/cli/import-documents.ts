@@ -88,7 +88,7 @@ export function gatheredFrom(documents: readonly object[]): Gathered {
   const origins: DeclaredOrigin[] = [];
   let instance: Gathered["instance"] | undefined;
   for (const document of documents) {
-    const parsed = parseResource(document, { defaultNamespace: "default" });
+    const parsed = parseResource(document);
     if (!parsed.ok) throw new TypeError(parsed.faults.map(({ path, message }) => `${path}: ${message}`).join("; "));
     const { value: resource } = parsed;
     if (resource.kind === "WafInstance") instance = toDeclared(resource);
@@ -156,7 +156,7 @@ function filesOf(names: ImportNames, content: WafContent, entries: Entries): Imp
     documents: [toAdopt("WafOrigin", `${instance.name}-primary`, instance, primary)],
   };
   // A host that is not valid in a WafOrigin is skipped.
-  const isNameable = parseResource(origin.documents[0], { defaultNamespace: "default" }).ok;
+  const isNameable = parseResource(origin.documents[0]).ok;
   return [waf, ...(isNameable ? [origin] : []), ...lists];
 }
 

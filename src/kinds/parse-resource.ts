@@ -20,17 +20,15 @@ import {
 } from "./resource-fault.ts";
 import { withoutNulls } from "./without-nulls.ts";
 
-export interface ParseContext {
-  /** For documents without a namespace. Objects from the API server always have one. */
-  readonly defaultNamespace: string;
-}
+/** The namespace of documents without one, as in kubectl. */
+export const defaultNamespace = "default";
 
 /** Further faults are only counted. */
 const faultsMax = 50;
 const documentFields = ["apiVersion", "kind", "metadata", "spec", "status"] as const;
 
-/** Parses one document. Never throws. */
-export function parseResource(given: unknown, context: ParseContext): CheckedValue<CustomResource> {
+/** Parses one document. Never throws. `namespace` is for documents without one. */
+export function parseResource(given: unknown, namespace = defaultNamespace): CheckedValue<CustomResource> {
   const document = withoutNulls(given);
   if (!isRecord(document)) {
     const message = `must be an object with apiVersion, kind, metadata and spec, but is ${nameOfValue(document)}`;
@@ -39,7 +37,7 @@ export function parseResource(given: unknown, context: ParseContext): CheckedVal
   const faults = [...apiVersionFaults(document["apiVersion"]), ...unknownFields(document)];
   const kind = knownKind(document["kind"]);
   if (kind === undefined) faults.push(kindFault(document["kind"]));
-  const metadata = parseMetadata(document["metadata"], context.defaultNamespace);
+  const metadata = parseMetadata(document["metadata"], namespace);
   if (!metadata.ok) faults.push(...metadata.faults);
   if (kind === undefined) return failed(faults);
   const definition = kindDefinitions[kind];

@@ -46,7 +46,7 @@ describe("The rule of an address", () => {
         const of = { ...fields, instance: { namespace: "edge", name: instance } };
         expect(ruleName(of, one) === ruleName(of, other)).toBe(one === other);
         const rule = commandRule(of, one);
-        expect(parseResource(ruleDocument(rule), { defaultNamespace: "default" })).toMatchObject({ ok: true });
+        expect(parseResource(ruleDocument(rule))).toMatchObject({ ok: true });
       }),
       { numRuns: caseCount(2_000) },
     );

@@ -91,12 +91,12 @@ await describeWithControlPlane("admission", (cluster) => {
     test.each(validDocuments)("%s", async (_, document) => {
       const answer = await create(document);
       expect([answer.status, messageIn(answer)]).toStrictEqual([201, ""]);
-      const parsed = parseResource(document, { defaultNamespace: namespace });
+      const parsed = parseResource(document, namespace);
       const spec: unknown = parsed.ok ? JSON.parse(JSON.stringify(parsed.value.spec)) : undefined;
       const body = answer.body as ObjectBody;
       expect(body.spec).toStrictEqual(spec);
       expect(body.status).toMatchObject({ observedGeneration: -1 });
-      expect(parseResource(body, { defaultNamespace: "other" })).toMatchObject({ ok: true });
+      expect(parseResource(body, "other")).toMatchObject({ ok: true });
     });
   });
 

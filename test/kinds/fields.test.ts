@@ -41,7 +41,7 @@ describe.each(resourceKinds)("Each field of the spec of %s", (kind) => {
 
   test("is converted to a declaration, or is only for people", () => {
     const parsed = validDocuments.flatMap(([, document]) => {
-      const read = parseResource(document, { defaultNamespace: "shop" });
+      const read = parseResource(document, "shop");
       return document.kind === kind && read.ok ? [read.value] : [];
     });
     const isRead = (name: string): boolean =>

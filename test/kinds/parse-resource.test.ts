@@ -3,15 +3,13 @@ import { isOurs, parseResource } from "../../src/kinds/parse-resource.ts";
 import { faultyCases, validDocuments } from "./document-cases.ts";
 import { documentOf } from "./documents.ts";
 
-const context = { defaultNamespace: "default" };
-
 function faultsOf(document: unknown): string[] {
-  const parsed = parseResource(document, context);
+  const parsed = parseResource(document);
   return parsed.ok ? [] : parsed.faults.map(({ path, message }) => `${path}: ${message}`).sort();
 }
 
 function specOf(document: unknown): unknown {
-  const parsed = parseResource(document, context);
+  const parsed = parseResource(document);
   if (!parsed.ok) throw new Error(JSON.stringify(parsed.faults));
   return parsed.value.spec;
 }
@@ -48,31 +46,28 @@ test("addresses are not validated here, even if they are invalid", () => {
 });
 
 test("a document without a namespace gets the default one", () => {
-  const parsed = parseResource(documentOf("WafOrigin"), { defaultNamespace: "shop" });
+  const parsed = parseResource(documentOf("WafOrigin"), "shop");
   expect(parsed).toMatchObject({ ok: true, value: { metadata: { namespace: "shop", uid: "", generation: 1 } } });
 });
 
 test("an object of the API server parses, with its metadata and status", () => {
-  const parsed = parseResource(
-    {
-      ...documentOf("WafIpRule", { ttl: "2h" }),
-      metadata: {
-        name: "office",
-        namespace: "shop",
-        uid: "6d2c",
-        resourceVersion: "812",
-        generation: 3,
-        creationTimestamp: "2026-11-21T10:00:00Z",
-        deletionTimestamp: null,
-        annotations: { "wafsync.dev/adopt": "true" },
-        labels: null,
-        managedFields: [{ manager: "kubectl" }],
-        someFieldOfTheFuture: 1,
-      },
-      status: { observedGeneration: 2, progress: "1/2", fieldOfTheFuture: true, conditions: [] },
+  const parsed = parseResource({
+    ...documentOf("WafIpRule", { ttl: "2h" }),
+    metadata: {
+      name: "office",
+      namespace: "shop",
+      uid: "6d2c",
+      resourceVersion: "812",
+      generation: 3,
+      creationTimestamp: "2026-11-21T10:00:00Z",
+      deletionTimestamp: null,
+      annotations: { "wafsync.dev/adopt": "true" },
+      labels: null,
+      managedFields: [{ manager: "kubectl" }],
+      someFieldOfTheFuture: 1,
     },
-    context,
-  );
+    status: { observedGeneration: 2, progress: "1/2", fieldOfTheFuture: true, conditions: [] },
+  });
   expect(parsed).toStrictEqual({
     ok: true,
     value: expect.objectContaining({
@@ -94,7 +89,7 @@ test("an object of the API server parses, with its metadata and status", () => {
 });
 
 test("a status that can't be parsed counts as none", () => {
-  const parsed = parseResource({ ...documentOf("WafIpRule"), status: { conditions: "all fine" } }, context);
+  const parsed = parseResource({ ...documentOf("WafIpRule"), status: { conditions: "all fine" } });
   expect(parsed).toMatchObject({ ok: true, value: { status: { observedGeneration: -1, conditions: [] } } });
 });
 
@@ -175,7 +170,7 @@ describe("the parts around the spec are validated, too:", () => {
 });
 
 test("a fault contains the path to its position, so that the line can be found", () => {
-  const parsed = parseResource(documentOf("WafIpRule", { addresses: ["192.0.2.1", 5] }), context);
+  const parsed = parseResource(documentOf("WafIpRule", { addresses: ["192.0.2.1", 5] }));
   expect(parsed).toMatchObject({ ok: false, faults: [{ segments: ["spec", "addresses", 1] }] });
 });
 

@@ -6,7 +6,7 @@ import type { ResourceKind } from "../../src/model/resource.ts";
 import { documentOf } from "./documents.ts";
 
 function resourceOf<Kind extends ResourceKind>(document: unknown, kind: Kind): Extract<CustomResource, { kind: Kind }> {
-  const parsed = parseResource(document, { defaultNamespace: "shop" });
+  const parsed = parseResource(document, "shop");
   if (!parsed.ok) throw new Error(JSON.stringify(parsed.faults));
   expect(parsed.value.kind).toBe(kind);
   return parsed.value as Extract<CustomResource, { kind: Kind }>;

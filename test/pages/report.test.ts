@@ -120,7 +120,7 @@ describe("the report", () => {
     expect([code, stderr]).toStrictEqual([0, "A report of 150 blocked requests.\n"]);
     const rule = ruleOf(stdout);
     expect(rule).toContain("# Replace my-waf with the name of your WafInstance.");
-    const parsed = parseResource(parse(rule), { defaultNamespace: "shop" });
+    const parsed = parseResource(parse(rule), "shop");
     expect(parsed).toMatchObject({ ok: true });
     expect((parse(rule) as { spec: { addresses: string[] } }).spec.addresses).toHaveLength(20);
   });

@@ -4,6 +4,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { isMap, parseAllDocuments, stringify, isNode, isScalar, type Document, type YAMLMap } from "yaml";
+import { defaultNamespace } from "../../kinds/parse-resource.ts";
 import { approvalAnnotation, type ObjectName, type ResourceMeta, nameKey } from "../../model/resource.ts";
 import { removeFileDurably, writeUserFile } from "../../source/directory/atomic-file.ts";
 import type { DirectorySnapshot } from "../../source/directory/snapshot.ts";
@@ -65,7 +66,6 @@ async function readIfExists(path: string): Promise<string | undefined> {
   return await readFile(path, "utf8").catch(({ code }: NodeJS.ErrnoException) => (code === "ENOENT" ? undefined : ""));
 }
 
-const defaultNamespace = "default";
 /** The fields of an instance that are needed here; any of them may be missing. */
 interface Fields {
   readonly kind?: unknown;

@@ -184,7 +184,7 @@ function parseAnew(kind: ResourceKind, object: ClusterObject): AnyParsed {
     return { ok: true, declared: { ...former, meta: withApprover(metaOfObject(kind, object), object) } };
   }
   const { approver: _approver, ...document } = object;
-  const parsed = parseResource(document, { defaultNamespace: "" });
+  const parsed = parseResource(document, "");
   if (!parsed.ok) return { ok: false, problem: describeFaults(parsed.faults) };
   const declared = toDeclared(parsed.value);
   if (isKeyed) parsedSpecs.set(spec, declared);

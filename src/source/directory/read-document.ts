@@ -5,7 +5,7 @@ import * as z from "zod";
 import type { CustomResource } from "../../kinds/custom-resource.ts";
 import { nearestName } from "../../kinds/nearest-name.ts";
 import { parseMetadata } from "../../kinds/parse-metadata.ts";
-import { isOurs, parseResource } from "../../kinds/parse-resource.ts";
+import { defaultNamespace, isOurs, parseResource } from "../../kinds/parse-resource.ts";
 import { checkValue, type ResourceFault, resourceFault, textOfMap } from "../../kinds/resource-fault.ts";
 import { type DeclaredByKind, toDeclared } from "../../kinds/to-declared.ts";
 import { withoutNulls } from "../../kinds/without-nulls.ts";
@@ -69,7 +69,7 @@ function readObject(object: Mapping, place: Place): ReadDocument {
 }
 
 function readResource(object: Mapping, place: Place): ReadDocument {
-  const parsed = parseResource(withoutServerFields(object), { defaultNamespace });
+  const parsed = parseResource(withoutServerFields(object));
   const faults = parsed.ok ? faultsOfFile(parsed.value) : parsed.faults;
   if (!parsed.ok || faults.length > 0) return refused(place, faults, scopeOf(object, faults));
   return { items: [declaredItem(parsed.value, place)], faults: [] };
@@ -235,9 +235,6 @@ function decodeBase64(encoded: string, context: z.RefinementCtx): string {
 function mapValues(map: Mapping, change: (value: unknown) => unknown): Mapping {
   return Object.fromEntries(Object.entries(map).map(([key, value]) => [key, change(value)]));
 }
-
-/** The namespace of documents without one, as in kubectl. */
-export const defaultNamespace = "default";
 
 /** Line numbers for messages, which the declaration itself does not contain. */
 export interface ReferenceLines {

@@ -14,7 +14,7 @@ export function documentsOf(text: string): { readonly kind?: string }[] {
 /** The faults in the documents of wafsync's kinds. */
 export function faultsOf(documents: readonly unknown[]): string[] {
   return documents.filter(isOurs).flatMap((document) => {
-    const parsed = parseResource(document, { defaultNamespace: "shop" });
+    const parsed = parseResource(document, "shop");
     return parsed.ok ? [] : parsed.faults.map(({ path, message }) => `${path}: ${message}`);
   });
 }
