@@ -7,7 +7,7 @@ import type { ReconcileOutcome } from "../run/report.ts";
 import type { BlockPublisher } from "../logs/forward-ports.ts";
 import type { ReconcileObserver } from "../run/ports.ts";
 import { isCutOff } from "../run/facts.ts";
-import { instanceStatus } from "../run/status/statuses.ts";
+import { instanceStatus } from "../run/status/instance-status.ts";
 import type { AutoBlockMetrics } from "../telemetry/metrics-sources.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 

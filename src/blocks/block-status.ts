@@ -19,7 +19,7 @@ import { type CompiledRule, endOf } from "../decide/compiled-rule.ts";
 import type { BlockBook, ReadingReport } from "./block-book.ts";
 import type { RunFacts } from "../run/facts.ts";
 import type { ReconcilePorts } from "../run/ports.ts";
-import { assessRule } from "../run/status/statuses.ts";
+import { assessRule } from "../run/status/rule-status.ts";
 import { accepted, type AcceptedFinding, type SyncedFinding, withFindings } from "../run/status/findings.ts";
 
 const labelLengthMax = 100;

@@ -12,7 +12,7 @@ import { faultsIn } from "../decide/compiled-rule.ts";
 import type { RunFacts } from "../run/facts.ts";
 import { unrecordedMessage } from "../run/status/events.ts";
 import { keptMessage } from "../run/status/messages.ts";
-import { adoptHint } from "../run/status/statuses.ts";
+import { adoptHint } from "../run/status/origin-status.ts";
 import { troubleOf } from "../run/status/findings.ts";
 import { objectLines, type ObjectView, type ReportedObject, viewObject } from "./object-view.ts";
 import { keyHint } from "./targets/open-waf.ts";

@@ -57,7 +57,7 @@ import { visibleText } from "../../model/visible-text.ts";
 import { type ReconcileObserver } from "../../run/ports.ts";
 import { heldGroups } from "../../run/status/messages.ts";
 import { troubleOf } from "../../run/status/findings.ts";
-import { ruleStatus } from "../../run/status/statuses.ts";
+import { ruleStatus } from "../../run/status/rule-status.ts";
 import { remark } from "../terminal.ts";
 
 export async function openFolder(options: FolderOptions, session: Session, how?: WafWork): Promise<Target> {

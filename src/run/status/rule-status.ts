@@ -1,0 +1,180 @@
+// The status of a WafIpRule, from the facts of a run.
+import { formatTime } from "../../kinds/conditions.ts";
+import { type ListName, unblockedAtMs } from "../../model/declared.ts";
+import { asSentence, counted, shortened } from "../../model/sentence.ts";
+import {
+  accepted,
+  type AcceptedFinding,
+  forPerson,
+  offFinding,
+  paceInWords,
+  pendingFinding,
+  reading,
+  type SyncedFinding,
+  troubleOf,
+  waitingInWords,
+  withFindings,
+} from "./findings.ts";
+import { progressText, type RuleProgress } from "../../decide/progress.ts";
+import { limitSuggestion, overflowOfRule } from "./messages.ts";
+import type { RunFacts } from "../facts.ts";
+import { describeSource } from "../../model/address-source.ts";
+import type { WafIpRuleStatus } from "../../kinds/waf-ip-rule.ts";
+import { type CompiledRule, describeRejected, faultsIn } from "../../decide/compiled-rule.ts";
+
+const entriesShownMax = 20;
+const sourcesShownMax = 10;
+/** Of an entry and its source. A status must stay readable. */
+const entryLengthMax = 128;
+const rejectedLengthMax = 256;
+
+export function ruleStatus(
+  before: Partial<WafIpRuleStatus>,
+  compiled: CompiledRule,
+  facts: RunFacts,
+  lastChangeMs: number | undefined,
+): Partial<WafIpRuleStatus> {
+  const { rule, expiresAtMs } = compiled;
+  const progress = facts.progress?.get(compiled);
+  const assessment = { accepted: acceptRule(compiled), synced: assessRule(compiled, progress, facts) };
+  const common = withFindings(before, rule.meta, assessment, facts.nowMs);
+  const sources = sourcesOf(compiled, facts);
+  return {
+    ...common,
+    rejected: rejectedEntries(compiled, progress),
+    sources: sources.length === 0 ? undefined : sources,
+    expiresAt: expiresAtMs === undefined ? undefined : formatTime(expiresAtMs),
+    ...(lastChangeMs === undefined ? {} : { lastChangeTime: formatTime(lastChangeMs) }),
+    ...(progress === undefined ? {} : countsOf(compiled, progress)),
+  };
+}
+
+function countsOf(rule: CompiledRule, progress: RuleProgress): Pick<WafIpRuleStatus, "entries" | "progress"> {
+  const { desired, synced, pending, foreign, refused, leftOut } = progress;
+  return {
+    entries: {
+      desired,
+      synced,
+      pending,
+      rejected: rule.rejected.length + refused.length,
+      ...(rule.declared === undefined || rule.expired ? {} : { declared: rule.declared }),
+      ...(foreign === 0 ? {} : { foreign }),
+      ...(leftOut.length === 0 ? {} : { overflow: leftOut.length }),
+    },
+    progress: progressText(rule, progress),
+  };
+}
+
+/** Rejected entries come first, because a person has to correct them. Those of feeds come last. */
+function rejectedEntries({ rejected }: CompiledRule, progress: RuleProgress | undefined) {
+  const refused = (progress?.refused ?? []).map((one) => ({ ...one, source: "the WAF's API" }));
+  const ofFeeds = rejected.filter(({ isOfFeed }) => isOfFeed === true);
+  const shown = [...faultsIn(rejected), ...refused, ...ofFeeds].slice(0, entriesShownMax);
+  return shown.map(({ entry, source, message }) => ({
+    entry: shortened(entry, entryLengthMax),
+    source: shortened(source, entryLengthMax),
+    message: shortened(message, rejectedLengthMax),
+  }));
+}
+
+function sourcesOf({ rule, parts }: CompiledRule, { gathered }: RunFacts) {
+  const texts = gathered.rules.find((one) => one.rule === rule)?.texts ?? [];
+  return rule.addressesFrom.slice(0, sourcesShownMax).map((source, index) => {
+    const { kind, name, key } = source;
+    const text = texts[index];
+    const entries = parts.find((part) => part.source === describeSource(source))?.entries.size ?? 0;
+    const field = `${kind.charAt(0).toLowerCase()}${kind.slice(1)}`;
+    return { [field]: name, key, ...(text?.state === "Read" ? { entries } : {}) };
+  });
+}
+
+function acceptRule(rule: CompiledRule): AcceptedFinding {
+  if (rule.verdict !== "Accepted") return { status: "False", reason: rule.verdict, message: rule.message };
+  // If the rule is accepted, only entries of feeds can be rejected.
+  return rule.rejected.length === 0 ? accepted : { ...accepted, message: describeRejected(rule.rejected) };
+}
+
+/** The finding for the condition Synced. `progress` is undefined until the WAF has been read. */
+export function assessRule(rule: CompiledRule, progress: RuleProgress | undefined, facts: RunFacts): SyncedFinding {
+  if (!rule.isAttached) {
+    return forPerson("Pending", "The rule is not attached to its instance.");
+  }
+  const trouble = troubleOf(facts);
+  if (trouble !== undefined) return trouble;
+  if (progress === undefined) return reading;
+  if (rule.expired) return assessExpired(rule, progress, facts);
+  const { list } = rule;
+  const { desired, synced, refused, leftOut } = progress;
+  const so = `${synced} of ${desired} entries are on the ${list}`;
+  if (progress.pending > 0) return assessPending(rule, progress, so, facts);
+  const [first] = refused;
+  if (first !== undefined) {
+    // Guests must not learn the size of the list.
+    const suggestion = rule.isOwners ? limitSuggestion(facts) : "";
+    const message = `${so}; the API refused ${refused.length}. ${first.entry}: ${asSentence(first.message)}${suggestion}`;
+    return forPerson("Rejected", message);
+  }
+  if (leftOut.length > 0) {
+    const message = `${so}; ${overflowOfRule(list, leftOut, facts)}`;
+    return forPerson("CapacityExceeded", message);
+  }
+  const message = `${allOn(list, desired)}${derivedSentence(rule)}${foreignSentence(progress, facts, list)}`;
+  return { status: "True", reason: "Synced", message, next: "Settled" };
+}
+
+/** The entries on the list may be fewer or more than those that the rule declares. */
+function derivedSentence({ declared, rule }: CompiledRule): string {
+  if (declared === undefined) return "";
+  const fields = [...(rule.except.length === 0 ? [] : ["spec.except"]), ...(rule.aggregate ? ["spec.aggregate"] : [])];
+  return ` The rule declares ${counted(declared, "entry", "entries")}, before ${fields.join(" and ")}.`;
+}
+
+function assessPending({ list }: CompiledRule, { synced, isContested }: RuleProgress, so: string, facts: RunFacts) {
+  if (facts.phase === "Applying") {
+    // The rate is for all rules together, and not meaningful for a rule that waits for others.
+    return pendingFinding(`${so}.${synced === 0 ? waitingInWords(facts) : paceInWords(facts)}`);
+  }
+  const contested = forPerson("Contested", `${so}; another writer keeps removing the others. See the instance.`);
+  return assessOff(so, list, facts) ?? (isContested ? contested : pendingFinding(`${so}.`));
+}
+
+function assessOff(so: string, list: ListName, { gathered }: RunFacts): SyncedFinding | undefined {
+  const observed = `${so}; the policy Observe of the ${list} writes nothing.`;
+  return offFinding(list, gathered, `${so}; the instance is suspended.`, observed);
+}
+
+/** A rule is reported as expired only after its entries are removed: while some are on hold, it reports this. */
+function assessExpired(rule: CompiledRule, progress: RuleProgress, facts: RunFacts): SyncedFinding {
+  const { list, expiresAtMs } = rule;
+  const at = expiresAtMs === undefined || expiresAtMs === unblockedAtMs ? "" : ` at ${formatTime(expiresAtMs)}`;
+  const { left } = progress;
+  if (left.length === 0) {
+    const message = `The rule expired${at}; it no longer declares entries.${foreignSentence(progress, facts, list)}`;
+    return { status: "True", reason: "Expired", message, next: "Settled" };
+  }
+  if (facts.phase === "Applying") return pendingFinding(`The rule expired${at}; its entries are being removed.`);
+  const still = counted(left.length, "of its entries is still", "of its entries are still");
+  const so = `The rule expired${at}, and ${still} on the ${list}`;
+  if (left.some(({ outcome }) => outcome.kind === "Held")) {
+    const message = `${so}: removals are on hold. See the condition RemovalsHeld of the instance.`;
+    return forPerson("Held", message);
+  }
+  return assessOff(so, list, facts) ?? pendingFinding(`${so}.`);
+}
+
+/** Reports entries that stay although no rule declares them; with the policy Exclusive they do not stay. */
+function foreignSentence({ desired, foreign }: RuleProgress, { gathered }: RunFacts, list: ListName): string {
+  if (foreign === 0 || gathered.instance.policies[list] === "Exclusive") return "";
+  if (desired === 0) {
+    const stay = counted(foreign, "of its entries stays", "of its entries stay");
+    return ` ${stay} on the ${list}: another writer added ${foreign === 1 ? "it" : "them"}.`;
+  }
+  const were = counted(foreign, "of them was", "of them were");
+  const [which, stay] = desired === 1 ? ["It was", "stays"] : [were, foreign === 1 ? "stays" : "stay"];
+  return ` ${which} added by another writer, and ${stay} on the ${list} when the rule expires or is deleted.`;
+}
+
+function allOn(list: ListName, desired: number): string {
+  if (desired === 0) return `The rule has no entries for the ${list}.`;
+  return desired === 1 ? `The entry is on the ${list}.` : `All ${desired} entries are on the ${list}.`;
+}
