@@ -76,7 +76,7 @@ export async function runBlock(texts: readonly string[], options: BlockOptions):
     const until = blocked.flatMap(({ end }) => end ?? [])[0];
     const undo = `wafsync unblock ${addresses.join(" ")} ${words}`;
     const isUndone = blocked.every((one) => one.others.length === 0);
-    const what = isUndone ? "undo it" : `remove only the ${counted(blocked.length, "rule", "rules")} of this command`;
+    const what = isUndone ? "undo it" : "end only this block";
     return {
       outcome,
       json: { ...(blocked.every(({ end }) => end !== undefined) ? { until } : {}), undo, rules: blocked.map(jsonOf) },
