@@ -23,6 +23,8 @@ export interface ApiKeysOptions {
 interface Known {
   /** Identifies what the key belongs to: if the Secret, base URL or UID changes, nothing is kept. */
   readonly identity: string;
+  /** As last seen. With many instances, most calls are for one that has not changed. */
+  instance: DeclaredInstance;
   readonly secret: SourceObject & { readonly kind: "Secret" };
   lastGood: ApiKey | undefined;
   /** The outcome of the last read; undefined before the first one began. */
@@ -68,8 +70,11 @@ export class ApiKeys {
 
   /** All instances whose last valid key is this one, by `namespace/name`. Reads nothing. */
   sharing(key: ApiKey): readonly string[] {
-    const print = key.fingerprint();
-    return [...this.#known].flatMap(([name, { lastGood }]) => (lastGood?.fingerprint() === print ? [name] : []));
+    const names: string[] = [];
+    for (const [name, { lastGood }] of this.#known) {
+      if (lastGood?.fingerprint() === key.fingerprint()) names.push(name);
+    }
+    return names;
   }
 
   /** The Secrets without a valid key, which are often completed after their instances. */
@@ -88,12 +93,14 @@ export class ApiKeys {
     this.#known.delete(nameKey(instance));
   }
 
-  #knownOf({ meta, baseUrl, apiKeySecretRef: { name, key } }: DeclaredInstance): Known {
-    const identity = [meta.uid, baseUrl, name, key].join(" ");
+  #knownOf(instance: DeclaredInstance): Known {
+    const { meta, baseUrl, apiKeySecretRef: ref } = instance;
     const known = this.#known.get(nameKey(meta));
-    if (known?.identity === identity) return known;
-    const secret = { kind: "Secret", namespace: meta.namespace, name } as const;
-    const fresh: Known = { identity, secret, lastGood: undefined, outcome: undefined };
+    if (known?.instance === instance) return known;
+    const identity = [meta.uid, baseUrl, ref.name, ref.key].join(" ");
+    if (known?.identity === identity) return Object.assign(known, { instance });
+    const secret = { kind: "Secret", namespace: meta.namespace, name: ref.name } as const;
+    const fresh: Known = { identity, instance, secret, lastGood: undefined, outcome: undefined };
     this.#known.set(nameKey(meta), fresh);
     return fresh;
   }

@@ -138,7 +138,8 @@ export class InstanceChanges {
     const isRival = (peer: DeclaredInstance): boolean =>
       byAge(peer.meta, meta) < 0 || continuedBy(meta, [peer.meta]) !== undefined;
     const instances = this.#instanceStore.list().flatMap((object) => parseInstance(object) ?? []);
-    return instances.filter((peer) => nameKey(peer.meta) !== nameKey(meta) && isRival(peer) && !keys.wasTried(peer));
+    // Usually, all keys were tried.
+    return instances.filter((peer) => !keys.wasTried(peer) && nameKey(peer.meta) !== nameKey(meta) && isRival(peer));
   }
 
   /** All valid feeds that are not being deleted. */
