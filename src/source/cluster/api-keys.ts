@@ -23,8 +23,6 @@ export interface ApiKeysOptions {
 interface Known {
   /** Identifies what the key belongs to: if the Secret, base URL or UID changes, nothing is kept. */
   readonly identity: string;
-  /** As last seen. With many instances, most calls are for one that has not changed. */
-  instance: DeclaredInstance;
   readonly secret: SourceObject & { readonly kind: "Secret" };
   lastGood: ApiKey | undefined;
   /** The outcome of the last read; undefined before the first one began. */
@@ -93,14 +91,12 @@ export class ApiKeys {
     this.#known.delete(nameKey(instance));
   }
 
-  #knownOf(instance: DeclaredInstance): Known {
-    const { meta, baseUrl, apiKeySecretRef: ref } = instance;
+  #knownOf({ meta, baseUrl, apiKeySecretRef: { name, key } }: DeclaredInstance): Known {
+    const identity = [meta.uid, baseUrl, name, key].join(" ");
     const known = this.#known.get(nameKey(meta));
-    if (known?.instance === instance) return known;
-    const identity = [meta.uid, baseUrl, ref.name, ref.key].join(" ");
-    if (known?.identity === identity) return Object.assign(known, { instance });
-    const secret = { kind: "Secret", namespace: meta.namespace, name: ref.name } as const;
-    const fresh: Known = { identity, instance, secret, lastGood: undefined, outcome: undefined };
+    if (known?.identity === identity) return known;
+    const secret = { kind: "Secret", namespace: meta.namespace, name } as const;
+    const fresh: Known = { identity, secret, lastGood: undefined, outcome: undefined };
     this.#known.set(nameKey(meta), fresh);
     return fresh;
   }

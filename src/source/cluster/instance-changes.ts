@@ -46,6 +46,8 @@ export interface InstanceChangesOptions {
 export class InstanceChanges {
   readonly #options: InstanceChangesOptions;
   readonly #versions = new Map<string, number>();
+  /** The instances whose key may not have been tried, by `namespace/name`. */
+  readonly #untried = new Set<string>();
   #changes = 0;
   /** The common version of all instances that do not exist, so that the names of deleted ones need no memory. */
   #missingVersion = 0;
@@ -137,9 +139,13 @@ export class InstanceChanges {
     const { keys } = this.#options;
     const isRival = (peer: DeclaredInstance): boolean =>
       byAge(peer.meta, meta) < 0 || continuedBy(meta, [peer.meta]) !== undefined;
-    const instances = this.#instanceStore.list().flatMap((object) => parseInstance(object) ?? []);
-    // Usually, all keys were tried.
-    return instances.filter((peer) => !keys.wasTried(peer) && nameKey(peer.meta) !== nameKey(meta) && isRival(peer));
+    const rivals: DeclaredInstance[] = [];
+    for (const name of this.#untried) {
+      const peer = parseInstance(this.#instanceStore.get(name));
+      if (peer === undefined || keys.wasTried(peer)) this.#untried.delete(name);
+      else if (name !== nameKey(meta) && isRival(peer)) rivals.push(peer);
+    }
+    return rivals;
   }
 
   /** All valid feeds that are not being deleted. */
@@ -158,6 +164,7 @@ export class InstanceChanges {
 
   #instanceChanged(change: ObjectChange<ClusterObject>): void {
     const instance = nameOf(change.object);
+    this.#untried.add(nameKey(instance));
     if (change.type !== "Added" && (change.type === "Deleted" || change.old.spec !== change.object.spec)) {
       this.#touchSameKey(instance, this.#options.keys.lastGood(instance));
     }
