@@ -76,7 +76,7 @@ export interface Gathered {
   readonly autoBlocks?: readonly DeclaredAutoBlock[];
   /** The labels of each namespace of the rules and origins. */
   readonly namespaceLabels: ReadonlyMap<string, Readonly<Record<string, string>>>;
-  /** Why the state may be incomplete, one sentence each. Each of them puts all removals on hold, unless they are approved. */
+  /** Why the state may be incomplete, one sentence each. What they may hide counts as declaring what it last declared. */
   readonly brokenSources: readonly string[];
   /** Why the declared state could not be read from its source, in one sentence. Prevents all removals, even approved ones. */
   readonly unconfirmed?: string;
