@@ -30,15 +30,7 @@ import {
   withHandled,
 } from "./cache-clear.ts";
 import { ClearMemory, handledBy } from "./records.ts";
-import {
-  clearName,
-  isRollout,
-  observeRollouts,
-  rolloutClears,
-  rolloutProblem,
-  rolloutsIgnored,
-  rolloutsStatus,
-} from "./rollouts.ts";
+import { clearName, observeRollouts, rolloutClears, rolloutsIgnored, rolloutsStatus } from "./rollouts.ts";
 import { cacheClearStatus } from "./status.ts";
 
 /** Calls for one instance are at least this far apart, so that objects created one after another share the second call. */
@@ -163,7 +155,7 @@ export class CacheClears implements RunHooks {
         handled: known.get(clearName(clear)),
         instanceSuspended: gathered.instance.suspend,
         // A clear after a rollout waits until the trouble is over.
-        trouble: trouble && { ...trouble, isPermanent: trouble.isPermanent && !isRollout(clear) },
+        trouble: trouble && { ...trouble, isPermanent: trouble.isPermanent && clear.workload === undefined },
         notBeforeMs: Math.max(memory.notBefore(nowMs), notBefore),
         nowMs,
       });
@@ -188,7 +180,8 @@ export class CacheClears implements RunHooks {
     const nowMs = clock.nowMs();
     this.#memory.wait(nowMs + callIntervalMs, nowMs);
     this.#advanced = undefined;
-    observer.clearTried?.(run.name, due.every(isRollout) ? "Rollout" : "WafCacheClear", answer.ok);
+    // Those of objects come first.
+    observer.clearTried?.(run.name, due[0]?.workload === undefined ? "WafCacheClear" : "Rollout", answer.ok);
     if (!answer.ok) return this.#settleFault(run, due, answer.fault);
     return run.movedTo(answer.value.domain) ?? (await this.#settleCleared(run, [...due, ...waiting], nowMs));
   }
@@ -225,9 +218,14 @@ export class CacheClears implements RunHooks {
       const nowMs = clock.nowMs();
       const { record, notBeforeMs } = decideAfterFault(clear, this.#known(run, clear), fault, nowMs);
       this.#memory.wait(notBeforeMs, nowMs);
-      this.#memory.keep(clear, isRollout(clear) ? { ...record, finish: undefined } : record);
-      if (isRollout(clear)) emitChange(run, clear.meta, "rolloutClear", rolloutProblem(clear, fault));
-      else emitFinish(status, clear, record);
+      const { meta, workload } = clear;
+      this.#memory.keep(clear, workload === undefined ? record : { ...record, finish: undefined });
+      if (workload === undefined) emitFinish(status, clear, record);
+      else {
+        const message = `The cache was not cleared after the rollout of ${workload}; wafsync retries. ${fault.message}`;
+        // Only a different failure is another event.
+        emitChange(run, meta, "rolloutClear", { reason: "CacheClearFailed", message, identity: fault.code });
+      }
     }
     await this.#report(run, due);
     const isWrongKey = fault.code === "BadApiKey" || fault.code === "MissingApiKey";
@@ -280,7 +278,7 @@ function emitFinish(status: StatusPort, clear: DeclaredCacheClear, { finish }: C
     case "Cleared":
     case "Coalesced": {
       const by = finish.state === "Coalesced" ? ` with the call for ${finish.with}` : "";
-      const after = isRollout(clear) ? ` after the rollout of ${clear.workload}` : "";
+      const after = clear.workload === undefined ? "" : ` after the rollout of ${clear.workload}`;
       const message = `The API has started to clear the cache${after}${by}.`;
       status.event(clear.meta, { type: "Normal", reason: "CacheCleared", message });
       return;
@@ -302,7 +300,7 @@ function attachmentOf({ meta }: DeclaredCacheClear, { instance, namespaceLabels 
 
 /** Clears that count for this one: those after rollouts, or those of the guest's namespace. */
 function intervalOf(clear: DeclaredCacheClear, grant: Grant | undefined, { instance }: Gathered): ClearInterval {
-  if (isRollout(clear)) return { ms: instance.cacheClear.minIntervalMs, counts: isWorkload };
+  if (clear.workload !== undefined) return { ms: instance.cacheClear.minIntervalMs, counts: isWorkload };
   const counts = (cacheClear: string): boolean => cacheClear.startsWith(`${clear.meta.namespace}/`);
   return { ms: grant?.cacheClearMinIntervalMs ?? 0, counts };
 }

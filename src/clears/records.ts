@@ -7,7 +7,7 @@ import type { DeclaredCacheClear } from "../model/declared.ts";
 import type { HandledTrigger } from "../model/inventory.ts";
 import type { ClearFinish, ClearRecord } from "./cache-clear.ts";
 import type { StatusPort } from "../run/ports.ts";
-import { clearName, isRollout } from "./rollouts.ts";
+import { clearName } from "./rollouts.ts";
 
 /** What the process remembers about the cache clears of one instance. */
 export class ClearMemory {
@@ -36,7 +36,7 @@ export class ClearMemory {
   /** The same if the status of the object is known. */
   recordIn(clear: DeclaredCacheClear, status: object | undefined): ClearRecord | undefined {
     const known = this.#records.get(recordKey(clear));
-    return known ?? (isRollout(clear) ? undefined : readRecord(status));
+    return known ?? (clear.workload === undefined ? readRecord(status) : undefined);
   }
 
   keep(clear: DeclaredCacheClear, record: ClearRecord): void {

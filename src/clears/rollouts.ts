@@ -6,61 +6,52 @@
 // A rollout is recorded when it has begun, so that its rollback counts too.
 import { formatTime } from "../kinds/conditions.ts";
 import type { WafInstanceStatus } from "../kinds/waf-instance.ts";
-import type { DeclaredCacheClear } from "../model/declared.ts";
-import type { Gathered, ObservedWorkload } from "../model/gathered.ts";
+import type { DeclaredCacheClear, WorkloadRef } from "../model/declared.ts";
+import type { Gathered } from "../model/gathered.ts";
 import type { HandledTrigger } from "../model/inventory.ts";
-import type { WafFault } from "../model/waf-result.ts";
 import { nameKey, resourceKey } from "../model/resource.ts";
 import { shortened } from "../model/sentence.ts";
 import { isWorkload, sameOr } from "./cache-clear.ts";
 
-/** A clear after a rollout. Its `meta` is that of the instance. */
-export interface RolloutClear extends DeclaredCacheClear {
-  /** `Deployment namespace/name`. */
-  readonly workload: string;
-}
-
 /** `namespace/name` of its object, or its workload. */
-export function clearName(clear: DeclaredCacheClear): string {
-  return isRollout(clear) ? clear.workload : nameKey(clear.meta);
+export function clearName({ meta, workload = nameKey(meta) }: DeclaredCacheClear): string {
+  return workload;
 }
 
-export function isRollout(clear: DeclaredCacheClear): clear is RolloutClear {
-  return "workload" in clear;
+/** Observed rollouts follow the stored ones that they replace. */
+function recordOf(workload: WorkloadRef, handled: readonly HandledTrigger[]): HandledTrigger | undefined {
+  return handled.findLast(({ cacheClear }) => cacheClear === resourceKey(workload));
 }
 
-/** The records, with what is observed now. Workloads that are no longer listed are forgotten. */
+/**
+ * The records, with what is observed now. Workloads that are no longer listed are forgotten. A rollout that was complete when the workload
+ * was first seen needs no clear; one in progress does. A changed annotation, such as the consent of another namespace, is no rollout, but
+ * looks like one until the controller has observed it.
+ */
 export function observeRollouts(
   { workloads = [] }: Pick<Gathered, "workloads">,
   handled: readonly HandledTrigger[],
 ): readonly HandledTrigger[] {
-  const known = new Map(handled.map((record) => [record.cacheClear, record]));
-  const listed = workloads.flatMap((one) => observe(one, known.get(resourceKey(one.workload))) ?? []);
+  const listed = workloads.flatMap(({ workload, state, rollout }): HandledTrigger | readonly HandledTrigger[] => {
+    const known = recordOf(workload, handled);
+    const isComplete = state === "Complete";
+    if (state === "NotSeen" || state === "Unobserved") return known ?? [];
+    if (known === undefined) {
+      return { cacheClear: resourceKey(workload), trigger: isComplete ? rollout : "", handledAtMs: 0 };
+    }
+    const hasBegun = known.trigger !== "" && known.trigger !== rollout && !isComplete;
+    return hasBegun ? { ...known, trigger: "" } : known;
+  });
   return sameOr(handled, [...listed, ...handled.filter(({ cacheClear }) => !isWorkload(cacheClear))]);
-}
-
-/**
- * A rollout that was complete when the workload was first seen needs no clear; one in progress does. A changed annotation, such as
- * the consent of another namespace, is no rollout, but looks like one until the controller has observed it.
- */
-function observe({ workload, state, rollout }: ObservedWorkload, known: HandledTrigger | undefined) {
-  if (state === "NotSeen" || state === "Unobserved") return known;
-  const isComplete = state === "Complete";
-  if (known === undefined) {
-    return { cacheClear: resourceKey(workload), trigger: isComplete ? rollout : "", handledAtMs: 0 };
-  }
-  const hasBegun = known.trigger !== "" && known.trigger !== rollout && !isComplete;
-  return hasBegun ? { ...known, trigger: "" } : known;
 }
 
 /** The clears for complete rollouts that are not handled. They never fail: wafsync retries until the cache is cleared. */
 export function rolloutClears(
   { instance, workloads = [] }: Pick<Gathered, "instance" | "workloads">,
   handled: readonly HandledTrigger[],
-): RolloutClear[] {
-  const triggers = new Map(handled.map(({ cacheClear, trigger }) => [cacheClear, trigger]));
+): DeclaredCacheClear[] {
   const pending = workloads.filter(
-    ({ workload, state, rollout }) => state === "Complete" && rollout !== triggers.get(resourceKey(workload)),
+    ({ workload, state, rollout }) => state === "Complete" && rollout !== recordOf(workload, handled)?.trigger,
   );
   return pending.map(({ workload, rollout }) => ({
     meta: instance.meta,
@@ -72,12 +63,6 @@ export function rolloutClears(
     activeDeadlineMs: Number.POSITIVE_INFINITY,
     ttlAfterFinishedMs: undefined,
   }));
-}
-
-/** Only a different failure is another event. */
-export function rolloutProblem({ workload }: RolloutClear, { code, message }: WafFault) {
-  const failed = `The cache was not cleared after the rollout of ${workload}; wafsync retries. ${message}`;
-  return { reason: "CacheClearFailed", message: failed, identity: code };
 }
 
 /** Without a cluster, there are no workloads: what to do instead. */
@@ -94,9 +79,8 @@ type RolloutStatus = NonNullable<WafInstanceStatus["rollouts"]>[number];
 export function rolloutsStatus(
   gathered: Gathered,
   handled: readonly HandledTrigger[],
-  failureOf: (pending: RolloutClear) => string,
+  failureOf: (pending: DeclaredCacheClear) => string,
 ): RolloutStatus[] | undefined {
-  const known = new Map(handled.map((record) => [record.cacheClear, record]));
   const pending = new Map(rolloutClears(gathered, handled).map((clear) => [clear.workload, clear]));
   const next = gathered.workloads?.map(({ workload: ref, state, rollout, why = "" }): RolloutStatus => {
     const workload = resourceKey(ref);
@@ -107,7 +91,7 @@ export function rolloutsStatus(
       const why = failureOf(clear) || "The clear waits for spec.cacheClear.minInterval, or for the instance.";
       return { workload, state: "Pending", message: shortened(`${revision} is rolled out. ${why}`, 1024) };
     }
-    const { trigger, handledAtMs = 0 } = known.get(workload) ?? {};
+    const { trigger, handledAtMs = 0 } = recordOf(ref, handled) ?? {};
     if (trigger !== rollout) {
       return { workload, state: "RollingOut", message: `${revision} is not complete: see \`kubectl rollout status\`.` };
     }

@@ -170,7 +170,10 @@ export interface DeclaredOrigin {
 }
 
 export interface DeclaredCacheClear {
+  /** Of its object; for a clear after a rollout, of the instance. */
   readonly meta: ResourceMeta;
+  /** The workload whose rollout it follows, as `Deployment namespace/name`. */
+  readonly workload?: string;
   readonly instance: ObjectName;
   readonly trigger: string | undefined;
   readonly suspend: boolean;

@@ -2,8 +2,9 @@
 // Nothing waits for these watches: without them, caches are not cleared, and everything else continues. An instance is notified
 // only of relevant changes, so starting and ending pods cause no reconcile run.
 import { once } from "node:events";
+import { isDeepStrictEqual } from "node:util";
 import { apiGroup } from "../../kinds/kinds.ts";
-import type { KubeObject } from "../../kube/kube-object.ts";
+import { type KubeObject, objectKey } from "../../kube/kube-object.ts";
 import { ListWatch, type ListWatchProblem } from "../../kube/list-watch.ts";
 import { createObjectStore } from "../../kube/store.ts";
 import type { DeclaredInstance, WorkloadRef } from "../../model/declared.ts";
@@ -48,42 +49,38 @@ export class Rollouts {
   /** The workloads that the instance lists, as far as it may see them. */
   of({ meta, cacheClear }: DeclaredInstance): ObservedWorkload[] {
     return cacheClear.afterRolloutOf.map((workload) => {
-      const watch = this.#watches.get(workload.kind) ?? this.#watch(workload.kind);
+      const { kind, name, namespace } = workload;
+      const watch = this.#watches.get(kind) ?? this.#watch(kind);
       const object = watch.store.get(nameKey(workload));
+      const isOwn = namespace === meta.namespace;
       // A user who may write an instance must not learn about workloads in other namespaces unless those allow it.
-      const maySee = workload.namespace === meta.namespace || object?.consents.includes(nameKey(meta)) === true;
+      const maySee = isOwn || object?.consents.includes(nameKey(meta)) === true;
       if (object !== undefined && maySee) return { workload, state: object.state, rollout: object.rollout };
-      return { workload, state: "NotSeen", rollout: "", why: this.#whyUnseen(workload, meta, watch) };
+      const { namespace: only = namespace } = this.#options;
+      const { isSynced, lastFault } = watch.health();
+      // The same for a missing workload and one that does not allow it, so that it reveals nothing about another namespace.
+      let why = `There is no ${resourceKey(workload)}, or its annotation ${consentAnnotation} does not name ${nameKey(meta)}.`;
+      if (only !== namespace) why = `wafsync watches only namespace ${only}, so it cannot see namespace ${namespace}.`;
+      else if (!isSynced)
+        why = `The ${kind} objects have not been listed yet${lastFault ? `: ${lastFault.message}` : ""}.`;
+      else if (isOwn) why = `There is no ${kind} ${name} in namespace ${namespace}.`;
+      return { workload, state: "NotSeen", rollout: "", why };
     });
   }
 
-  /** The same for a missing workload and one that does not allow it, so that it reveals nothing about another namespace. */
-  #whyUnseen(workload: WorkloadRef, instance: ObjectName, watch: ListWatch<StoredWorkload>): string {
-    const { kind, name, namespace } = workload;
-    const { namespace: only = namespace } = this.#options;
-    const { isSynced, lastFault } = watch.health();
-    if (only !== namespace) return `wafsync watches only namespace ${only}, so it cannot see namespace ${namespace}.`;
-    if (!isSynced) return `The ${kind} objects have not been listed yet${lastFault ? `: ${lastFault.message}` : ""}.`;
-    if (namespace === instance.namespace) return `There is no ${kind} ${name} in namespace ${namespace}.`;
-    return `There is no ${resourceKey(workload)}, or its annotation ${consentAnnotation} does not name ${nameKey(instance)}.`;
-  }
-
   #watch(kind: WorkloadRef["kind"]): ListWatch<StoredWorkload> {
-    const { api, clock, random, namespace, onProblem } = this.#options;
     const type = { group: "apps", version: "v1", plural: `${kind.toLowerCase()}s`, namespaced: true };
     const watch: ListWatch<StoredWorkload> = new ListWatch({
-      api,
-      clock,
-      random,
+      ...this.#options,
       type,
-      namespace,
       store: createObjectStore<StoredWorkload>(),
       transform: (object) => storedWorkload(kind, object),
       onChange: (change) => {
-        const isSame = change.type === "Changed" && contentOf(change.old) === contentOf(change.object);
+        const before = change.type === "Changed" ? change.old : undefined;
+        const isSame = isDeepStrictEqual({ ...before, metadata: {} }, { ...change.object, metadata: {} });
         if (!isSame && watch.health().isSynced) this.#tell(kind, change.object);
       },
-      onProblem: (problem) => onProblem(type.plural, problem),
+      onProblem: (problem) => this.#options.onProblem(type.plural, problem),
     });
     this.#watches.set(kind, watch);
     const { signal } = this.#stop;
@@ -94,18 +91,13 @@ export class Rollouts {
 
   /** Notifies the instances that list this workload, or any workload of the kind. */
   #tell(kind: WorkloadRef["kind"], object?: StoredWorkload): void {
-    const { name, namespace = "" } = object?.metadata ?? {};
+    const changed = object && objectKey(object.metadata);
     for (const { meta, cacheClear } of this.#options.instances()) {
-      const isListed = cacheClear.afterRolloutOf.some(
-        (one) => one.kind === kind && (name === undefined || (one.name === name && one.namespace === namespace)),
-      );
-      if (isListed) this.#options.onRollout(meta, `${kind} ${name ?? "list"} changed`);
+      const listed = cacheClear.afterRolloutOf.filter((one) => one.kind === kind).map(nameKey);
+      const isListed = changed === undefined ? listed.length > 0 : listed.includes(changed);
+      if (isListed) this.#options.onRollout(meta, `${kind} ${object?.metadata.name ?? "list"} changed`);
     }
   }
-}
-
-function contentOf(workload: StoredWorkload): string {
-  return JSON.stringify({ ...workload, metadata: {} });
 }
 
 /** What the API server guarantees for all three kinds. */
@@ -114,36 +106,32 @@ interface Workload extends KubeObject {
   readonly status?: Readonly<Partial<Record<string, number | string>>>;
 }
 
+/**
+ * Scaling a workload does not change its revision. A rollout is complete as `kubectl rollout status` judges it, which also reports what is
+ * missing; a partitioned one is complete when no pod is left.
+ */
 export function storedWorkload(kind: WorkloadRef["kind"], object: KubeObject): StoredWorkload {
-  const { namespace = "", name, uid, resourceVersion, annotations = {} } = object.metadata;
-  const consents = (annotations[consentAnnotation] ?? "").split(",", consentsMax);
+  const { namespace = "", name, uid, resourceVersion, generation = 0, annotations = {} } = object.metadata;
+  const { spec, status = {} } = object as Workload;
+  const { replicas = 1 } = spec;
+  const of = (field: string): number => Number(status[field] ?? 0);
+  const updated = of("updatedReplicas");
+  const [revision, isComplete] = {
+    Deployment: [
+      annotations["deployment.kubernetes.io/revision"],
+      updated >= Math.max(replicas, of("replicas")) && of("availableReplicas") >= updated,
+    ],
+    StatefulSet: [status["updateRevision"], Math.min(updated, of("readyReplicas")) >= replicas],
+    DaemonSet: [
+      annotations["deprecated.daemonset.template.generation"],
+      Math.min(of("updatedNumberScheduled"), of("numberAvailable")) >= of("desiredNumberScheduled"),
+    ],
+  }[kind];
+  const isObserved = of("observedGeneration") > 0 && of("observedGeneration") >= generation;
   return {
     metadata: { namespace, name, uid, resourceVersion },
-    rollout: `${uid}/${revisionOf(kind, object as Workload)}`,
-    state: stateOf(kind, object as Workload),
-    consents: consents.map((text) => text.trim()),
+    rollout: `${uid}/${revision}`,
+    state: isObserved ? (isComplete ? "Complete" : "RollingOut") : "Unobserved",
+    consents: (annotations[consentAnnotation] ?? "").split(",", consentsMax).map((text) => text.trim()),
   };
-}
-
-/** Scaling a workload does not change its revision. */
-function revisionOf(kind: WorkloadRef["kind"], { metadata: { annotations = {} }, status = {} }: Workload) {
-  return {
-    Deployment: annotations["deployment.kubernetes.io/revision"],
-    StatefulSet: status["updateRevision"],
-    DaemonSet: annotations["deprecated.daemonset.template.generation"],
-  }[kind];
-}
-
-/** As `kubectl rollout status` judges it, which also reports what is missing. A partitioned rollout is complete when no pod is left. */
-function stateOf(kind: WorkloadRef["kind"], { metadata, spec, status = {} }: Workload): StoredWorkload["state"] {
-  const of = (field: string): number => Number(status[field] ?? 0);
-  if (of("observedGeneration") === 0 || of("observedGeneration") < (metadata.generation ?? 0)) return "Unobserved";
-  const { replicas = 1 } = spec;
-  const updated = of("updatedReplicas");
-  const isComplete = {
-    Deployment: updated >= Math.max(replicas, of("replicas")) && of("availableReplicas") >= updated,
-    StatefulSet: Math.min(updated, of("readyReplicas")) >= replicas,
-    DaemonSet: Math.min(of("updatedNumberScheduled"), of("numberAvailable")) >= of("desiredNumberScheduled"),
-  }[kind];
-  return isComplete ? "Complete" : "RollingOut";
 }
