@@ -6,10 +6,10 @@
 // A rollout is recorded when it has begun, so that its rollback counts too.
 import { formatTime } from "../kinds/conditions.ts";
 import type { WafInstanceStatus } from "../kinds/waf-instance.ts";
-import type { DeclaredCacheClear, WorkloadRef } from "../model/declared.ts";
+import type { DeclaredCacheClear } from "../model/declared.ts";
 import type { Gathered } from "../model/gathered.ts";
 import type { HandledTrigger } from "../model/inventory.ts";
-import { nameKey, resourceKey } from "../model/resource.ts";
+import { nameKey } from "../model/resource.ts";
 import { shortened } from "../model/sentence.ts";
 import { isWorkload, sameOr } from "./cache-clear.ts";
 
@@ -19,8 +19,8 @@ export function clearName({ meta, workload = nameKey(meta) }: DeclaredCacheClear
 }
 
 /** Observed rollouts follow the stored ones that they replace. */
-function recordOf(workload: WorkloadRef, handled: readonly HandledTrigger[]): HandledTrigger | undefined {
-  return handled.findLast(({ cacheClear }) => cacheClear === resourceKey(workload));
+function recordOf(workload: string, handled: readonly HandledTrigger[]): HandledTrigger | undefined {
+  return handled.findLast(({ cacheClear }) => cacheClear === workload);
 }
 
 /**
@@ -37,7 +37,7 @@ export function observeRollouts(
     const isComplete = state === "Complete";
     if (state === "NotSeen" || state === "Unobserved") return known ?? [];
     if (known === undefined) {
-      return { cacheClear: resourceKey(workload), trigger: isComplete ? rollout : "", handledAtMs: 0 };
+      return { cacheClear: workload, trigger: isComplete ? rollout : "", handledAtMs: 0 };
     }
     const hasBegun = known.trigger !== "" && known.trigger !== rollout && !isComplete;
     return hasBegun ? { ...known, trigger: "" } : known;
@@ -56,7 +56,7 @@ export function rolloutClears(
   return pending.map(({ workload, rollout }) => ({
     meta: instance.meta,
     instance: instance.meta,
-    workload: resourceKey(workload),
+    workload,
     trigger: rollout,
     suspend: false,
     backoffLimit: Number.POSITIVE_INFINITY,
@@ -82,8 +82,7 @@ export function rolloutsStatus(
   failureOf: (pending: DeclaredCacheClear) => string,
 ): RolloutStatus[] | undefined {
   const pending = new Map(rolloutClears(gathered, handled).map((clear) => [clear.workload, clear]));
-  const next = gathered.workloads?.map(({ workload: ref, state, rollout, why = "" }): RolloutStatus => {
-    const workload = resourceKey(ref);
+  const next = gathered.workloads?.map(({ workload, state, rollout, why = "" }): RolloutStatus => {
     if (state === "NotSeen") return { workload, state, message: why };
     const revision = `Revision ${rollout.slice(rollout.indexOf("/") + 1)}`;
     const clear = pending.get(workload);
@@ -91,7 +90,7 @@ export function rolloutsStatus(
       const why = failureOf(clear) || "The clear waits for spec.cacheClear.minInterval, or for the instance.";
       return { workload, state: "Pending", message: shortened(`${revision} is rolled out. ${why}`, 1024) };
     }
-    const { trigger, handledAtMs = 0 } = recordOf(ref, handled) ?? {};
+    const { trigger, handledAtMs = 0 } = recordOf(workload, handled) ?? {};
     if (trigger !== rollout) {
       return { workload, state: "RollingOut", message: `${revision} is not complete: see \`kubectl rollout status\`.` };
     }

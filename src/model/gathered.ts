@@ -7,7 +7,6 @@ import type {
   DeclaredInstance,
   DeclaredOrigin,
   DeclaredRule,
-  WorkloadRef,
 } from "./declared.ts";
 import type { Entry } from "../address/entry.ts";
 import type { ResourceMeta } from "./resource.ts";
@@ -95,7 +94,8 @@ export interface Gathered {
 
 /** A workload at one moment. */
 export interface ObservedWorkload {
-  readonly workload: WorkloadRef;
+  /** `Deployment namespace/name`. */
+  readonly workload: string;
   /**
    * `NotSeen`: it does not exist, or wafsync may not read it. `Unobserved`: its controller has not observed the last change, so it is
    * unknown whether a rollout follows.

@@ -12,7 +12,7 @@ const instance = anInstance({
 
 /** The Deployment `edge/web` at a revision. */
 function web(revision: number, state: ObservedWorkload["state"], uid = "u-1"): ObservedWorkload {
-  return { workload: { kind: "Deployment", namespace: "edge", name: "web" }, state, rollout: `${uid}/${revision}` };
+  return { workload: "Deployment edge/web", state, rollout: `${uid}/${revision}` };
 }
 
 const complete = (revision: number, uid?: string) => web(revision, "Complete", uid);

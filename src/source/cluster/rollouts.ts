@@ -48,10 +48,11 @@ export class Rollouts {
 
   /** The workloads that the instance lists, as far as it may see them. */
   of({ meta, cacheClear }: DeclaredInstance): ObservedWorkload[] {
-    return cacheClear.afterRolloutOf.map((workload) => {
-      const { kind, name, namespace } = workload;
+    return cacheClear.afterRolloutOf.map((ref) => {
+      const { kind, name, namespace } = ref;
+      const workload = resourceKey(ref);
       const watch = this.#watches.get(kind) ?? this.#watch(kind);
-      const object = watch.store.get(nameKey(workload));
+      const object = watch.store.get(nameKey(ref));
       const isOwn = namespace === meta.namespace;
       // A user who may write an instance must not learn about workloads in other namespaces unless those allow it.
       const maySee = isOwn || object?.consents.includes(nameKey(meta)) === true;
@@ -59,7 +60,7 @@ export class Rollouts {
       const { namespace: only = namespace } = this.#options;
       const { isSynced, lastFault } = watch.health();
       // The same for a missing workload and one that does not allow it, so that it reveals nothing about another namespace.
-      let why = `There is no ${resourceKey(workload)}, or its annotation ${consentAnnotation} does not name ${nameKey(meta)}.`;
+      let why = `There is no ${workload}, or its annotation ${consentAnnotation} does not name ${nameKey(meta)}.`;
       if (only !== namespace) why = `wafsync watches only namespace ${only}, so it cannot see namespace ${namespace}.`;
       else if (!isSynced)
         why = `The ${kind} objects have not been listed yet${lastFault ? `: ${lastFault.message}` : ""}.`;

@@ -3,6 +3,7 @@
 // look at a workload can show is in test/clears/rollouts.test.ts.
 import type { DeclaredInstance, WorkloadRef } from "../../../src/model/declared.ts";
 import type { Gathered } from "../../../src/model/gathered.ts";
+import { resourceKey } from "../../../src/model/resource.ts";
 import { seededRandom } from "../builders/seeded-random.ts";
 import type { SimProcess } from "./sim-process.ts";
 import type { SimWorld } from "./sim-world.ts";
@@ -122,7 +123,7 @@ export class SimRollouts {
   #show(workload: WorkloadRef, revision: number, isComplete: boolean): void {
     const { cluster } = this.#world;
     const state = isComplete ? "Complete" : "RollingOut";
-    const observed = { workload, state, rollout: String(revision) } as const;
+    const observed = { workload: resourceKey(workload), state, rollout: String(revision) } as const;
     this.#world.note(undefined, `Deployment ${workload.name}: revision ${revision}${isComplete ? "" : " begins"}`);
     cluster.change({ workloads: new Map(cluster.now.workloads).set(workload.name, observed) });
   }
