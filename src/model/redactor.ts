@@ -10,8 +10,8 @@ export const excerptLengthMax = 200;
 /** The keys of one namespace; those that were not added for the longest time are dropped first. */
 export const keysOfNamespaceMax = 2000;
 
-/** With more secrets, a string is searched only for those whose last few characters it contains. As fast for about so many. */
-const secretsSearchedMax = 100;
+/** With more secrets, a string is searched only for those whose last few characters it contains. */
+const secretsSearchedMax = 8;
 const endLength = 4;
 
 const form = (text: string): string => new URLSearchParams({ k: text }).toString().slice(2);
@@ -57,8 +57,9 @@ interface TextRange {
 /** Finds secrets in strings, in every spelling. */
 export class SecretSearch {
   readonly #needles = new Map<string, readonly Needle[]>();
-  /** By their last characters, in lower case. */
   readonly #byEnd = new Map<string, Set<Needle>>();
+  /** For few secrets, because hardly any text contains one. */
+  #filter: NeedleFilter | undefined;
 
   constructor(secrets: readonly string[] = []) {
     for (const secret of secrets) this.add(secret);
@@ -68,20 +69,22 @@ export class SecretSearch {
     if (secret === "" || this.#needles.has(secret)) return;
     const needles = needlesOf(secret);
     this.#needles.set(secret, needles);
+    this.#filter = undefined;
     for (const needle of needles) {
-      const end = inLowerCase(needle.wanted.slice(-endLength));
+      const end = needle.wanted.slice(-endLength);
       this.#byEnd.set(end, (this.#byEnd.get(end) ?? new Set<Needle>()).add(needle));
     }
   }
 
   delete(secret: string): void {
     for (const needle of this.#needles.get(secret) ?? []) {
-      const end = inLowerCase(needle.wanted.slice(-endLength));
+      const end = needle.wanted.slice(-endLength);
       const needles = this.#byEnd.get(end);
       needles?.delete(needle);
       if (needles?.size === 0) this.#byEnd.delete(end);
     }
     this.#needles.delete(secret);
+    this.#filter = undefined;
   }
 
   /** @param lengthMin shorter secrets are ignored */
@@ -102,8 +105,12 @@ export class SecretSearch {
 
   /** The ranges with secrets; they may overlap. */
   *#find(text: string, lengthMin: number): Generator<TextRange, void> {
+    if (this.#needles.size <= secretsSearchedMax) {
+      this.#filter ??= new NeedleFilter([...this.#needles.values()].flat());
+      if (!this.#filter.mayOccurIn(text)) return;
+    }
     const folded = inLowerCase(text);
-    for (const { secret, wanted, isBase64 } of this.#candidates(folded)) {
+    for (const { secret, wanted, isBase64 } of this.#candidates(text, folded)) {
       if (secret.length < lengthMin) continue;
       const searched = isBase64 ? text : folded;
       for (let at = searched.indexOf(wanted); at !== -1; at = searched.indexOf(wanted, at + 1)) {
@@ -113,14 +120,71 @@ export class SecretSearch {
     }
   }
 
-  #candidates(folded: string): Iterable<Needle> {
+  #candidates(text: string, folded: string): Iterable<Needle> {
     if (this.#needles.size <= secretsSearchedMax) return [...this.#needles.values()].flat();
     const candidates = new Set<Needle>();
-    for (let at = 0; at + endLength <= folded.length; at += 1) {
-      for (const needle of this.#byEnd.get(folded.slice(at, at + endLength)) ?? []) candidates.add(needle);
+    for (const searched of new Set([text, folded])) {
+      for (let at = 0; at + endLength <= searched.length; at += 1) {
+        for (const needle of this.#byEnd.get(searched.slice(at, at + endLength)) ?? []) candidates.add(needle);
+      }
     }
     return candidates;
   }
+}
+
+/**
+ * Compares as few characters of a text as possible: of each window with the length of the shortest needle, only the last pair, unless
+ * a needle contains it (Wu and Manber, 1994).
+ */
+class NeedleFilter {
+  readonly #length: number;
+  /** How far the window moves after a pair; 0 if a needle may end with it. */
+  readonly #shifts = new Uint8Array(4096);
+  readonly #needles: readonly Needle[];
+
+  constructor(needles: readonly Needle[]) {
+    this.#needles = needles;
+    this.#length = Math.min(200, ...needles.map(({ wanted }) => wanted.length));
+    this.#shifts.fill(Math.max(0, this.#length - 1));
+    for (const { wanted, isBase64 } of needles) {
+      for (let end = 1; end < this.#length; end += 1) {
+        for (const first of codesOf(wanted.charAt(end - 1), isBase64)) {
+          for (const second of codesOf(wanted.charAt(end), isBase64)) {
+            const pair = pairOf(first, second);
+            this.#shifts[pair] = Math.min(this.#shifts[pair] ?? 0, this.#length - 1 - end);
+          }
+        }
+      }
+    }
+  }
+
+  mayOccurIn(text: string): boolean {
+    const last = this.#length - 1;
+    const shifts = this.#shifts;
+    if (last < 1) return true;
+    for (let end = last; end < text.length;) {
+      const shift = shifts[pairOf(text.charCodeAt(end - 1), text.charCodeAt(end))] ?? 0;
+      if (shift === 0 && this.#isStart(text.slice(end - last, end + 1))) return true;
+      // Most shifts are the largest one: with this branch, a processor need not wait for the shift.
+      if (shift === last) end += last;
+      else end += Math.max(1, shift);
+    }
+    return false;
+  }
+
+  #isStart(window: string): boolean {
+    const folded = inLowerCase(window);
+    return this.#needles.some(({ wanted, isBase64 }) => wanted.startsWith(isBase64 ? window : folded));
+  }
+}
+
+function codesOf(letter: string, isBase64: boolean): readonly number[] {
+  return [letter, ...(isBase64 ? [] : [letter.toUpperCase()])].map((one) => one.charCodeAt(0));
+}
+
+/** Some pairs share a number. */
+function pairOf(first: number, second: number): number {
+  return ((first << 5) ^ second) & 4095;
 }
 
 function needlesOf(secret: string): readonly Needle[] {
@@ -140,7 +204,7 @@ function needlesOf(secret: string): readonly Needle[] {
 
 /** Only ASCII letters are converted, so that no position changes. */
 function inLowerCase(text: string): string {
-  return /[\u0080-\uffff]/.test(text) ? text.replaceAll(/[A-Z]+/g, (part) => part.toLowerCase()) : text.toLowerCase();
+  return /\P{ASCII}/u.test(text) ? text.replaceAll(/[A-Z]+/g, (letters) => letters.toLowerCase()) : text.toLowerCase();
 }
 
 /** Whether no letter or digit continues the first or the last character. */
