@@ -10,6 +10,7 @@ import { nameKey, type ObjectName } from "../../../src/model/resource.ts";
 import { aFeed, textFacts } from "../builders/declare-feed.ts";
 import { RecordedStatus } from "../fakes/recorded-status.ts";
 import { type Answer, keyOf, objectionTo, type Served, spokenEntries } from "./feed-oracle.ts";
+import { watchLagMsMax } from "./sim-cluster.ts";
 import { describeSaveFault } from "./sim-faults.ts";
 import type { SimProcess } from "./sim-process.ts";
 import type { SimWorld } from "./sim-world.ts";
@@ -41,8 +42,8 @@ const loose: FeedGuards = {
 };
 /** What a process has in its hands may be replaced meanwhile, for as long as a call and its turn take. */
 const replacedMsMax = 60_000;
-/** From when a process reads the declarations until it asks the server: two loads of the record, and a call, each of which may pause. */
-const readMsMax = 1_000;
+/** From an edit until a process asks the server by it: the watch, then two loads of the record and a call, each of which may pause. */
+const readMsMax = watchLagMsMax + 1_000;
 
 interface Stored {
   readonly text: string;
@@ -168,12 +169,11 @@ export class SimFeeds {
     const { ledger, time } = this.#world;
     const name = nameKey(feed.meta);
     const served = this.#served.get(name) ?? { kind: "Gone" };
-    const { guards } = feed;
     const isJustEdited = time.nowMs() - (this.#guardedMs.get(name) ?? 0) <= readMsMax;
-    if (guards !== this.#declared.get(name)?.guards && !isJustEdited)
+    if (feed.guards !== this.#declared.get(name)?.guards && !isJustEdited)
       ledger.violation(`${name} is fetched with guards that were replaced long ago`);
     const answers = this.#answers.get(process) ?? new Map<string, Answer>();
-    this.#answers.set(process, answers.set(name, { served, guards }));
+    this.#answers.set(process, answers.set(name, { served, guards: feed.guards }));
     return { delayMs: this.#world.chance(0.2) ? this.#world.pick(29_000) : 1, answer: outcomeOf(served) };
   }
 
