@@ -1,5 +1,6 @@
 // Wraps a source of resources and adds a rule for each WafAutoBlock: its source is the log of blocked requests, and its entries are the
 // clients that the log reader listed, each with its own end. Everything else is passed through.
+import { formatTime } from "../model/time-text.ts";
 import type { Entry } from "../address/entry.ts";
 import { decideAttachment } from "../model/attachment.ts";
 import { emptyRule } from "../model/declared.ts";
@@ -7,7 +8,6 @@ import type { DeclaredAutoBlock } from "../model/declared.ts";
 import type { JudgedEntry } from "./judge.ts";
 import type { AddressText, Gathered, GatheredRule } from "../model/gathered.ts";
 import { inThousands } from "../model/sentence.ts";
-import { secondText } from "../model/time-text.ts";
 import { visibleText } from "../model/visible-text.ts";
 import { blockKey } from "./judges.ts";
 import type { SourcePort } from "../run/ports.ts";
@@ -92,5 +92,5 @@ function evidenceOf({ requests, firstMs, lastMs, reasons, times }: JudgedEntry):
   const count = requests === 1 ? "1 request" : `${inThousands(requests)} requests`;
   const why = reasons.map(({ label, requests: of }) => `${inThousands(of)} ${visibleText(label)}`).join(", ");
   const again = times === 1 ? "" : `; listed ${times} times`;
-  return `${count} from ${secondText(firstMs)} to ${secondText(lastMs)}${why === "" ? "" : `: ${why}`}${again}`;
+  return `${count} from ${formatTime(firstMs)} to ${formatTime(lastMs)}${why === "" ? "" : `: ${why}`}${again}`;
 }

@@ -1,8 +1,8 @@
 // The status of a WafAutoBlock, from the facts of a run: whether its clients are on the blocklist, and the evidence.
+import { formatTime } from "../model/time-text.ts";
 import {
   type Condition,
   findCondition,
-  formatTime,
   type NewConditions,
   seeReady,
   withConditions,

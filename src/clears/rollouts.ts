@@ -4,7 +4,7 @@
 //   handled ──another rollout──▶ begun ──complete──▶ clear ──after minInterval──▶ call ──▶ handled
 //
 // A rollout is recorded when it has begun, so that its rollback counts too.
-import { formatTime } from "../kinds/conditions.ts";
+import { formatTime } from "../model/time-text.ts";
 import type { WafInstanceStatus } from "../kinds/waf-instance.ts";
 import type { DeclaredCacheClear } from "../model/declared.ts";
 import type { Gathered } from "../model/gathered.ts";

@@ -2,7 +2,8 @@
 //
 //   Complete is True when the cache was cleared; Failed is True when wafsync has given up. With Complete, Ready is True. With
 //   Failed, Ready is False and Stalled is True, because only a person can help. Until then, Ready is Unknown.
-import { formatTime, type NewConditions, seeReady, withConditions } from "../kinds/conditions.ts";
+import { formatTime } from "../model/time-text.ts";
+import { type NewConditions, seeReady, withConditions } from "../kinds/conditions.ts";
 import { formatDuration } from "../kinds/durations.ts";
 import type { ReasonOf } from "../kinds/reasons.ts";
 import type { WafCacheClearStatus } from "../kinds/waf-cache-clear.ts";

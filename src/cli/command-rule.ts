@@ -1,7 +1,7 @@
 // The rules that `block` and `unblock` write: one per address, with a name derived from the address, so that the same command
 // finds the rule again. An annotation marks these rules, and commands change only marked rules.
+import { formatTime } from "../model/time-text.ts";
 import { hexDigest } from "../model/hex-digest.ts";
-import { formatTime } from "../kinds/conditions.ts";
 import { apiVersion } from "../kinds/kinds.ts";
 import { parseResource } from "../kinds/parse-resource.ts";
 import { toDeclared } from "../kinds/to-declared.ts";

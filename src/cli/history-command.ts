@@ -1,5 +1,5 @@
 // `wafsync history`: shows what was added, removed, adopted, rejected and approved, when, and for which rule.
-import { formatTime } from "../kinds/conditions.ts";
+import { formatTime } from "../model/time-text.ts";
 import { realClock } from "../async/clock.ts";
 import { AddressCover } from "../address/ranges.ts";
 import { readOwners } from "../model/entry-owners.ts";

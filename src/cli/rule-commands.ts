@@ -3,12 +3,11 @@
 import { type Entry, readObservedEntry } from "../address/entry.ts";
 import { NetworkIndex, without } from "../address/ranges.ts";
 import { realClock } from "../async/clock.ts";
-import { formatTime } from "../kinds/conditions.ts";
 import { type DeclaredRule, listOf } from "../model/declared.ts";
 import { type EntryOwner, readOwners, unknownOwners } from "../model/entry-owners.ts";
 import { nameKey, type ObjectName } from "../model/resource.ts";
 import { counted } from "../model/sentence.ts";
-import { hourMs } from "../model/time-text.ts";
+import { hourMs, formatTime } from "../model/time-text.ts";
 import { visibleTexts } from "../model/visible-text.ts";
 import { commandRule, type CommandRule, entriesOf, isCommandRule, isException } from "./command-rule.ts";
 import type { BlockOptions, UnblockOptions } from "./commands/incident-commands.ts";

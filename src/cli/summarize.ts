@@ -1,5 +1,5 @@
 // Summarizes the reported state of all WAFs, for `wafsync status` and the page.
-import { formatTime } from "../kinds/conditions.ts";
+import { formatTime } from "../model/time-text.ts";
 import type { FeedSummary, InstanceSummary, ObjectSummary, Summary } from "../kinds/summary.ts";
 import { summaryEntriesMax, summaryObjectsMax } from "../kinds/summary.ts";
 import type { WafFeedStatus } from "../kinds/waf-feed.ts";

@@ -1,5 +1,6 @@
 // The result of `why` for one address on one WAF: as plain data, in lines for people, and as Markdown for a ticket.
-import { type Condition, detailOf, findCondition, formatTime } from "../kinds/conditions.ts";
+import { formatTime } from "../model/time-text.ts";
+import { type Condition, detailOf, findCondition } from "../kinds/conditions.ts";
 import { realClock } from "../async/clock.ts";
 import { inSlices } from "../async/time-slices.ts";
 import { AddressCover } from "../address/ranges.ts";

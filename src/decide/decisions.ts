@@ -15,9 +15,9 @@
 // - A full list evicts a declared and managed entry like an undeclared one, but the record keeps it.
 //
 // A row decides alone. What needs the whole list comes after: the guards on removals, the order of the calls, and room.
+import { formatTime } from "../model/time-text.ts";
 import { type EntryOwners, unknownOwners } from "../model/entry-owners.ts";
 import type { Manner, Refusal } from "../model/inventory.ts";
-import { secondText } from "../model/time-text.ts";
 
 export type Row = `${"declared" | "-"} ${"shown" | "-"} ${"recorded" | "-"}`;
 
@@ -229,6 +229,6 @@ function refused<L extends Line>(line: L, context: Context<L>, call: Call): Outc
 function contested<L extends Line>(line: L, context: Context<L>, call: Call): Outcome | undefined {
   const untilMs = context.contestedUntil(line);
   if (untilMs === undefined) return undefined;
-  const reason = `another writer keeps reverting it: corrections are paused until ${secondText(untilMs)}`;
+  const reason = `another writer keeps reverting it: corrections are paused until ${formatTime(untilMs)}`;
   return { kind: "Contested", reason, insteadOf: call };
 }

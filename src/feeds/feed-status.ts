@@ -1,6 +1,7 @@
 // Derives the status and the events of a feed from its state.
+import { formatTime } from "../model/time-text.ts";
 import { networkOf } from "../address/entry.ts";
-import { type Condition, formatTime, type NewConditions, seeReady, withConditions } from "../kinds/conditions.ts";
+import { type Condition, type NewConditions, seeReady, withConditions } from "../kinds/conditions.ts";
 import type { ConditionStatus, ReasonOf } from "../kinds/reasons.ts";
 import type { WafFeedStatus } from "../kinds/waf-feed.ts";
 import type { DeclaredFeed, FeedGuards } from "../model/declared-feed.ts";

@@ -1,6 +1,7 @@
 // The conditions of a status: their shape, and the one way to change them.
 // `lastTransitionTime` changes only when `status` changes, as in Kubernetes' own controllers.
 import { isDeepStrictEqual } from "node:util";
+import { formatTime } from "../model/time-text.ts";
 import * as z from "zod";
 import { shortened } from "../model/sentence.ts";
 import { conditionStatuses, type ConditionStatus, type ConditionType, type ReasonOf } from "./reasons.ts";
@@ -130,9 +131,4 @@ export function withTransitionTimesOf(next: readonly Condition[], current: reado
     if (before === undefined || before.status !== condition.status) return condition;
     return { ...condition, lastTransitionTime: before.lastTransitionTime };
   });
-}
-
-/** RFC 3339 in whole seconds, as Kubernetes writes times. */
-export function formatTime(timeMs: number): string {
-  return new Date(timeMs).toISOString().replace(/\.\d+Z$/u, "Z");
 }

@@ -1,10 +1,10 @@
 // What the status and the events of an instance say about its logs.
-import { type Condition, findCondition, formatTime, removeCondition, setCondition } from "../kinds/conditions.ts";
+import { type Condition, findCondition, removeCondition, setCondition } from "../kinds/conditions.ts";
 import { formatDuration } from "../kinds/durations.ts";
 import type { ReasonOf } from "../kinds/reasons.ts";
 import type { ResourceMeta } from "../model/resource.ts";
 import { inThousands } from "../model/sentence.ts";
-import { dayMs, formatDay } from "../model/time-text.ts";
+import { dayMs, formatDay, formatTime } from "../model/time-text.ts";
 import type { WafFault } from "../model/waf-result.ts";
 import type { DaySummary } from "./day-reading.ts";
 import type { ForwardMemory, HourEnd, LogLimits, LogStatusPort, StatusChange } from "./forward-ports.ts";

@@ -4,8 +4,8 @@ export const minuteMs = 60_000;
 export const hourMs = 60 * minuteMs;
 export const dayMs = 24 * hourMs;
 
-/** `2026-11-22T09:12:01Z`: in UTC, truncated to seconds. For years from 1 to 9999. */
-export function secondText(timeMs: number): string {
+/** `2026-11-22T09:12:01Z`: RFC 3339 in UTC, truncated to seconds, as Kubernetes writes times. For years from 1 to 9999. */
+export function formatTime(timeMs: number): string {
   return new Date(timeMs).toISOString().replace(/\.\d+Z$/u, "Z");
 }
 
@@ -16,7 +16,7 @@ export function dayOf(timeMs: number): number {
 
 /** `2026-11-22`. Days are whole numbers since 1970. */
 export function formatDay(day: number): string {
-  return secondText(day * dayMs).slice(0, 10);
+  return formatTime(day * dayMs).slice(0, 10);
 }
 
 /** Parses a date in this format; undefined if it has another format, or the day does not exist. */

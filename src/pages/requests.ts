@@ -8,7 +8,7 @@ import type { ListName } from "../model/declared.ts";
 import type { Entry } from "../address/entry.ts";
 import { type LogEntry, logTimeMs } from "../model/log-entry.ts";
 import type { ObjectName } from "../model/resource.ts";
-import { dayMs, dayOf, formatDay, secondText } from "../model/time-text.ts";
+import { dayMs, dayOf, formatDay, formatTime } from "../model/time-text.ts";
 import type { OriginsRead, WafResult } from "../model/waf-result.ts";
 import { countLogs, type LogPort, type LogReaderPorts } from "../logs/read-logs.ts";
 import type { CallOptions } from "../run/ports.ts";
@@ -148,7 +148,7 @@ function suggestRule(
       action: "Block",
       description: `Most blocked requests from ${formatDay(firstDay)} to ${formatDay(lastDay)}`,
       // Not a `ttl`, which counts from the creation of the object: a file has no creation time.
-      expiresAt: secondText(nowMs + daysBlocked * dayMs),
+      expiresAt: formatTime(nowMs + daysBlocked * dayMs),
       addresses,
     },
   };

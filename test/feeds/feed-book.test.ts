@@ -1,8 +1,8 @@
+import { formatTime } from "../../src/model/time-text.ts";
 import { beforeEach, describe, expect, test } from "@jest/globals";
 import type { FetchOutcome } from "../../src/feeds/content.ts";
 import { FeedBook } from "../../src/feeds/feed-book.ts";
 import type { FeedState } from "../../src/feeds/feed-state.ts";
-import { formatTime } from "../../src/kinds/conditions.ts";
 import type { DeclaredFeed } from "../../src/model/declared-feed.ts";
 import { nameKey } from "../../src/model/resource.ts";
 import { aFeed, aReading, someAddresses, textFacts } from "../support/builders/declare-feed.ts";

@@ -1,6 +1,6 @@
 // The requested time range, validated by the rules of the API before any call. The API supports only whole days; if a time was
 // given, rows outside the range are dropped after the read.
-import { dayOf, formatDay, secondText } from "../../model/time-text.ts";
+import { dayOf, formatDay, formatTime } from "../../model/time-text.ts";
 import type { DayRange } from "../../logs/cursor.ts";
 import { firstKeptDay, type LogPlan, logRetentionDays } from "../../logs/log-days.ts";
 import { logTimeMs } from "../../model/log-entry.ts";
@@ -56,7 +56,7 @@ export function describeRange({ days, sinceMs, untilMs }: LogRange): string {
   const words = (timeMs: number | undefined, day: number): string =>
     timeMs === undefined
       ? formatDay(day)
-      : secondText(timeMs)
+      : formatTime(timeMs)
           .replace("T", " ")
           .replace(/(?::00)?Z$/, "");
   const [first, last] = [words(sinceMs, days.firstDay), words(untilMs, days.lastDay)];
@@ -71,6 +71,6 @@ export function retentionWarning(plan: LogPlan, { firstDay }: DayRange, today: n
 }
 
 function describeBound(text: string, bound: Bound): string {
-  const meant = "day" in bound ? formatDay(bound.day) : secondText(bound.timeMs);
+  const meant = "day" in bound ? formatDay(bound.day) : formatTime(bound.timeMs);
   return text === meant ? meant : `${text} (${meant})`;
 }

@@ -1,5 +1,6 @@
 // The status of a WafInstance, from the facts of a run.
-import { formatTime, type NewConditions } from "../../kinds/conditions.ts";
+import { formatTime } from "../../model/time-text.ts";
+import { type NewConditions } from "../../kinds/conditions.ts";
 import { heldGroupsMax, type WafInstanceStatus } from "../../kinds/waf-instance.ts";
 import { listNames } from "../../model/declared.ts";
 import { operationKey } from "../../model/operation.ts";

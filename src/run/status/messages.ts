@@ -1,6 +1,6 @@
 // The messages about what only the whole list decides: removals on hold and how to approve them, what stays because something can't be
 // read, and entries that a list has no room for.
-import { formatTime } from "../../kinds/conditions.ts";
+import { formatTime } from "../../model/time-text.ts";
 import type { HeldGroup } from "../../kinds/waf-instance.ts";
 import { disputesMax } from "../../decide/disputes.ts";
 import type { Plan } from "../../decide/plan.ts";

@@ -1,5 +1,5 @@
 // The status of a WafOrigin, from the facts of a run. It reports only what is known, because most origins can't be read back.
-import { formatTime } from "../../kinds/conditions.ts";
+import { formatTime } from "../../model/time-text.ts";
 import { asSentence, shortened } from "../../model/sentence.ts";
 import {
   accepted,

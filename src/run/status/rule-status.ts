@@ -1,5 +1,5 @@
 // The status of a WafIpRule, from the facts of a run.
-import { formatTime } from "../../kinds/conditions.ts";
+import { formatTime } from "../../model/time-text.ts";
 import { type ListName, unblockedAtMs } from "../../model/declared.ts";
 import { asSentence, counted, shortened } from "../../model/sentence.ts";
 import {
