@@ -62,7 +62,7 @@ export interface FeedView {
   readonly content: FeedContent | undefined;
 }
 
-/** @param view undefined if the feed does not exist */
+/** @param view undefined if the feed does not exist, or is invalid */
 export function feedTextFor(name: ObjectName, view: FeedView | undefined, user: FeedUser): AddressText {
   const source: FeedSource = { kind: "WafFeed", ...name };
   const described = describeSource(source);
@@ -73,7 +73,8 @@ export function feedTextFor(name: ObjectName, view: FeedView | undefined, user: 
       `${described} does not exist, or does not allow rules of namespace ${user.namespace} in its spec.allowedNamespaces.`,
     );
   }
-  if (view === undefined) return missing(`${described} does not exist: create it, or correct spec.addressesFrom.`);
+  if (view === undefined)
+    return missing(`${described} does not exist, or is invalid: create or correct it, or correct spec.addressesFrom.`);
   const { content } = view;
   return content === undefined
     ? missing(`${described} has no content yet: check its status.`)
