@@ -2,7 +2,6 @@
 // approves them, and everything that is not Ready.
 import packageJson from "../../package.json" with { type: "json" };
 import { type InstanceSummary, type ObjectSummary, type Summary } from "../kinds/summary.ts";
-import { realClock } from "../async/clock.ts";
 import { inThousands, shortened } from "../model/sentence.ts";
 import { visibleTexts } from "../model/visible-text.ts";
 import type { StatusOptions } from "./commands/incident-commands.ts";
@@ -12,11 +11,9 @@ import { byNeed, countColumns, objectsNotReady, summarize, waitReason } from "./
 import { withTarget } from "./targets/open-target.ts";
 import { chosenFrom, parseInstanceName, planningWords } from "./targets/target-options.ts";
 import type { SeenObject, Target } from "./targets/target.ts";
-import { type Paint, readyStyles, tableOf, type Terminal, type TextColumn, widthOf } from "./terminal.ts";
+import { type Paint, readyStyles, remark, tableOf, type Terminal, type TextColumn, widthOf } from "./terminal.ts";
 
-const watchMs = 2_000;
 const nameLengthMin = 12;
-const clearScreen = "\u001b[H\u001b[2J";
 
 /** In a narrow terminal, the first two are shortened. */
 const columns: readonly TextColumn<InstanceSummary>[] = [
@@ -30,26 +27,12 @@ const columns: readonly TextColumn<InstanceSummary>[] = [
   { title: "Last sync", cell: ({ lastSyncTime = "never" }) => lastSyncTime },
 ];
 
-/** @returns 0 if all objects are Ready, otherwise 1; 130 if a signal stopped the watch. */
+/** @returns 0 if all objects are Ready, otherwise 1. */
 export async function runStatus(options: StatusOptions): Promise<number> {
-  return await withTarget(options, async (target, { out, stopping }) => {
-    if (!options.watch) {
-      const summary = await readSummary(target, options);
-      out.write(textOf(summary, options, out));
-      return isWell(summary, options) ? 0 : 1;
-    }
-    const { stop } = stopping();
-    let last = "";
-    while (!stop.aborted) {
-      const text = textOf(await readSummary(target, options), options, out);
-      // A file or a pipe gets only changes.
-      if (text !== last) out.write(`${out.isInteractive ? clearScreen : last === "" ? "" : "\n"}${text}`);
-      last = text;
-      await realClock.sleep(watchMs, stop);
-    }
-    // The shell's prompt starts on a new line.
-    if (out.isInteractive) out.line();
-    return 130;
+  return await withTarget(options, async (target, { out }) => {
+    const summary = await readSummary(target, options);
+    out.write(textOf(summary, options, out));
+    return isWell(summary, options) ? 0 : 1;
   });
 }
 
@@ -76,7 +59,7 @@ function isWell(summary: Summary, { from }: StatusOptions): boolean {
   return instances.every(({ ready }) => ready === "True") && objectsNotReady(summary) === 0;
 }
 
-function textOf(summary: Summary, { output }: StatusOptions, terminal: Terminal): string {
+function textOf(summary: Summary, { output, from }: StatusOptions, terminal: Terminal): string {
   const { isInteractive, columns: width, paint } = terminal;
   if (output === "json") return `${JSON.stringify(summary, undefined, 2)}\n`;
   const instances = byNeed(summary.instances);
@@ -86,7 +69,9 @@ function textOf(summary: Summary, { output }: StatusOptions, terminal: Terminal)
   const failing = feeds.filter(({ ready }) => ready !== "True").map((feed) => ({ ...feed, kind: "WafFeed" }));
   lines.push(...linesOf(unattached, totals.unattached));
   for (const feed of failing) lines.push("", ...objectLines(feed, feed.feed));
-  return [...lines, ...gaps.map((gap) => paint("dim", `note: ${gap}`))].map((line) => `${line}\n`).join("");
+  // In a cluster, a gap is a kind that the user may not list.
+  const kind = from === undefined ? "note" : "error";
+  return [...lines, ...gaps.map((gap) => remark(paint, kind, gap))].map((line) => `${line}\n`).join("");
 }
 
 /** Shortens names, then domains, as far as the lines are wider than the terminal. */

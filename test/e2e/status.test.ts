@@ -75,6 +75,11 @@ test("objects whose instance is mistyped are listed by status, named by why, and
   const unread = (await folder.run("why 192.0.2.97")).stdout;
   expect(unread).toMatch(/WafIpRule shop\/unread at unread\.yaml:\d+ may declare it:\n {2}WafFeed shop\/nowhere/);
 
+  await folder.files.write("broken.yaml", "kind: WafIpRule\nspec: {}\n");
+  const broken = await folder.run("status");
+  expect([broken.code, broken.stdout]).toStrictEqual([1, expect.stringMatching(/^error: broken\.yaml:1: /mu)]);
+  await folder.files.write("broken.yaml", "");
+
   // What a whole WAF waits for is printed once.
   folder.simulator.replaceKey(testKey, "another-key-0123456789");
   await folder.run("apply");

@@ -7,11 +7,7 @@ const output = format("table", "json");
 const outputOrMarkdown = format("table", "json", "markdown");
 const addresses = new Argument("<address...>", "addresses and networks");
 
-const statusOptions = {
-  ...readingOptions,
-  output,
-  watch: flag("-w, --watch", "keep showing the status whenever it changes, until interrupted"),
-};
+const statusOptions = { ...readingOptions, output };
 
 const ruleOptions = {
   ...targetOptions,
@@ -74,10 +70,10 @@ export const incidentCommands = [
     help: `
 Examples:
   $ wafsync status -f waf/
-  $ wafsync status -n shop --watch
+  $ wafsync status -n shop
   $ wafsync status -f waf/ -o json
 
-Exit codes: 0 all objects are Ready, 1 some objects are not or a file has an error, 2 error, 130 --watch was stopped.
+Exit codes: 0 all objects are Ready, 1 some objects are not or a file has an error, 2 error.
 `,
     load: async () => (await import("../status-command.ts")).runStatus,
   }),
