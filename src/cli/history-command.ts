@@ -11,14 +11,14 @@ import type { HistoryOptions } from "./commands/incident-commands.ts";
 import { endOf, parseAddress, parseBound, startOf } from "./arguments.ts";
 import { withTarget } from "./targets/open-target.ts";
 import { chosenInstances } from "./targets/target-options.ts";
-import { markdownText, remark, tableOf, type TextColumn } from "./terminal.ts";
+import { remark, tableOf, type TextColumn } from "./terminal.ts";
 
 export type HistoryRow = ReturnType<typeof rowOf>[number];
 
 /** The maximum number of entries per event in a table; `-o json` prints all. */
 const valuesShownMax = 5;
 
-/** Of tables on a terminal, in Markdown and on the page. */
+/** Of tables on a terminal and on the page. */
 export const historyColumns = [
   { title: "Time", cell: ({ time }) => time },
   { title: "Instance", cell: ({ instance }) => instance },
@@ -44,7 +44,6 @@ export async function runHistory(text: string | undefined, options: HistoryOptio
     }
     rows.sort((a, b) => (a.time < b.time ? -1 : a.time > b.time ? 1 : 0));
     if (options.output === "json") out.line(JSON.stringify({ events: rows }, undefined, 2));
-    else if (options.output === "markdown") for (const line of markdownLines(rows)) out.line(line);
     else if (rows.length === 0) out.line(nothing(text));
     // A folder from a repository may contain a history that others wrote.
     else for (const line of tableOf(historyColumns, visibleTexts(rows))) out.line(line);
@@ -61,16 +60,6 @@ export function rowOf(instance: string, event: HistoryEvent, cover: AddressCover
   if (values.length === 0) return [];
   const owners = readOwners(event.owners).map(({ kind: ownerKind, name }) => `${ownerKind} ${name}`);
   return [{ time: formatTime(atMs), instance, event: kind, target, values, owners, note }];
-}
-
-function markdownLines(rows: readonly HistoryRow[]): string[] {
-  const line = (cells: readonly string[]): string => `| ${cells.map(markdownText).join(" | ")} |`;
-  const header = historyColumns.map(({ title }) => title.toUpperCase());
-  return [
-    line(header),
-    line(header.map(() => "---")),
-    ...rows.map((row) => line(historyColumns.map(({ cell }) => cell(row)))),
-  ];
 }
 
 function nothing(text: string | undefined): string {

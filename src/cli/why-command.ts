@@ -4,7 +4,7 @@ import { parseAddress } from "./arguments.ts";
 import { withTarget } from "./targets/open-target.ts";
 import { chosenInstances, targetWords } from "./targets/target-options.ts";
 import { remark } from "./terminal.ts";
-import { allWhyLines, explainOn, whyMarkdown } from "./why-view.ts";
+import { allWhyLines, explainOn } from "./why-view.ts";
 
 const exitCodes = { Blocked: 0, NotBlocked: 1, Allowed: 3 } as const;
 
@@ -14,7 +14,6 @@ export async function runWhy(text: string, options: WhyOptions): Promise<number>
   return await withTarget(options, async (target, { out, notes }) => {
     const views = await explainOn(target, await chosenInstances(target, options.instance), address);
     if (options.output === "json") out.line(JSON.stringify({ address, instances: views }, undefined, 2));
-    else if (options.output === "markdown") out.line(whyMarkdown(address, views));
     else {
       for (const line of allWhyLines(address, views, out.paint, targetWords(options))) out.line(line);
       for (const gap of new Set(views.flatMap(({ gaps }) => gaps))) notes.line(remark(notes.paint, "note", gap));

@@ -1,4 +1,4 @@
-// The result of `why` for one address on one WAF: as plain data, in lines for people, and as Markdown for a ticket.
+// The result of `why` for one address on one WAF: as plain data, and in lines for people.
 import { formatTime } from "../model/time-text.ts";
 import { type Condition, detailOf, findCondition } from "../kinds/conditions.ts";
 import { realClock } from "../async/clock.ts";
@@ -13,7 +13,7 @@ import { examineInSlices, explainAddress } from "../decide/explain.ts";
 import type { Covering, Examined, Ineffective, Verdict, Wanting } from "../decide/explain.ts";
 import type { InstanceSight, Target } from "./targets/target.ts";
 import { visibleTexts } from "../model/visible-text.ts";
-import { markdownText, type Paint } from "./terminal.ts";
+import type { Paint } from "./terminal.ts";
 
 const pathLengthMax = 120;
 
@@ -193,7 +193,7 @@ function reportedOn(meta: ResourceMeta, { statusOf }: InstanceSight): string | u
   return synced === undefined || synced.status === "True" ? undefined : detailOf(conditions, "Synced");
 }
 
-// Formats the result of `why` for people, and as Markdown for a ticket.
+// Formats the result of `why` for people.
 
 const styles: Readonly<Record<Verdict, Parameters<Paint>[0]>> = {
   Blocked: "red",
@@ -250,18 +250,6 @@ export function adviceLines(address: Entry, view: WhyView, target: string): stri
   }
   if (view.verdict === "Blocked") return [`To unblock it, or to see what must change: wafsync unblock ${on}`];
   return [];
-}
-
-export function whyMarkdown(address: Entry, views: readonly WhyView[]): string {
-  const paint: Paint = (_style, text) => text;
-  const parts = views.map((view) => {
-    const [title = "", ...rest] = whyLines(address, view, paint);
-    const gaps = view.gaps.map((gap) => `> ${markdownText(gap)}`);
-    return [`### ${markdownText(title)}`, "", "```text", ...rest.slice(rest[0] === "" ? 1 : 0), "```", ...gaps].join(
-      "\n",
-    );
-  });
-  return parts.join("\n\n");
 }
 
 function headline(address: Entry, { instance, domain, verdict, coverings, liveListsRead }: WhyView): string {

@@ -146,7 +146,7 @@ test("Valid objects are applied, and nothing is removed", async () => {
 describe("Errors in the command itself", () => {
   test.each([
     ["a file instead of the folder", ["plan", "-f", "secret.yaml"], "secret.yaml is a file, not a folder", "Set -f"],
-    ["two folders", ["plan", "waf", "-f", "other"], "error: two folders given: other and waf", "once for each"],
+    ["no folder", ["plan"], "error: required option '-f, --from <directory>' not specified", "--help lists"],
     ["a command that does not exist", ["plant", "-f", "."], "unknown command 'plant'", "Did you mean plan?"],
     ["an option that does not exist", ["plan", "-f", ".", "--outptu", "json"], "unknown option '--outptu'", "--output"],
     [

@@ -119,7 +119,7 @@ describe("block", () => {
     await using folder = await wafFolder();
     const reason = "scans the shop, INC-4711";
     await folder.run(`block ${address}`, "--reason", reason);
-    for (const output of ["table", "json", "markdown"]) {
+    for (const output of ["table", "json"]) {
       expect((await folder.run(`why ${address} -o ${output}`)).stdout).toContain(reason);
     }
     await folder.run(`unblock ${address}`);

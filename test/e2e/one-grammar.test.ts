@@ -43,19 +43,12 @@ describe("The options of all commands", () => {
     }
   });
 
-  test("accept a folder as an argument, too", async () => {
-    const named = await run("plan", ...folder);
-    expect(named.code).toBe(1);
-    expect(await run("plan", "waf", "--allow-insecure-http")).toStrictEqual(named);
-    expect(await run("plan", "--allow-insecure-http", "waf", "-f", "waf")).toStrictEqual(named);
-  });
-
   test("have defaults in the environment, which give way to any other target", async () => {
     const environment = { HOME: files.path, WAFSYNC_FILE: "waf", WAFSYNC_INSTANCE: "shop/main" };
     const from = async (...parameters: string[]) =>
       await runWafsync(parameters, { workingDirectory: files.path, environment });
     expect((await from("plan", "--allow-insecure-http")).code).toBe(1);
-    expect(await from("validate", ".")).toMatchObject({ code: 0, stdout: "2 objects are valid.\n" });
+    expect(await from("validate", "-f", ".")).toMatchObject({ code: 0, stdout: "2 objects are valid.\n" });
     expect((await from("status")).stdout).toContain("shop/main");
     expect((await from("status", "--instance", "shop/other")).stderr).toContain("there is no WafInstance shop/other");
     expect((await from("status", "-n", "shop")).stderr).toContain("there is no kubeconfig");

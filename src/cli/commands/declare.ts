@@ -114,9 +114,8 @@ export function command<Some extends Declarations, Arguments extends readonly un
     // A target from the environment gives way to another one.
     const isFrom = (source: string) => (name: string) => added.getOptionValueSource(name) === source;
     added.hook("preAction", () => {
-      const isFolder = argument?.name() === "directory" && added.args.length > 0;
       const outdone = [
-        ...(isFolder || otherTargets.some(isFrom("cli")) ? ["from"] : []),
+        ...(otherTargets.some(isFrom("cli")) ? ["from"] : []),
         ...(otherInstances.some(isFrom("cli")) ? ["instance"] : []),
       ];
       for (const name of outdone.filter(isFrom("env"))) added.setOptionValue(name, undefined);

@@ -1,9 +1,7 @@
 // The commands that check and reconcile a folder: `validate`, `plan`, `apply` and `run`.
-import { Argument } from "commander";
 import { type OptionsOf, command, flag, format } from "./declare.ts";
-import { folderOptions, onFolder } from "./option-groups.ts";
+import { folderOptions } from "./option-groups.ts";
 
-const argument = new Argument("[directory]", "the folder, as an alternative to -f");
 const planOptions = {
   ...folderOptions,
   output: format("table", "json", "markdown"),
@@ -14,31 +12,25 @@ const applyOptions = { ...runOptions, yes: flag("-y, --yes", "remove entries wit
 
 const validateOptions = { from: folderOptions.from, state: folderOptions.state };
 
-interface InFolder {
-  readonly from: string;
-}
-export type PlanOptions = OptionsOf<typeof planOptions> & InFolder;
-export type ValidateOptions = OptionsOf<typeof validateOptions> & InFolder;
-export type ApplyOptions = OptionsOf<typeof applyOptions> & InFolder;
-export type RunOptions = OptionsOf<typeof runOptions> & InFolder;
+export type PlanOptions = OptionsOf<typeof planOptions>;
+export type ValidateOptions = OptionsOf<typeof validateOptions>;
+export type ApplyOptions = OptionsOf<typeof applyOptions>;
+export type RunOptions = OptionsOf<typeof runOptions>;
 
 export const folderCommands = [
   command("validate", {
     description: "Check the files, without an API key and without calling the WAF.",
-    argument,
     options: validateOptions,
     help: `
 Examples:
   $ wafsync validate -f waf/
-  $ wafsync validate waf/
 
 Exit codes: 0 all objects are valid, 1 some are not, 2 error.
 `,
-    load: async () => onFolder((await import("../validate-command.ts")).runValidate),
+    load: async () => (await import("../validate-command.ts")).runValidate,
   }),
   command("plan", {
     description: "Show what would be changed, and why. Writes nothing.",
-    argument,
     options: planOptions,
     help: `
 Examples:
@@ -48,11 +40,10 @@ Examples:
 
 Exit codes: 0 nothing to do, 1 the WAF differs from the declared state or a feed has a problem, 2 error.
 `,
-    load: async () => onFolder((await import("../reconcile-commands.ts")).runPlan),
+    load: async () => (await import("../reconcile-commands.ts")).runPlan,
   }),
   command("apply", {
     description: "Bring every WAF to its declared state, show the progress, and exit.",
-    argument,
     options: applyOptions,
     help: `
 Examples:
@@ -63,11 +54,10 @@ On a terminal, it first shows what it would remove, and asks. Without a terminal
 
 Exit codes: 0 complete, 1 incomplete (rejected, on hold, conflict, suspended, feed with a problem, not confirmed), 2 error, 130 stopped.
 `,
-    load: async () => onFolder((await import("../reconcile-commands.ts")).runApply),
+    load: async () => (await import("../reconcile-commands.ts")).runApply,
   }),
   command("run", {
     description: "Keep every WAF in its declared state, and apply changes to the files.",
-    argument,
     options: runOptions,
     help: `
 Examples:
@@ -76,6 +66,6 @@ Examples:
 
 Exit codes: 0 stopped by a signal, 2 error.
 `,
-    load: async () => onFolder((await import("../reconcile-commands.ts")).runFollow),
+    load: async () => (await import("../reconcile-commands.ts")).runFollow,
   }),
 ];

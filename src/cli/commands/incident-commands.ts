@@ -4,7 +4,6 @@ import { type OptionsOf, command, flag, format, number, text } from "./declare.t
 import { instanceVariable, readingOptions, targetOptions, timeHelp } from "./option-groups.ts";
 
 const output = format("table", "json");
-const outputOrMarkdown = format("table", "json", "markdown");
 const addresses = new Argument("<address...>", "addresses and networks");
 
 const statusOptions = { ...readingOptions, output };
@@ -38,7 +37,7 @@ const unblockOptions = {
   endException: flag("--end-exception", "remove the exception that --allow-for made"),
 };
 
-const whyOptions = { ...targetOptions, output: outputOrMarkdown };
+const whyOptions = { ...targetOptions, output };
 
 const approveOptions = {
   ...targetOptions,
@@ -50,7 +49,7 @@ const approveOptions = {
 
 const historyOptions = {
   ...readingOptions,
-  output: outputOrMarkdown,
+  output,
   since: text("--since <time>", "start of the period", "7d"),
   until: text("--until <time>", "end of the period", "today"),
 };
@@ -115,7 +114,7 @@ With --end-exception: 0 no address is allowed any longer, 1 an address is still 
 Examples:
   $ wafsync why 192.0.2.1 -f waf/
   $ wafsync why 2001:db8::1 --instance shop/shop
-  $ wafsync why 192.0.2.1 -f waf/ -o markdown > ticket.md
+  $ wafsync why 192.0.2.1 -f waf/ -o json
 
 Exit codes: 0 blocked, 1 not blocked, 2 error, 3 allowed. With several WAFs: the first of 0, 3 and 1 that applies to any of them.
 `,
@@ -145,7 +144,7 @@ ${timeHelp}
 Examples:
   $ wafsync history -f waf/
   $ wafsync history 192.0.2.1 -f waf/ --since 30d
-  $ wafsync history --instance shop/shop --since 2026-11-20 -o markdown
+  $ wafsync history --instance shop/shop --since 2026-11-20
 
 Exit codes: 0 there are changes in the period, 1 there are none, 2 error.
 `,

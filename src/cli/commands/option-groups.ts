@@ -1,7 +1,6 @@
 // Groups of options that several commands share.
 import { logPlans } from "../../logs/log-days.ts";
-import { CommandError } from "../describe-error.ts";
-import { choice, flag, number, text } from "./declare.ts";
+import { choice, flag, number, required, text } from "./declare.ts";
 
 /** The formats of `--since` and `--until`. */
 export const timeHelp = `All times are UTC. Write a day such as 2026-11-21, today, yesterday or 7d (seven days ago), which is included as a whole, or a time such as 2026-11-21T09:30, 24h or 1d12h (ago).`;
@@ -82,25 +81,12 @@ export const logSourceOptions = {
 
 /** What `withStandalone` reads. */
 export const folderOptions = {
-  from: text("-f, --from <directory>", "folder with the YAML files (WafInstance, WafIpRule, …, Secret, ConfigMap)").env(
-    fileVariable,
-  ),
+  from: required(
+    "-f, --from <directory>",
+    "folder with the YAML files (WafInstance, WafIpRule, …, Secret, ConfigMap)",
+  ).env(fileVariable),
   state: text("--state <directory>", "folder for the inventory and status (default: .wafsync in that folder)"),
   allowInsecureHttp,
   allowPrivateFeeds,
   allowedBaseUrls,
 };
-
-/** Adds the folder to the options: from `-f`, or from the argument. @throws CommandError if there is no folder */
-export function onFolder<T extends { readonly from?: string }>(
-  run: (options: T & { readonly from: string }) => Promise<number>,
-): (directory: string | undefined, options: T) => Promise<number> {
-  return async (directory, options) => {
-    const from = options.from ?? directory;
-    if (from === undefined) throw new CommandError("no folder given", "Set -f to the folder with the YAML files.");
-    if (directory !== undefined && directory !== from) {
-      throw new CommandError(`two folders given: ${from} and ${directory}`, "Run the command once for each folder.");
-    }
-    return await run({ ...options, from });
-  };
-}
