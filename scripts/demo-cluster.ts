@@ -64,25 +64,14 @@ async function startSimulator(): Promise<{ readonly baseUrl: string; readonly co
   return { baseUrl, control };
 }
 
-/** Returns the address of the operator's page. */
-async function startOperator({ kubeconfig }: ControlPlane): Promise<string> {
+async function startOperator({ kubeconfig }: ControlPlane): Promise<void> {
   stage.step(
     "The operator",
     "In a cluster, the operator is a Deployment (deploy/kustomize). Here, it runs on this terminal and logs what it does.",
   );
-  const how = [
-    "--kubeconfig",
-    kubeconfig,
-    "--allow-insecure-http",
-    "--allow-private-networks",
-    "--log-format",
-    "text",
-    ...freePorts,
-  ];
+  const how = ["--kubeconfig", kubeconfig, "--allow-insecure-http", "--allow-private-networks", ...freePorts];
   const operator = stage.start(["operator", ...how]);
-  const page = (await operator.line(/serving page .*url[=:] ?"?(http:\S+?)"?$/))[1] ?? "";
   await operator.line(/leading/);
-  return page;
 }
 
 async function applyExamples(cluster: ControlPlane, baseUrl: string): Promise<void> {
@@ -107,12 +96,11 @@ async function applyExamples(cluster: ControlPlane, baseUrl: string): Promise<vo
   console.log(`\n${table.trimEnd()}`);
 }
 
-function showCommandsToTry(kubeconfig: string, control: string, page: string): void {
+function showCommandsToTry(kubeconfig: string, control: string): void {
   stage.step("Your turn", "In another terminal:");
   stage.table([
     ["kubectl", `export KUBECONFIG=${kubeconfig}`],
-    ["the page", `open ${page} (elsewhere: kubectl port-forward -n wafsync-system deployment/wafsync 8082)`],
-    ["your own", "npx node src/cli/main.ts ui --bind-address 127.0.0.1:0"],
+    ["the page", "npx node src/cli/main.ts ui --bind-address 127.0.0.1:0"],
     ["look", "kubectl describe wafip scanners -n shop"],
     ["block", "npx node src/cli/main.ts block 192.0.2.250 -n shop --for 2h"],
     ["unblock", "kubectl delete wafip scanners -n shop"],
@@ -132,9 +120,9 @@ try {
   );
   const cluster = await startServers();
   const { baseUrl, control } = await startSimulator();
-  const page = await startOperator(cluster);
+  await startOperator(cluster);
   await applyExamples(cluster, baseUrl);
-  showCommandsToTry(cluster.kubeconfig, control, page);
+  showCommandsToTry(cluster.kubeconfig, control);
   await untilInterrupted;
 } catch (error) {
   if (!interrupted.signal.aborted) {

@@ -8,7 +8,6 @@ import type { KubeObject } from "../kube/kube-object.ts";
 import type { ObjectAddress } from "../kube/resource-path.ts";
 import { createLogOutputs, type LogOutputs } from "../logs/log-outputs.ts";
 import type { LabelSelector } from "../model/declared.ts";
-import type { Redactor } from "../model/redactor.ts";
 import {
   nameKey,
   nameOfKey,
@@ -25,14 +24,12 @@ import { ClusterRecords } from "../source/cluster/cluster-records.ts";
 import { ClusterSource } from "../source/cluster/cluster-source.ts";
 import type { Logger } from "../telemetry/log.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
-import { baseUrlObjection } from "./base-url-policy.ts";
 import { type Leadership, writePermission } from "./leadership.ts";
 import { AutoBlockMeasure, measureOutcome, measuringObserver } from "./measure.ts";
 import { type ReportedStatus, reportedStatus } from "./reported-status.ts";
 import { handOverMs, SelectedInstances } from "./selected-instances.ts";
 import { ThrottledLog } from "./throttled-log.ts";
 import { UnattachedLoop } from "./unattached-loop.ts";
-import type { CallWaf } from "./waf-clients.ts";
 import { type Place, type RunReports, Work, type WorkOptions } from "./work.ts";
 
 export interface OperatorOptions extends WorkOptions {
@@ -46,27 +43,9 @@ export interface OperatorOptions extends WorkOptions {
   readonly podName: string;
   /** The base URL of an OpenTelemetry collector, for instances that forward their logs to it; undefined if there is none. */
   readonly otlpEndpoint?: string | undefined;
-  /** Serves a page about the operator; undefined if there is none. */
-  readonly servePage?: ServePage | undefined;
   readonly ports: { readonly host: string | undefined; readonly healthPort: number; readonly metricsPort: number };
   readonly log: Logger;
 }
-
-/** What a page may see of the operator: the objects of its watches, and its WAF clients for reading. */
-export interface OperatorSight {
-  readonly api: ApiServer;
-  /** The only managed namespace; all namespaces if undefined. */
-  readonly namespace: string | undefined;
-  readonly redactor: Redactor;
-  readonly objects: ClusterSource["objects"];
-  /** Why the watches are incomplete, in a sentence; undefined if they are complete. */
-  readonly notReadyBecause: () => string | undefined;
-  /** Calls the WAF in the lane of the key, like every other call of the operator. */
-  readonly callWaf: CallWaf;
-}
-
-/** Serves a page. Returns a function that stops it. Never rejects. */
-export type ServePage = (sight: OperatorSight) => Promise<() => Promise<void>>;
 
 export class OperatorWork {
   readonly options: OperatorOptions;
@@ -147,34 +126,6 @@ export class OperatorWork {
   async ended(): Promise<void> {
     await this.#running;
     await this.#history.flush();
-  }
-
-  sight(): OperatorSight {
-    const { api, source, selected, leadership } = this;
-    const { wafClients } = this.work;
-    const { namespace, redactor, baseUrls, stopping } = this.options;
-    return {
-      api,
-      namespace,
-      redactor,
-      objects: (kind) => source.objects(kind),
-      notReadyBecause: () => source.watches.notReadyBecause(),
-      async callWaf(instance, key, work) {
-        const objection = baseUrlObjection(baseUrls, instance.baseUrl);
-        if (objection !== undefined) return { ok: false, problem: objection };
-        // The API accepts one call at a time, and only the lane of one process knows of its calls.
-        if (!selected.has(instance.meta)) {
-          return {
-            ok: false,
-            problem: "Another operator works on this instance, and only that operator calls the WAF.",
-          };
-        }
-        if (!writePermission(leadership, stopping).permitted) {
-          return { ok: false, problem: "This replica is not the leader, and only the leader calls the WAF." };
-        }
-        return { ok: true, value: await work(wafClients.open(instance, key)) };
-      },
-    };
   }
 
   async close(eventFlushMs: number): Promise<void> {

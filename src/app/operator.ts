@@ -38,7 +38,6 @@ export async function runOperator(options: OperatorOptions): Promise<OperatorOut
   if ("problem" in health) return { state: "NotStarted", ...health };
   const { healthPort, metricsPort } = health;
   log.info("started", { version, namespaces: options.namespace ?? "all", ...options.ports, healthPort, metricsPort });
-  const closePage = await options.servePage?.(work.sight());
   const watching = work.watch(stopping.stop);
   const outcome = await lead(options, leadership, work);
   // Calling begin() again would abort the call in flight.
@@ -51,7 +50,6 @@ export async function runOperator(options: OperatorOptions): Promise<OperatorOut
   // Another process may start to write, so the call in flight is aborted immediately.
   else stopping.begin(outcome.state);
   await watching;
-  await closePage?.();
   await work.close(outcome.state === "Stopped" ? eventFlushMs : 0);
   api.close();
   leaseClient.close();

@@ -3,20 +3,16 @@ import { hostname } from "node:os";
 import packageJson from "../../package.json" with { type: "json" };
 import { readAllowedBaseUrls } from "../app/base-url-policy.ts";
 import { readEnvironment } from "../app/config.ts";
-import type { OperatorSight, ServePage } from "../app/operator-work.ts";
 import { runOperator } from "../app/operator.ts";
 import { realClock } from "../async/clock.ts";
 import type { LabelSelector } from "../model/declared.ts";
 import { hexDigest } from "../model/hex-digest.ts";
 import { parseSelector } from "../app/selected-instances.ts";
-import { visibleText } from "../model/visible-text.ts";
-import { type Logger, createLogger } from "../telemetry/log.ts";
+import { createLogger } from "../telemetry/log.ts";
 import type { OperatorCommandOptions } from "./commands/process-commands.ts";
 import { CommandError } from "./describe-error.ts";
-import { type BindAddress, parseBindAddress, type PageApp, type PageServer, startPageServer } from "../pages/server.ts";
 import { readKubeConfig } from "./read-kube-config.ts";
 import { type Session, withSession } from "./session.ts";
-import type { Paint, Style } from "./terminal.ts";
 
 /** How long a WAF call may continue after a signal: as long as any call may take. */
 const graceMs = 10_000;
@@ -37,16 +33,10 @@ export async function runOperatorCommand(options: OperatorCommandOptions): Promi
   return await withSession(async (session) => await operate(options, session), graceMs);
 }
 
-async function operate(options: OperatorCommandOptions, { redactor, notes, ...session }: Session): Promise<number> {
+async function operate(options: OperatorCommandOptions, { redactor, stopping: begin }: Session): Promise<number> {
   const environment = readEnvironment();
-  const uiBind = parseBindAddress("--ui-bind-address", options.uiBindAddress);
-  const isReadable = (options.logFormat ?? (notes.isInteractive ? "text" : "json")) === "text";
-  const log = createLogger({
-    level: options.logLevel,
-    redact: (text) => redactor.redact(text),
-    ...(isReadable ? { destination: { write: (line) => notes.line(readableLine(line, notes.paint)) } } : {}),
-  });
-  const stopping = session.stopping();
+  const log = createLogger({ level: options.logLevel, redact: (text) => redactor.redact(text) });
+  const stopping = begin();
   stopping.stop.addEventListener("abort", () => log.info("stopping", { signal: stopping.stop.reason }));
   const leaseNamespace = options.leaseNamespace ?? environment.podNamespace ?? options.namespace;
   if (options.leaderElect && leaseNamespace === undefined) {
@@ -72,7 +62,6 @@ async function operate(options: OperatorCommandOptions, { redactor, notes, ...se
     feedPolicy: { allowInsecureHttp: options.allowInsecureHttp, allowPrivateFeeds: options.allowPrivateFeeds },
     version: packageJson.version,
     otlpEndpoint: readOtlpEndpoint(options.otlpEndpoint, environment.otlpEndpoint),
-    servePage: uiBind === undefined ? undefined : operatorPage(uiBind, log),
     ports: { host: options.host, healthPort: options.healthPort, metricsPort: options.metricsPort },
     clock: realClock,
     random: Math.random,
@@ -96,56 +85,4 @@ function readSelector(text: string): LabelSelector {
     `--selector: "${selector.unreadable}" is not a requirement on labels`,
     "Write it as for `kubectl get -l`: name=value, name!=value, name in (a,b), name or !name, separated by commas.",
   );
-}
-
-/** The operator also runs without its page, because another process on the host may use the port. */
-export function operatorPage(bind: BindAddress, log: Logger): ServePage {
-  return async (sight) => {
-    let server: PageServer;
-    try {
-      server = await startPageServer({
-        bind,
-        load: async () => await loadApp(sight),
-        onProblem: (error) => log.error("page failed", { error }),
-      });
-    } catch (error) {
-      log.warn("the page cannot listen", { code: (error as NodeJS.ErrnoException).code ?? "", ...bind });
-      return async () => undefined;
-    }
-    log.info("serving page", { url: server.url });
-    return async () => await server.close();
-  };
-}
-
-async function loadApp(sight: OperatorSight): Promise<PageApp> {
-  const { StatePages } = await import("../pages/app.ts");
-  const { openOperator } = await import("./targets/cluster-target.ts");
-  return new StatePages({
-    target: openOperator(sight),
-    isCluster: true,
-    wordsOf: () => "",
-    words: "",
-    readsAllLogs: false,
-    clock: realClock,
-  });
-}
-
-const levelStyles: Readonly<Record<string, Style>> = { debug: "dim", info: "green", warn: "yellow", error: "red" };
-const levelWidth = 5;
-const messageWidth = 24;
-
-/** A line of the log for people. */
-function readableLine(line: string, paint: Paint): string {
-  const { level = "", time = "", msg = "", ...fields } = JSON.parse(line) as Readonly<Record<string, string>>;
-  const parts = [
-    paint("dim", `${time.slice(11, 19)}Z`),
-    paint(levelStyles[level] ?? "dim", level.padEnd(levelWidth)),
-    paint("bold", visibleText(msg).padEnd(messageWidth)),
-    ...Object.entries(fields).map(([field, value]) => `${paint("dim", `${visibleText(field)}=`)}${valueText(value)}`),
-  ];
-  return parts.join("  ").trimEnd();
-}
-
-function valueText(value: unknown): string {
-  return visibleText(typeof value === "string" && value !== "" && !value.includes("=") ? value : JSON.stringify(value));
 }

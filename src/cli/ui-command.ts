@@ -11,9 +11,7 @@ import { remark } from "./terminal.ts";
 
 /** @returns 0 if it was stopped by a signal. */
 export async function runUi(options: UiOptions): Promise<number> {
-  const bind = parseBindAddress("--bind-address", options.bindAddress);
-  if (bind === undefined)
-    throw new CommandError("--bind-address 0 serves nothing", "Write 127.0.0.1:0 for a free port.");
+  const bind = parseBindAddress(options.bindAddress);
   return await withTarget(options, async (target, { out, notes, stopping, atEnd }) => {
     const { stop } = stopping();
     const app = new StatePages({
@@ -21,7 +19,6 @@ export async function runUi(options: UiOptions): Promise<number> {
       isCluster: options.from === undefined,
       wordsOf: (instance) => planningWords(options, instance),
       words: targetWords(options),
-      readsAllLogs: true,
       clock: realClock,
     });
     atEnd(async () => await app.close());
@@ -30,7 +27,7 @@ export async function runUi(options: UiOptions): Promise<number> {
     if (refused !== undefined) notes.line(remark(notes.paint, "warning", refused));
     const server = await startPageServer({
       bind,
-      load: async () => app,
+      app,
       // `notes` shows no keys.
       onProblem: (error) => notes.line(remark(notes.paint, "error", String((error as Partial<Error>).message))),
     }).catch((error: unknown) => {

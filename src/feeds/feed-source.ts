@@ -73,12 +73,10 @@ export function feedTextFor(name: ObjectName, view: FeedView | undefined, user: 
       `${described} does not exist, or does not allow rules of namespace ${user.namespace} in its spec.allowedNamespaces.`,
     );
   }
-  if (view === undefined)
-    return missing(`${described} does not exist, or is invalid: create or correct it, or correct spec.addressesFrom.`);
-  const { content } = view;
-  return content === undefined
+  if (view === undefined) return missing(`${described} is missing or invalid: correct it, or spec.addressesFrom.`);
+  return view.content === undefined
     ? missing(`${described} has no content yet: check its status.`)
-    : listed(content, source);
+    : listed(view.content, source);
 }
 
 const texts = new WeakMap<FeedContent["entries"], Map<string, AddressText>>();

@@ -1,5 +1,4 @@
-// Serves the page over HTTP: read-only, without a session, and only to pages of its own origin. The content is loaded with the
-// first request, so a page that nobody opens uses no memory.
+// Serves the page over HTTP: read-only, without a session, and only to pages of its own origin.
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { type AddressInfo, type Socket, isIP, isIPv6 } from "node:net";
 import { CommandError } from "../cli/describe-error.ts";
@@ -25,7 +24,6 @@ export interface PageResponse {
 export interface PageApp {
   /** Must not reject, whatever the request is. */
   handle(request: PageRequest): Promise<PageResponse>;
-  close(): Promise<void>;
 }
 
 export interface PageServer {
@@ -35,8 +33,7 @@ export interface PageServer {
 
 export interface PageServerOptions {
   readonly bind: BindAddress;
-  /** Called once, with the first request. */
-  readonly load: () => Promise<PageApp>;
+  readonly app: PageApp;
   /** Called when a request failed unexpectedly. */
   readonly onProblem: (error: unknown) => void;
 }
@@ -65,15 +62,13 @@ const headers = {
 } as const;
 
 /** @throws an error of Node.js if the address can't be used */
-export async function startPageServer({ bind, load, onProblem }: PageServerOptions): Promise<PageServer> {
-  let loading: Promise<PageApp> | undefined;
+export async function startPageServer({ bind, app, onProblem }: PageServerOptions): Promise<PageServer> {
   const answer = async (request: IncomingMessage): Promise<PageResponse> => {
     const refusal = refusalOf(request);
     if (refusal !== undefined) return refusal;
     const url = URL.parse(request.url ?? "", "http://localhost");
     if (url === null) return plain(400, "The path is not valid.");
-    loading ??= load();
-    return await (await loading).handle({ path: url.pathname, query: url.searchParams });
+    return await app.handle({ path: url.pathname, query: url.searchParams });
   };
   /** In the order of their arrival. */
   const sockets = new Set<Socket>();
@@ -107,7 +102,6 @@ export async function startPageServer({ bind, load, onProblem }: PageServerOptio
       const closed = new Promise((resolve) => server.close(resolve));
       server.closeAllConnections();
       await closed;
-      await (await loading?.catch(() => undefined))?.close();
     },
   };
 }
@@ -142,14 +136,13 @@ function send({ method }: IncomingMessage, response: ServerResponse, found: Page
 
 const portMax = 65_535;
 
-/** `127.0.0.1:8082` or `[::1]:8082`; undefined for `0`, which serves no page. @throws CommandError */
-export function parseBindAddress(option: string, text: string): BindAddress | undefined {
-  if (text === "0") return undefined;
+/** `127.0.0.1:8082` or `[::1]:8082`. @throws CommandError */
+export function parseBindAddress(text: string): BindAddress {
   const { ipv6, ipv4, port } = /^(?:\[(?<ipv6>[^\]]+)\]|(?<ipv4>[^:]+)):(?<port>\d{1,5})$/.exec(text)?.groups ?? {};
   const host = ipv6 ?? (ipv4 === "localhost" ? "127.0.0.1" : (ipv4 ?? ""));
   if (isIP(host) === 0 || isIPv6(host) !== (ipv6 !== undefined) || Number(port) > portMax) {
     throw new CommandError(
-      `${option} ${JSON.stringify(text)} is not an address with a port`,
+      `--bind-address ${JSON.stringify(text)} is not an address with a port`,
       "Write an IP address and a port, for example 127.0.0.1:8082 or [::1]:8082. Port 0 takes a free one.",
     );
   }

@@ -15,7 +15,7 @@ test("Objects are read once for all requests within two seconds, and again after
     return await Promise.resolve(seen);
   };
   const target = { see, redactor: new Redactor() } as unknown as Target;
-  const app = new StatePages({ target, isCluster: true, wordsOf: () => "", words: "", readsAllLogs: false, clock });
+  const app = new StatePages({ target, isCluster: true, wordsOf: () => "", words: "", clock });
   const open = async () => await app.handle({ path: "/", query: new URLSearchParams() });
   await Promise.all([open(), open()]);
   await clock.advance(1_999);

@@ -41,18 +41,9 @@ const operatorOptions = {
     ["debug", "info", "warn", "error", "silent"],
     "info",
   ),
-  logFormat: choice("--log-format <format>", "log format (default: text on a terminal, json otherwise)", [
-    "json",
-    "text",
-  ]),
   host: text("--host <address>", "address to serve health and metrics on (default: all)"),
   healthPort: number("--health-port <n>", "port of /healthz and /readyz; 0 takes a free one", [0, 65_535], 8081),
   metricsPort: number("--metrics-port <n>", "port of /metrics; 0 takes a free one", [0, 65_535], 8080),
-  uiBindAddress: text(
-    "--ui-bind-address <address>",
-    "address and port of a read-only page about all WAFs, for kubectl port-forward; 0 serves none",
-    "127.0.0.1:8082",
-  ),
   otlpEndpoint: text(
     "--otlp-endpoint <url>",
     "OpenTelemetry collector for logs with the output OTLP (default: the environment variable OTEL_EXPORTER_OTLP_ENDPOINT)",

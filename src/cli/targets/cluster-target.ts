@@ -4,8 +4,7 @@
 import * as z from "zod";
 import packageJson from "../../../package.json" with { type: "json" };
 import { readEnvironment } from "../../app/config.ts";
-import type { OperatorSight } from "../../app/operator-work.ts";
-import type { CalledWaf, CallWaf } from "../../app/waf-clients.ts";
+import type { CalledWaf } from "../../app/waf-clients.ts";
 import { realClock } from "../../async/clock.ts";
 import { findCondition } from "../../kinds/conditions.ts";
 import type { ApiFault } from "../../kube/api-result.ts";
@@ -14,16 +13,8 @@ import { kubeConfigCredentials } from "../../kube/credentials.ts";
 import type { KubeObject } from "../../kube/kube-object.ts";
 import { createObject, deleteObject, getObject, listObjects, mergePatchObject } from "../../kube/verbs.ts";
 import { type ApiKey, validateApiKey } from "../../model/api-key.ts";
-import {
-  approvalAnnotation,
-  guestKinds,
-  type ObjectName,
-  nameKey,
-  type ResourceKind,
-  resourceKinds,
-} from "../../model/resource.ts";
+import { approvalAnnotation, guestKinds, type ObjectName, nameKey, type ResourceKind } from "../../model/resource.ts";
 import type { Gathered } from "../../model/gathered.ts";
-import type { Redactor } from "../../model/redactor.ts";
 import { ClusterRecordStore } from "../../records/cluster-record-store.ts";
 import { type ClusterObject, instanceNameOf, typeOfKind } from "../../source/cluster/cluster-object.ts";
 import { listInstances, readFeed, readInstanceOnce } from "../../source/cluster/read-cluster.ts";
@@ -62,55 +53,10 @@ interface InstanceObject extends KubeObject {
 
 export function openCluster(options: TargetOptions, session: Session, how?: WafWork): ClusterTarget {
   const { kubeConfig, contextNamespace } = readKubeConfig(options);
-  const named = options.allNamespaces === true ? undefined : options.namespace;
   const credentials = kubeConfigCredentials(kubeConfig);
   const api = createApiServer({ credentials, clock: realClock, userAgent: `wafsync/${packageJson.version}` });
   session.atEnd(async () => api.close());
-  return new ClusterTarget({
-    api,
-    redactor: session.redactor,
-    namespace: options.allNamespaces === true ? undefined : (named ?? contextNamespace),
-    ruleNamespace: options.namespace,
-    callWaf: commandCalls(options, session, how),
-    keyOf: keyOfUser,
-    see: async (namespace = named) =>
-      await seeCluster(api, { namespace, fallback: contextNamespace }, realClock.nowMs()),
-  });
-}
-
-/**
- * The target of the page that the operator serves: objects come from its watches, single objects are read with its permissions,
- * and WAFs are called in its lanes.
- */
-export function openOperator(sight: OperatorSight): Target {
-  const { namespace } = sight;
-  return new ClusterTarget({
-    ...sight,
-    ruleNamespace: undefined,
-    keyOf: ({ key }) => (key.state === "Present" ? { ok: true, value: key.key } : { ok: false, problem: key.problem }),
-    see: async () => {
-      const missing = sight.notReadyBecause();
-      return {
-        objects: resourceKinds.flatMap((kind) => sight.objects(kind).map((object) => seenObject(kind, object))),
-        atMs: realClock.nowMs(),
-        where: whereOf(namespace),
-        refused: undefined,
-        gaps: missing === undefined ? [] : [missing],
-      };
-    },
-  });
-}
-
-interface ClusterParts {
-  readonly api: ApiServer;
-  readonly redactor: Redactor;
-  /** The namespace whose instances are listed; all namespaces if undefined. */
-  readonly namespace: string | undefined;
-  /** The namespace for the rules of commands; undefined for the namespace of the instance. */
-  readonly ruleNamespace: string | undefined;
-  readonly callWaf: CallWaf;
-  readonly keyOf: (gathered: Gathered) => CalledWaf<ApiKey>;
-  readonly see: Target["see"];
+  return new ClusterTarget(api, options, contextNamespace, session, how);
 }
 
 export class ClusterTarget extends Target {
@@ -118,21 +64,19 @@ export class ClusterTarget extends Target {
   protected readonly recordsAt = "the cluster";
   readonly api: ApiServer;
   readonly namespace: string | undefined;
-  readonly #parts: ClusterParts;
+  readonly #options: TargetOptions;
+  readonly #contextNamespace: string;
   /** Asked once for all rules of a command. */
   #user: Promise<string | undefined> | undefined;
 
-  constructor(parts: ClusterParts) {
-    const { api, namespace } = parts;
-    super(
-      parts.redactor,
-      parts.callWaf,
-      new ClusterRecordStore({ api, ownerOf: () => undefined, mayWrite: () => false }),
-    );
-    this.#parts = parts;
+  constructor(api: ApiServer, options: TargetOptions, contextNamespace: string, session: Session, how?: WafWork) {
+    const records = new ClusterRecordStore({ api, ownerOf: () => undefined, mayWrite: () => false });
+    super(session.redactor, commandCalls(options, session, how), records);
     this.api = api;
-    this.namespace = namespace;
-    this.where = whereOf(namespace);
+    this.namespace = options.allNamespaces === true ? undefined : (options.namespace ?? contextNamespace);
+    this.where = whereOf(this.namespace);
+    this.#options = options;
+    this.#contextNamespace = contextNamespace;
   }
 
   async instances(): Promise<readonly ObjectName[]> {
@@ -162,11 +106,19 @@ export class ClusterTarget extends Target {
   }
 
   async see(namespace?: string): Promise<Seen> {
-    return await this.#parts.see(namespace);
+    const { allNamespaces, namespace: named } = this.#options;
+    const scope = namespace ?? (allNamespaces === true ? undefined : named);
+    return await seeCluster(this.api, { namespace: scope, fallback: this.#contextNamespace }, realClock.nowMs());
   }
 
-  keyOf(gathered: Gathered): CalledWaf<ApiKey> {
-    return this.#parts.keyOf(gathered);
+  keyOf({ key, instance }: Gathered): CalledWaf<ApiKey> {
+    if (key.state === "Present") return { ok: true, value: key.key };
+    const text = readEnvironment().apiKey;
+    const validated = text === undefined ? undefined : validateApiKey(text);
+    if (validated?.ok === true) return { ok: true, value: validated.key };
+    const { name } = instance.apiKeySecretRef;
+    const problem = `You are not allowed to get Secret ${instance.meta.namespace}/${name}, and the environment variable WAFSYNC_API_KEY is not set.`;
+    return { ok: false, problem };
   }
 
   isBusy({ gathered, statusOf }: UnreadSight): boolean {
@@ -175,7 +127,7 @@ export class ClusterTarget extends Target {
   }
 
   namespaceOfRules(instance: ObjectName): string {
-    return this.#parts.ruleNamespace ?? instance.namespace;
+    return this.#options.namespace ?? instance.namespace;
   }
 
   async placeOfRule(name: ObjectName): Promise<string> {
@@ -223,16 +175,6 @@ export class ClusterTarget extends Target {
     if (!patched.ok) throw refused("patch", instance, patched.fault);
     return `WafInstance ${nameKey(instance)}`;
   }
-}
-
-function keyOfUser({ key, instance }: Gathered): CalledWaf<ApiKey> {
-  if (key.state === "Present") return { ok: true, value: key.key };
-  const text = readEnvironment().apiKey;
-  const validated = text === undefined ? undefined : validateApiKey(text);
-  if (validated?.ok === true) return { ok: true, value: validated.key };
-  const { name } = instance.apiKeySecretRef;
-  const problem = `You are not allowed to get Secret ${instance.meta.namespace}/${name}, and the environment variable WAFSYNC_API_KEY is not set.`;
-  return { ok: false, problem };
 }
 
 function refused(verb: string, instance: ObjectName, { code, message }: ApiFault): CommandError {

@@ -10,8 +10,6 @@ export interface OperatorProcess {
   /** The HTTP status and the text of a path on the health port. */
   health(path: "/healthz" | "/readyz"): Promise<{ readonly status: number; readonly text: string }>;
   metrics(): Promise<string>;
-  /** The HTTP status and the text of a path of the status page. */
-  page(path: string): Promise<{ readonly status: number; readonly text: string }>;
   /** The value of a metric series; undefined if it does not exist. */
   metric(series: string): Promise<number | undefined>;
   isRunning(): boolean;
@@ -32,8 +30,7 @@ export interface OperatorStart extends ProcessOptions {
 const endTimeoutMs = 300_000;
 
 /** All servers of an operator on free ports of the loopback interface. */
-export const freePorts: readonly string[] =
-  "--host 127.0.0.1 --health-port 0 --metrics-port 0 --ui-bind-address 127.0.0.1:0".split(" ");
+export const freePorts: readonly string[] = "--host 127.0.0.1 --health-port 0 --metrics-port 0".split(" ");
 
 /** Resolves when the health port responds, before its caches are synced. */
 export async function startOperator(start: OperatorStart): Promise<OperatorProcess> {
@@ -60,21 +57,16 @@ export async function startOperator(start: OperatorStart): Promise<OperatorProce
       .filter((line) => line.startsWith("{") && line.endsWith("}"))
       .map((line) => JSON.parse(line) as Readonly<Record<string, unknown>>);
   const started = log().find(({ msg }) => msg === "started");
-  const fetch = async (url: string) => {
-    const { statusCode, body } = await request(url, { reset: true });
+  const get = async (port: unknown, path: string) => {
+    const { statusCode, body } = await request(`http://127.0.0.1:${String(port)}${path}`, { reset: true });
     return { status: statusCode, text: await body.text() };
   };
-  const get = async (port: unknown, path: string) => await fetch(`http://127.0.0.1:${String(port)}${path}`);
   const metrics = async (): Promise<string> => (await get(started?.["metricsPort"], "/metrics")).text;
   return {
     process: process_,
     log,
     health: async (path) => await get(started?.["healthPort"], path),
     metrics,
-    page: async (path) => {
-      const url = log().find(({ msg }) => msg === "serving page")?.["url"];
-      return await fetch(new URL(path, String(url)).href);
-    },
     metric: async (series) => {
       const wanted = labelsInOrder(series);
       const lines = (await metrics()).split("\n").map((line) => ({ at: line.lastIndexOf(" "), line }));
