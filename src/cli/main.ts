@@ -3,7 +3,7 @@
 import { CommanderError } from "commander";
 import { visibleLines } from "../model/visible-text.ts";
 import { describeError } from "./describe-error.ts";
-import { callOf, refuseUnsafeEnvironment } from "./invocation.ts";
+import { callOf } from "./invocation.ts";
 import { createProgram } from "./program.ts";
 
 const exitError = 2;
@@ -17,7 +17,7 @@ async function main(): Promise<number> {
   try {
     if (completes) {
       const { printCompletions } = await import("./completion/print-completions.ts");
-      await printCompletions(program, words, refuseUnsafeEnvironment);
+      printCompletions(program, words);
       return 0;
     }
     await program.parseAsync(words, { from: "user" });

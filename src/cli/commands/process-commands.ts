@@ -116,7 +116,7 @@ Examples:
     load: async () => (await import("../simulator-command.ts")).runSimulator,
   }),
   command("completion", {
-    description: "Print a shell completion script for commands, options, files and names.",
+    description: "Print a shell completion script for commands, options and their values.",
     argument: new Argument("<shell>", "the shell").choices(["bash", "zsh", "fish"]),
     options: {},
     help: `

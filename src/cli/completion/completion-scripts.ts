@@ -1,15 +1,12 @@
 // The shell scripts that ask wafsync for completions. They contain no commands or options, so they stay correct when wafsync is
 // upgraded.
 
-/**
- * COMP_WORDS can't be used: bash treats colons and equals signs as separate words, and replaces only the part after the last one,
- * so the script removes the same prefix from the candidates.
- */
+/** COMP_WORDS can't be used: bash treats colons and equals signs as separate words. */
 const bash = `# Completion of wafsync for bash 4 and newer. Made by: wafsync completion bash
 
 _wafsync() {
   local -a words lines
-  local line directive current prefix
+  local line directive current
   read -ra words <<< "\${COMP_LINE:0:COMP_POINT}"
   if [[ \${COMP_LINE:0:COMP_POINT} == *[[:space:]] ]]; then words+=(""); fi
   current=\${words[\${#words[@]} - 1]}
@@ -18,22 +15,11 @@ _wafsync() {
   if ((\${#lines[@]} == 0)); then return; fi
   directive=\${lines[\${#lines[@]} - 1]}
   unset "lines[\${#lines[@]} - 1]"
-  prefix=
-  if [[ $current == *[:=]* ]]; then prefix=\${current%"\${current##*[:=]}"}; fi
-  for line in "\${lines[@]}"; do
-    line=\${line%%$'\\t'*}
-    COMPREPLY+=("\${line#"$prefix"}")
-  done
-  case $directive in
-    :0)
-      compopt -o filenames 2> /dev/null
-      mapfile -t -O "\${#COMPREPLY[@]}" COMPREPLY < <(compgen -f -- "$current")
-      ;;
-    :16)
-      compopt -o filenames 2> /dev/null
-      mapfile -t -O "\${#COMPREPLY[@]}" COMPREPLY < <(compgen -d -- "$current")
-      ;;
-  esac
+  for line in "\${lines[@]}"; do COMPREPLY+=("\${line%%$'\\t'*}"); done
+  if [[ $directive == :0 ]]; then
+    compopt -o filenames 2> /dev/null
+    mapfile -t -O "\${#COMPREPLY[@]}" COMPREPLY < <(compgen -f -- "$current")
+  fi
 }
 
 complete -F _wafsync wafsync
@@ -52,10 +38,7 @@ _wafsync() {
     candidates+=("\${\${line%%$'\\t'*}//:/\\\\:}:\${line#*$'\\t'}")
   done
   if (( \${#candidates} )); then _describe -V wafsync candidates; fi
-  case $directive in
-    :0) _files ;;
-    :16) _files -/ ;;
-  esac
+  if [[ $directive == :0 ]]; then _files; fi
 }
 
 # In a folder of fpath, this file is the function itself; if it is sourced, it declares the function.
@@ -73,11 +56,8 @@ function __wafsync_complete
     set -l directive $lines[-1]
     set -e lines[-1]
     printf '%s\\n' $lines
-    switch "$directive"
-        case ':0'
-            __fish_complete_path "$current"
-        case ':16'
-            __fish_complete_directories "$current"
+    if test "$directive" = ':0'
+        __fish_complete_path "$current"
     end
 end
 

@@ -2,75 +2,23 @@
 // scripts of `wafsync completion` and kubectl expect the format of the library cobra, which kubectl uses: one candidate per line with a
 // tab before its description, and a last line with a colon and a number.
 import type { Argument, Command, Option } from "commander";
-import { readEnvironment } from "../../app/config.ts";
-import { realClock } from "../../async/clock.ts";
-import { nameKey, type ObjectName } from "../../model/resource.ts";
-import type { TargetOptions } from "../targets/target-options.ts";
-
-/** Bits of cobra's directives: complete paths as usual, complete no paths, and complete folders only. */
-const directives: Readonly<Record<Completion["paths"], number>> = { Files: 0, None: 4, Folders: 16 };
-
-/**
- * Never fails: completion must not print errors.
- * @param refuse throws if it is unsafe to connect to a server
- */
-export async function printCompletions(program: Command, words: readonly string[], refuse: () => void): Promise<void> {
-  const completion = completeWords(program, words);
-  const current = words.at(-1) ?? "";
-  const lines = completion.candidates.map(({ value, description }) => `${value}\t${description}`);
-  const command = program.commands.find((one) => words.includes(one.name()));
-  if (completion.names === "Instances" && command !== undefined) {
-    const names = await instanceNames(command, words.slice(0, -2), refuse).catch(() => []);
-    lines.push(...names.map((name) => `${name}\t`).filter((line) => line.startsWith(current)));
-  }
-  process.stdout.write([...lines, `:${directives[completion.paths]}`, ""].join("\n"));
-}
-
-const namesMax = 500;
-/** How long a completion waits for names. */
-const namesTimeoutMs = 2000;
-
-/** @param words of the command line, before the option to complete */
-async function instanceNames(
-  command: Command,
-  words: readonly string[],
-  refuse: () => void,
-): Promise<readonly string[]> {
-  command.configureOutput({ outputError: () => undefined }).parseOptions([...words]);
-  const { from: given, kubeconfig, context, namespace, allNamespaces } = command.opts<TargetOptions>();
-  const isForCluster = [kubeconfig, context, namespace].some((value) => value !== undefined) || allNamespaces === true;
-  const isForFolders = command.options.some(({ long }) => long === "--from");
-  const from = given ?? (isForFolders && !isForCluster ? readEnvironment().file : undefined);
-  if (from === undefined) refuse();
-  const cluster = { kubeconfig, context, namespace, allNamespaces: namespace === undefined };
-  const place = { ...(from === undefined ? cluster : { from }), allowInsecureHttp: false };
-  // Loads what reads folders and clusters.
-  const { withTarget } = await import("../targets/open-target.ts");
-  let names: readonly ObjectName[] = [];
-  await withTarget(place as TargetOptions, async (target) => {
-    const listed = new AbortController();
-    const tooLate = realClock.sleep(namesTimeoutMs, listed.signal).then(() => []);
-    names = await Promise.race([target.instances(), tooLate]).finally(() => listed.abort());
-    return 0;
-  });
-  return names.slice(0, namesMax).map(nameKey);
-}
 
 export interface Completion {
   readonly candidates: readonly { readonly value: string; readonly description: string }[];
-  /** What the shell completes itself in addition to the candidates: files, folders, or nothing. */
-  readonly paths: "Files" | "Folders" | "None";
-  /** Names from a folder or a cluster, which the preceding words select. */
-  readonly names?: "Instances";
+  /** Whether the shell completes paths as well. */
+  readonly hasPaths: boolean;
 }
 
-const nothing: Completion = { candidates: [], paths: "None" };
+const nothing: Completion = { candidates: [], hasPaths: false };
 
-/** The placeholders of values that are paths, such as `<file>` in `--key-file <file>`. */
-const pathPlaceholders: ReadonlyMap<string, Completion["paths"]> = new Map([
-  ["file", "Files"],
-  ["directory", "Folders"],
-]);
+/** Bits of cobra's directives: complete paths as usual, or not at all. */
+const directives = { withPaths: 0, withoutPaths: 4 };
+
+export function printCompletions(program: Command, words: readonly string[]): void {
+  const { candidates, hasPaths } = completeWords(program, words);
+  const lines = candidates.map(({ value, description }) => `${value}\t${description}`);
+  process.stdout.write([...lines, `:${hasPaths ? directives.withPaths : directives.withoutPaths}`, ""].join("\n"));
+}
 
 /** @param words after the program name; the last one is to be completed, and may be empty */
 export function completeWords(program: Command, words: readonly string[]): Completion {
@@ -109,14 +57,10 @@ function readWords(command: Command, before: readonly string[]) {
   return { awaiting, positionals, isEnded: false };
 }
 
+/** The placeholders of values that are paths name them: `<file>` in `--key-file <file>`. */
 function valuesOf(one: Option | Argument): Completion {
-  if (one.argChoices !== undefined) {
-    return { ...nothing, candidates: one.argChoices.map((value) => ({ value, description: "" })) };
-  }
-  const isOption = "flags" in one;
-  const placeholder = isOption ? (/[<[](?<name>[^\]>]+)[\]>]$/u.exec(one.flags)?.groups?.["name"] ?? "") : one.name();
-  const paths = pathPlaceholders.get(placeholder) ?? "None";
-  return isOption && one.long === "--instance" ? { ...nothing, paths, names: "Instances" } : { ...nothing, paths };
+  const candidates = (one.argChoices ?? []).map((value) => ({ value, description: "" }));
+  return { candidates, hasPaths: "flags" in one && /<(?:file|directory)>$/u.test(one.flags) };
 }
 
 function commandsOf(program: Command): Completion["candidates"] {

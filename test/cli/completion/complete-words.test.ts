@@ -36,26 +36,20 @@ describe("The value of an option", () => {
     expect(values("completion ")).toStrictEqual(["bash", "zsh", "fish"]);
   });
 
-  test("is a folder or a file if its placeholder says so", () => {
-    expect(complete("plan -f ")).toStrictEqual({ candidates: [], paths: "Folders" });
-    expect(complete("plan w")).toStrictEqual({ candidates: [], paths: "Folders" });
-    expect(complete("logs --key-file ")).toStrictEqual({ candidates: [], paths: "Files" });
-    expect(complete("logs --out ")).toStrictEqual({ candidates: [], paths: "Files" });
-  });
-
-  test("is the name of an instance after --instance", () => {
-    expect(complete("clear-cache --instance ")).toStrictEqual({ candidates: [], paths: "None", names: "Instances" });
+  test("is a path if its placeholder says so", () => {
+    for (const line of ["plan -f ", "logs --key-file ", "logs --out "]) {
+      expect(complete(line)).toStrictEqual({ candidates: [], hasPaths: true });
+    }
   });
 
   test("has no candidates if it is a number or a string", () => {
-    expect(complete("logs --interval ")).toStrictEqual({ candidates: [], paths: "None" });
-    expect(complete("logs --reason --")).toStrictEqual({ candidates: [], paths: "None" });
+    expect(complete("logs --interval ")).toStrictEqual({ candidates: [], hasPaths: false });
+    expect(complete("logs --reason --")).toStrictEqual({ candidates: [], hasPaths: false });
   });
 });
 
 test("Unknown words have no candidates", () => {
   for (const line of ["nope ", "completion bash ", "plan waf ", "plan --nope=", "plan waf -- "]) {
-    expect([line, complete(line)]).toStrictEqual([line, { candidates: [], paths: "None" }]);
+    expect([line, complete(line)]).toStrictEqual([line, { candidates: [], hasPaths: false }]);
   }
-  expect(complete("plan -- ").paths).toBe("Folders");
 });

@@ -8,7 +8,6 @@ import { builtProgram } from "../../support/processes/built-program.ts";
 import { describeWithProgram } from "../describe-with-program.ts";
 import { runWafsync } from "../../support/processes/wafsync-process.ts";
 import { scratchDirectory, type ScratchDirectory } from "../../support/worlds/scratch-directory.ts";
-import { instanceDocument, secretDocument } from "../../support/worlds/waf-folder.ts";
 
 const execute = promisify(execFile);
 const program = builtProgram();
@@ -16,11 +15,7 @@ let scratch: ScratchDirectory;
 let environment: Record<string, string>;
 
 beforeAll(async () => {
-  scratch = await scratchDirectory({ "with space/empty.txt": "", "waf/secret.yaml": secretDocument("key-0123456789") });
-  const instance = instanceDocument("https://waf.example.com");
-  await scratch.write("waf/instance.yaml", instance);
-  // A shell would execute this name, so it is not completed.
-  await scratch.write("waf/hostile.yaml", instance.replace("name: main", `name: "a;touch\${IFS}x;"`));
+  scratch = await scratchDirectory({ "with space/empty.txt": "", "waf/empty.txt": "" });
   await mkdir(join(scratch.path, "bin"));
   await chmod(program(), 0o755);
   await symlink(program(), join(scratch.path, "bin/wafsync"));
@@ -43,7 +38,6 @@ const lines: readonly (readonly [line: string, words: readonly string[]])[] = [
   ["wafsync plan --st", ["--state"]],
   ["wafsync plan -o ", ["table", "json", "markdown"]],
   ["wafsync plan -f w", ["waf/", "with space/"]],
-  ["wafsync logs -f waf --instance ", ["shop/main"]],
   ["wafsync completion z", ["zsh"]],
   ["wafsync nope ", []],
 ];
@@ -100,7 +94,6 @@ describeWithProgram("zsh", "zsh", (zsh) => {
     ["wafsync plan -o j", "wafsync plan -o json "],
     ["wafsync plan -f wa", "wafsync plan -f waf/"],
     ["wafsync plan -f wi", "wafsync plan -f with\\ space/"],
-    ["wafsync logs -f waf --instance s", "wafsync logs -f waf --instance shop/main "],
     ["wafsync nope ", "wafsync nope "],
   ];
 
@@ -108,18 +101,6 @@ describeWithProgram("zsh", "zsh", (zsh) => {
     const printed = await run(zsh, ["-f", "-c", session, "zsh", ...typed.map(([line]) => line)]);
     expect(printed.replace(/\n$/u, "").split("\n")).toStrictEqual(typed.map(([, completed]) => completed));
   });
-});
-
-test("Without -f, names come from the folder that the environment names, unless the words select a cluster", async () => {
-  const env = { ...environment, WAFSYNC_FILE: "waf", KUBECONFIG: "/nowhere" };
-  const complete = async (...words: string[]): Promise<string[]> => {
-    const options = { cwd: scratch.path, env, timeout: 60_000 };
-    const { stdout } = await execute("wafsync", ["__complete", "--", ...words, "--instance", ""], options);
-    return stdout.split("\n").filter((line) => line.includes("\t"));
-  };
-  expect(await complete("status", "-o", "json")).toStrictEqual(["shop/main\t"]);
-  expect(await complete("status", "-n", "shop")).toStrictEqual([]);
-  expect(await complete("clear-cache")).toStrictEqual([]);
 });
 
 test("An unknown shell is rejected with a list of the known ones", async () => {
