@@ -48,14 +48,14 @@ export function newestDays(nowMs: number): DayRange {
 export async function eachNewestRow(
   ports: LogReaderPorts,
   { firstDay, lastDay }: DayRange,
-  onRow: (row: LogEntry, day: number) => void,
+  onRow: (row: LogEntry) => void,
   isEnough: () => boolean = () => false,
 ): Promise<string[]> {
   const gaps: string[] = [];
   for (let day = lastDay; day >= firstDay && !isEnough(); day -= 1) {
     let rows = 0;
     const onRows = (entries: readonly LogEntry[]): boolean => {
-      for (const row of entries) onRow(row, day);
+      for (const row of entries) onRow(row);
       rows += entries.length;
       return rows < rowsMax;
     };

@@ -1,13 +1,12 @@
-// Renders blocked requests, for the report and for the served page of a WAF: totals, a chart with its numbers as a table, clients with the
-// list that each is on, the rule to copy, and the most frequent reasons, countries and paths.
+// Renders blocked requests, for the report and for the served page of a WAF: totals, clients with the list that each is
+// on, the rule to copy, and the most frequent reasons, countries and paths.
 import { type Entry, isOpaque } from "../address/entry.ts";
 import { inThousands, shortened } from "../model/sentence.ts";
-import { stepLabel, sumsOf, timeChart } from "./charts.ts";
 import type { ListState } from "./client-lists.ts";
 import { type Markup, html } from "./html.ts";
 import { type Cell, type Column, copyButton, dataTable, section, tiles, warnings } from "./parts.ts";
 import type { BlockedRequests } from "./requests.ts";
-import { type Counted, type Ranked, type Ranking, type RequestSummary, otherReasons } from "./statistics.ts";
+import type { Counted, Ranked, Ranking, RequestSummary } from "./statistics.ts";
 
 /** In characters. */
 const cellLengthMax = 160;
@@ -25,7 +24,6 @@ export function requestSections(
     summary.total === 0
       ? [section("none", "No blocked requests", html`<p>The WAF blocked no requests in this period.</p>`)]
       : [
-          timeSection(summary),
           clientSection(requests, linkOf),
           ...ruleSection(requests.suggestedRule),
           rankingSection("reasons", summary, { title: "Reason", kind: "words", words: reasonWords }),
@@ -46,31 +44,6 @@ export function requestSections(
 
 function atLeast({ distinctMin, shortMax }: Ranking): string {
   return shortMax === 0 ? inThousands(distinctMin) : `over ${inThousands(distinctMin)}`;
-}
-
-/** The requests in each bar by type of reason, as a chart and as a table. */
-function timeSection({ barsStartMs: startMs, barMs: stepMs, ...summary }: RequestSummary): Markup {
-  const series = summary.series.map(({ key, counts }, place) => {
-    const color = key === otherReasons ? "series-other" : `series-${place + 1}`;
-    return { name: reasonWords(key), color, counts };
-  });
-  const sums = sumsOf(series);
-  const highest = Math.max(...sums);
-  const at = timeWords(startMs + sums.indexOf(highest) * stepMs);
-  const label = `Blocked requests over time by reason. The highest bar has ${inThousands(highest)} requests and starts at ${at}.`;
-  const columns: Column<number>[] = [
-    { title: "Time (UTC)", kind: "time", cell: (bar) => stepLabel(startMs + bar * stepMs, stepMs) },
-    { title: "All", kind: "number", cell: (bar) => sums[bar] ?? 0 },
-    ...series.map(({ name, counts }): Column<number> => {
-      return { title: shortened(name, cellLengthMax), kind: "number", cell: (bar) => counts[bar] ?? 0 };
-    }),
-  ];
-  const rows = sums.flatMap((count, bar) => (count > 0 ? [bar] : []));
-  const table = html`<details>
-    <summary>Show as a table</summary>
-    ${dataTable("Blocked requests over time", columns, rows)}
-  </details>`;
-  return section("time", "Over time", [timeChart(label, { startMs, stepMs, series }), table]);
 }
 
 function countColumns(total: number): Column<Counted>[] {

@@ -8,12 +8,13 @@ import type { ListName } from "../model/declared.ts";
 import type { Entry } from "../address/entry.ts";
 import { type LogEntry, logTimeMs } from "../model/log-entry.ts";
 import type { ObjectName } from "../model/resource.ts";
-import { dayMs, dayOf, formatDay, formatTime } from "../model/time-text.ts";
+import { dayMs, formatDay, formatTime } from "../model/time-text.ts";
 import type { OriginsRead, WafResult } from "../model/waf-result.ts";
+import type { DayRange } from "../logs/cursor.ts";
 import { countLogs, type LogPort, type LogReaderPorts } from "../logs/read-logs.ts";
 import type { CallOptions } from "../run/ports.ts";
 import { type DeclaredLists, addressesToBlock, listStates, networksIn } from "./client-lists.ts";
-import { type Period, RequestStatistics } from "./statistics.ts";
+import { RequestStatistics } from "./statistics.ts";
 
 /** The number of rows in each table of a served page. */
 const newestTopMax = 20;
@@ -50,7 +51,7 @@ export async function readRequests(ports: RequestPorts, question: RequestsQuesti
   const allowlist = await waf.readList("allowlist", { signal: stopping });
   const origins = await waf.readOrigins({ signal: stopping });
   if (stopping.aborted) return { state: "Stopped" as const };
-  const { summary, period, gaps } = read;
+  const { summary, range, gaps } = read;
   const { instance, declared } = question;
   const stateOf = listStates({
     blocklist: blocklist.ok ? blocklist.value : undefined,
@@ -71,13 +72,13 @@ export async function readRequests(ports: RequestPorts, question: RequestsQuesti
     state: "Done" as const,
     summary,
     /** `2026-11-15 to 2026-11-21`. */
-    period,
+    period: describeRange(range),
     clients,
     /** Undefined if the API did not return it. */
     domain: origins.ok ? redact(origins.value.domain) : undefined,
     madeAtMs,
     /** A rule that blocks the clients that are not on the blocklist; undefined if there are none. */
-    suggestedRule: suggestRule(addressesToBlock(clients), instance, summary.period, madeAtMs),
+    suggestedRule: suggestRule(addressesToBlock(clients), instance, range.days, madeAtMs),
     /** What is missing, one sentence each. */
     warnings: [...gaps, ...unread].map(redact),
     /** What is not known about the declaration. Unlike `warnings`, this does not make the page incomplete. */
@@ -90,8 +91,8 @@ async function readRows(ports: RequestPorts, period: RequestsQuestion["period"])
   const nowMs = clock.nowMs();
   const newest: LogRange = { days: newestDays(nowMs), sinceMs: undefined, untilMs: undefined };
   const { range, topMax } = period ?? { range: newest, topMax: newestTopMax };
-  const statistics = new RequestStatistics(periodOf(range, nowMs));
-  const add = (row: LogEntry, day: number): void => {
+  const statistics = new RequestStatistics();
+  const add = (row: LogEntry): void => {
     if (!isWithin(range, row.timestamp)) return;
     // Before strings are truncated, because a part of a key would not be recognized.
     const redacted = {
@@ -101,7 +102,7 @@ async function readRows(ports: RequestPorts, period: RequestsQuestion["period"])
       block_reason: redact(row.block_reason),
       country: row.country && redact(row.country),
     };
-    statistics.add(redacted, day * dayMs, logTimeMs(row.timestamp));
+    statistics.add(redacted, logTimeMs(row.timestamp));
   };
   const gaps = period === undefined ? await eachNewestRow(ports, range.days, add) : [];
   if (period !== undefined) {
@@ -109,33 +110,25 @@ async function readRows(ports: RequestPorts, period: RequestsQuestion["period"])
     const counted = await countLogs(ports, { startDate: formatDay(firstDay), endDate: formatDay(lastDay) });
     if (!counted.ok && !stopping.aborted) return { state: "Failed" as const, fault: counted.fault };
     if (counted.ok) period.watch.expect(counted.total);
-    const onRows = (rows: readonly LogEntry[], day: number): boolean => {
-      for (const row of rows) add(row, day);
+    const onRows = (rows: readonly LogEntry[]): boolean => {
+      for (const row of rows) add(row);
       return true;
     };
     const end = await eachRows(ports, { days: range.days }, { onRows, watcher: period.watch });
     if (end.state === "Failed") return end;
   }
   if (stopping.aborted) return { state: "Stopped" as const };
-  return { state: "Done" as const, summary: statistics.summary(topMax), period: describeRange(range), gaps };
-}
-
-/** A period that starts at a time ends now at the latest, because its bars are short. Otherwise, days are included as a whole. */
-export function periodOf({ days, sinceMs, untilMs }: LogRange, nowMs: number): Period {
-  const endMs = untilMs ?? (days.lastDay + 1) * dayMs;
-  if (sinceMs === undefined) return { startMs: days.firstDay * dayMs, endMs };
-  return { startMs: sinceMs, endMs: nowMs > sinceMs ? Math.min(endMs, nowMs) : endMs };
+  return { state: "Done" as const, summary: statistics.summary(topMax), range, gaps };
 }
 
 /** A WafIpRule, as YAML to copy; undefined if there is nothing to block. */
 function suggestRule(
   addresses: readonly Entry[],
   instance: ObjectName | undefined,
-  { startMs, endMs }: Period,
+  { firstDay, lastDay }: DayRange,
   nowMs: number,
 ): string | undefined {
   if (addresses.length === 0) return undefined;
-  const [firstDay, lastDay] = [dayOf(startMs), dayOf(endMs - 1)];
   const rule = {
     apiVersion: "wafsync.dev/v1alpha1",
     kind: "WafIpRule",

@@ -1,19 +1,15 @@
-// The style sheet of all pages, for light and dark mode, and for wide and narrow screens. The charts use these colors, too.
+// The style sheet of all pages, for light and dark mode, and for wide and narrow screens.
 
 export const pageStyle = `
 :root {
   color-scheme: light dark;
   --page: #f5f6f8; --card: #ffffff; --text: #1c2430; --quiet: #566170; --line: #dfe3e9; --accent: #1f5fbf;
   --good: #13703f; --good-back: #dff3e7; --bad: #a3232c; --bad-back: #fbe3e4; --open: #8a440a; --open-back: #fdeedd;
-  --series-1: #2f6fd0; --series-2: #d9822b; --series-3: #2a9d78; --series-4: #b9487c; --series-5: #7a5fc7;
-  --series-6: #c2a21c; --series-other: #98a2af;
 }
 @media (prefers-color-scheme: dark) {
   :root {
     --page: #12161c; --card: #1b212a; --text: #e6eaf0; --quiet: #a3aebc; --line: #323b48; --accent: #82b1ff;
     --good: #7fdcaa; --good-back: #173527; --bad: #ff9ea3; --bad-back: #452026; --open: #f5b676; --open-back: #3d2a16;
-    --series-1: #6ba1f2; --series-2: #eea45b; --series-3: #58c4a0; --series-4: #e07fac; --series-5: #a794ea;
-    --series-6: #dcc456; --series-other: #6d7887;
   }
 }
 * { box-sizing: border-box; }
@@ -34,9 +30,9 @@ button { color: var(--accent); font-weight: 600; cursor: pointer; }
 main { max-width: 1200px; margin: 0 auto; padding: 22px 20px 40px; display: grid; gap: 18px; grid-template-columns: minmax(0, 1fr); }
 h1 { margin: 0; font-size: 24px; line-height: 1.25; overflow-wrap: anywhere; }
 h2 { margin: 0 0 10px; font-size: 17px; overflow-wrap: anywhere; }
-p, li, dd, summary { overflow-wrap: anywhere; }
+p, li, dd { overflow-wrap: anywhere; }
 p { margin: 0; }
-p + p, ul + p, p + pre, pre + p, pre + button, table + p, .scroll + p, .legend + * { margin-top: 8px; }
+p + p, ul + p, p + pre, pre + p, pre + button, table + p, .scroll + p { margin-top: 8px; }
 ul { margin: 0; padding-left: 20px; }
 .quiet { color: var(--quiet); }
 h2 + .quiet { margin-bottom: 8px; }
@@ -48,7 +44,6 @@ section, .tile { background: var(--card); border: 1px solid var(--line); border-
 .warning { border-color: var(--open); }
 .refusal { border-color: var(--bad); }
 .scroll { overflow-x: auto; }
-details .scroll { overflow-y: auto; max-height: 420px; }
 table { border-collapse: collapse; width: 100%; }
 th { text-align: left; font-size: 13px; font-weight: 600; color: var(--quiet); }
 th, td { padding: 6px 12px 6px 0; border-bottom: 1px solid var(--line); vertical-align: top; }
@@ -72,18 +67,6 @@ code.copy span { display: inline-block; max-width: 100%; }
 .good { color: var(--good); background: var(--good-back); }
 .bad { color: var(--bad); background: var(--bad-back); }
 .open { color: var(--open); background: var(--open-back); }
-figure { margin: 0; }
-figure svg { display: block; width: calc(100% - 44px); margin-left: 44px; overflow: visible; }
-svg text { font: 13px system-ui, sans-serif; fill: var(--quiet); }
-svg .end { text-anchor: end; }
-svg .grid { stroke: var(--line); }
-svg rect { fill: currentColor; }
-.legend { display: flex; flex-wrap: wrap; gap: 4px 20px; margin: 10px 0 0; padding: 0; list-style: none; font-size: 14px; }
-.legend i { display: inline-block; width: 10px; height: 10px; border-radius: 3px; margin-right: 7px; background: currentColor; }
-.series-1 { color: var(--series-1); } .series-2 { color: var(--series-2); } .series-3 { color: var(--series-3); }
-.series-4 { color: var(--series-4); } .series-5 { color: var(--series-5); } .series-6 { color: var(--series-6); }
-.series-other { color: var(--series-other); }
-summary { cursor: pointer; color: var(--accent); width: fit-content; max-width: 100%; }
 #announcement { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
 .lost-note { display: none; }
 .lost .lost-note { display: block; }

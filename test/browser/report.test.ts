@@ -39,7 +39,7 @@ await describeWithBrowser("A report in a browser", (browser) => {
     { scheme: "light", width: 390 },
     { scheme: "dark", width: 390 },
   ] as const)(
-    "draws readable charts without accessibility problems in $scheme mode at $width pixels, and sends no request",
+    "is readable and without accessibility problems in $scheme mode at $width pixels, and sends no request",
     async (view) => {
       await using world = await logWorld({ now, logRowsPerDay: 400 });
       world.simulator.waf(logKey).add("blocklist", ["192.0.2.0/24"]);
@@ -47,19 +47,6 @@ await describeWithBrowser("A report in a browser", (browser) => {
       const { page, troubles } = opened;
       expect(await page.title()).toBe(`Blocked requests of ${logDomain}`);
       await keepScreenshot(page, `report-${view.scheme}-${view.width}`);
-      expect(await page.$$eval("figure rect > title", (titles) => titles.length)).toBeGreaterThan(72);
-      expect(await page.$$eval("figure svg[role=img]", (all) => all.map((one) => one.ariaLabel))).toStrictEqual([
-        expect.stringMatching(/^Blocked requests over time by reason\. /),
-      ]);
-      const colors = await page.evaluate(
-        "[...document.querySelectorAll('figure rect.series-1')].map((bar) => getComputedStyle(bar).fill)",
-      );
-      expect(new Set(colors as string[])).toStrictEqual(
-        new Set([view.scheme === "light" ? "rgb(47, 111, 208)" : "rgb(107, 161, 242)"]),
-      );
-      expect(await page.$$eval("figure svg text", (texts) => texts.map((text) => text.textContent))).toContain(
-        "06-10 00:00",
-      );
       const ranked = await page.$$eval("#reasons th, #countries th", (cells) => cells.map((cell) => cell.textContent));
       expect(ranked).toStrictEqual(
         expect.arrayContaining([expect.stringContaining("SQL Injection"), "United Kingdom"]),

@@ -130,7 +130,7 @@ Examples:
   }),
   command("report", {
     description:
-      "Write an HTML page about the requests that the WAF blocked: when, why, from where, and which clients to block next.",
+      "Write an HTML page about the requests that the WAF blocked: why, from where, and which clients to block next.",
     options: reportOptions,
     help: `
 The page works offline. An existing report is replaced; any other file is not.
