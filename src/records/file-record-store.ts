@@ -31,7 +31,8 @@ export interface RecordFiles {
   write(file: FilePath, content: string): Promise<FileResult<void>>;
   remove(file: FilePath): Promise<FileResult<void>>;
   list(folder: FilePath): Promise<FileResult<readonly FilePath[]>>;
-  pathOf(file: FilePath): string;
+  /** For messages. */
+  placeOf(file: FilePath): string;
 }
 
 export class FileRecordStore implements RecordStore {
@@ -76,7 +77,7 @@ export class FileRecordStore implements RecordStore {
   }
 
   placeOf(key: RecordKey): string {
-    return this.#files.pathOf(fileOf(key));
+    return this.#files.placeOf(fileOf(key));
   }
 
   /** The owners of all records of this type, ordered by name. A repository can contain files with other names. */

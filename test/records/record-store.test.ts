@@ -1,14 +1,23 @@
-// The contract of record stores, over files and over an API server in memory. On a real one: test/source/cluster.
+// The contract of record stores, over files, over a branch of a Git repository, and over an API server in memory. On a real one:
+// test/source/cluster.
 import { rm, readFile, writeFile } from "node:fs/promises";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import type { ApiServer } from "../../src/kube/api-server.ts";
 import { ClusterRecordStore, splitText } from "../../src/records/cluster-record-store.ts";
 import { FileRecordStore } from "../../src/records/file-record-store.ts";
-import type { RecordKey } from "../../src/records/record-store.ts";
+import type { RecordKey, RecordStore } from "../../src/records/record-store.ts";
 import { openStateDirectory, type StateDirectory } from "../../src/source/directory/state-directory.ts";
 import { createVirtualClock } from "../support/fakes/virtual-clock.ts";
 import { MemoryRecords } from "./memory-records.ts";
 import { aText, saveText, testRecordStore, textLengthMax, textOf } from "./test-record-store.ts";
+import {
+  type GitProcess,
+  gitProcess,
+  type GitRemote,
+  gitRemote,
+  hurriedClock,
+  stateBranch,
+} from "../support/worlds/git-remote.ts";
 import { scratchDirectory } from "../support/worlds/scratch-directory.ts";
 
 let serial = 0;
@@ -36,7 +45,7 @@ describe("Records in files", () => {
     return new FileRecordStore({
       read: async (file, bytesMax) => await state.read(file, bytesMax),
       list: async (path) => await state.list(path),
-      pathOf: (file) => state.pathOf(file),
+      placeOf: (file) => state.placeOf(file),
       write: async (file, content) => (isDead() ? killed : await state.write(file, content)),
       remove: async (file) => (isDead() ? killed : await state.remove(file)),
     });
@@ -68,6 +77,77 @@ describe("Records in files", () => {
     const names = listed.ok ? listed.value.map(({ name }) => name) : [];
     expect(names).toStrictEqual(expect.arrayContaining([key.name, copy.name]));
     expect(names).not.toContain("Not a name");
+  });
+});
+
+describe("Records in a branch of a Git repository", () => {
+  let remote: GitRemote;
+  /** The process that lives. The next one takes the branch over. */
+  let living: Promise<GitProcess> | undefined;
+  let stored: FileRecordStore | undefined;
+
+  beforeAll(async () => void (remote = await gitRemote()));
+  afterAll(async () => {
+    await end();
+    await remote[Symbol.asyncDispose]();
+  });
+
+  const end = async (): Promise<void> => {
+    await (await living)?.state.close();
+    living = undefined;
+  };
+  const start = async (): Promise<GitProcess> => {
+    const started = await gitProcess(remote);
+    expect(await started.state.hold()).toMatchObject({ ok: true });
+    return started;
+  };
+  const storeOf = async ({ state }: GitProcess): Promise<FileRecordStore> => {
+    const opened = await openStateDirectory({ path: state.path, command: "x", clock: hurriedClock(), git: state });
+    if (!opened.ok) throw new Error(opened.problem);
+    return (stored = new FileRecordStore(opened.state));
+  };
+  let opened: Promise<FileRecordStore> | undefined;
+  const open = (commandsLeft?: number): RecordStore => {
+    if (commandsLeft !== undefined) {
+      const former = living;
+      living = opened = undefined;
+      const dying = (async () => {
+        await (await former)?.state.close();
+        const started = await start();
+        started.killAfter(commandsLeft);
+        return await storeOf(started);
+      })();
+      return storeLater(dying);
+    }
+    living ??= start();
+    return storeLater((opened ??= living.then(storeOf)));
+  };
+  const storeLater = (store: Promise<FileRecordStore>): RecordStore => ({
+    load: async (key) => await (await store).load(key),
+    save: async (key, text, revision) => await (await store).save(key, text, revision),
+    remove: async (key) => await (await store).remove(key),
+    placeOf: (key) => stored?.placeOf(key) ?? "",
+  });
+  const pathOf = ({ name }: RecordKey): string => `inventory/shop/${name}.txt`;
+
+  testRecordStore(() => ({
+    open,
+    newKey,
+    count: async (key) => remote.files().filter((path) => path === pathOf(key)).length,
+    damage: async (key) => {
+      await end();
+      opened = undefined;
+      const other = await gitProcess(remote, { command: "another program" });
+      await other.state.hold();
+      await other.state.publish(pathOf(key).split("/"), "192.0.2.1\n");
+      await other.state.close();
+    },
+  }));
+
+  test("are named by their branch in messages", async () => {
+    const key = await newKey();
+    await saveText(open(), key, aText(1));
+    expect(open().placeOf(key)).toBe(`${pathOf(key)} in branch ${stateBranch} of ${remote.url}`);
   });
 });
 

@@ -14,6 +14,7 @@ import {
   removeLeftOvers,
   writeFileAtomically,
 } from "./atomic-file.ts";
+import type { GitState } from "./git-state.ts";
 import { holderOfLock, LockFile, type LockHolder } from "./lock-file.ts";
 
 const nameLengthMax = 255;
@@ -32,6 +33,8 @@ export interface StateOptions {
   readonly command: string;
   /** Called once, within a second, if the directory was deleted or another process has taken it over. */
   readonly onLost?: () => void;
+  /** The branch whose content the directory has, which this process holds. */
+  readonly git?: GitState | undefined;
 }
 
 /** Creates the directory with mode 0700 if it does not exist, locks it, and cleans up after a killed process. */
@@ -51,7 +54,7 @@ export async function openStateDirectory(options: StateOptions): Promise<OpenedS
     await removeLeftOvers(path);
     // Created only together with the folder: users who want the state in Git can delete the file.
     if (isNew) await writeFileAtomically(join(path, ".gitignore"), ignoreAll);
-    return { ok: true, state: new StateDirectory(path, lock) };
+    return { ok: true, state: new StateDirectory(path, lock, options.git) };
   } catch (error) {
     return { ok: false, problem: `The state directory ${path} cannot be used: ${fileProblem(error)}${wayOut(error)}.` };
   }
@@ -67,27 +70,31 @@ function lockOf(path: string): string {
 }
 
 /** A read-only view of the directory without a lock, for a dry run next to a running process. */
-export function viewStateDirectory(path: string): StateDirectory {
-  return new StateDirectory(resolve(path), undefined);
+export function viewStateDirectory(path: string, git?: GitState): StateDirectory {
+  return new StateDirectory(resolve(path), undefined, git);
 }
 
 export class StateDirectory implements RecordFiles {
   readonly path: string;
   /** Undefined if it is read-only. */
   readonly #lock: LockFile | undefined;
+  readonly #git: GitState | undefined;
   /** Ends with the last write. */
   #running: Promise<unknown> = Promise.resolve();
   #released: boolean;
   #lost: string | undefined;
 
-  constructor(path: string, lock: LockFile | undefined) {
+  constructor(path: string, lock: LockFile | undefined, git?: GitState) {
     this.path = path;
     this.#lock = lock;
+    this.#git = git;
     this.#released = lock === undefined;
   }
 
   /** Why the directory can't be used any longer, in a sentence; undefined if it can. */
   lost(): string | undefined {
+    const lost = this.#git?.lost();
+    if (lost !== undefined) return lost;
     if (this.#lock === undefined || this.#released) return this.#lost;
     // Once lost, a lock that is there again is not this one's.
     return (this.#lost ??= lossOf(this.path, this.#lock));
@@ -110,11 +117,15 @@ export class StateDirectory implements RecordFiles {
 
   /** Atomic and durable when it resolves. */
   async write(file: FilePath, content: string): Promise<FileResult<void>> {
-    return await this.#change(file, async (path) => await writeFileAtomically(path, content));
+    return await this.#change(
+      file,
+      async (path) => await writeFileAtomically(path, content),
+      async (git) => await git.publish(file, content),
+    );
   }
 
   async remove(file: FilePath): Promise<FileResult<void>> {
-    return await this.#change(file, removeFileDurably);
+    return await this.#change(file, removeFileDurably, async (git) => await git.publish(file, undefined));
   }
 
   /** Appends without flushing to disk. If the file would exceed `bytesMax`, it is moved to `moveTo` first. */
@@ -139,7 +150,6 @@ export class StateDirectory implements RecordFiles {
     });
   }
 
-  /** The path of a file, for messages. */
   pathOf(file: FilePath): string {
     return join(this.path, ...file.map(safeName));
   }
@@ -152,15 +162,29 @@ export class StateDirectory implements RecordFiles {
     this.#lock?.release();
   }
 
+  /** The place of a file, for messages. */
+  placeOf(file: FilePath): string {
+    return this.#git === undefined ? this.pathOf(file) : `${file.join("/")} in ${this.#git.where}`;
+  }
+
   /** The directory, the folders below it, and the file. */
   #partsOf(file: FilePath): readonly string[] {
     return [this.path, ...file.map((_, index) => this.pathOf(file.slice(0, index + 1)))];
   }
 
-  async #change(file: FilePath, act: (path: string) => Promise<void>): Promise<FileResult<void>> {
+  /** @param publish stores the change in the branch first */
+  async #change(
+    file: FilePath,
+    act: (path: string) => Promise<void>,
+    publish?: (git: GitState) => Promise<FileResult<void>>,
+  ): Promise<FileResult<void>> {
     const why = this.#lock === undefined ? "it was opened for reading" : "the process is ending";
-    if (this.#released) return { ok: false, problem: `${this.pathOf(file)} cannot be written: ${why}.` };
-    const running = this.#attempt("cannot be written", file, act);
+    if (this.#released) return { ok: false, problem: `${this.placeOf(file)} cannot be written: ${why}.` };
+    const change = async (): Promise<FileResult<void>> => {
+      const result = this.#git && (await publish?.(this.#git));
+      return result?.ok === false ? result : await this.#attempt("cannot be written", file, act);
+    };
+    const running = change();
     this.#running = Promise.all([this.#running, running]);
     return await running;
   }
@@ -182,7 +206,7 @@ export class StateDirectory implements RecordFiles {
       const lost = this.lost();
       return lost === undefined ? { ok: true, value: await act(path) } : { ok: false, problem: lost };
     } catch (error) {
-      return { ok: false, problem: `${path} ${what}: ${fileProblem(error)}.` };
+      return { ok: false, problem: `${this.placeOf(file)} ${what}: ${fileProblem(error)}.` };
     }
   }
 }
