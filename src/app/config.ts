@@ -18,6 +18,8 @@ export interface Environment {
   readonly otlpEndpoint: string | undefined;
   /** `XDG_RUNTIME_DIR`: the user's folder for session files. */
   readonly runtimeDirectory: string | undefined;
+  /** The address of the job that this process belongs to, by the variables of GitHub and GitLab. */
+  readonly job: string | undefined;
   /** `KUBECONFIG`: the kubeconfig files, as kubectl reads them. */
   readonly kubeconfig: string | undefined;
 }
@@ -44,6 +46,12 @@ export function readEnvironment(): Environment {
     tlsRejectUnauthorized: value("NODE_TLS_REJECT_UNAUTHORIZED"),
     otlpEndpoint: value("OTEL_EXPORTER_OTLP_ENDPOINT"),
     runtimeDirectory: value("XDG_RUNTIME_DIR"),
+    job: value("CI_JOB_URL") ?? jobOnGitHub(),
     kubeconfig: value("KUBECONFIG"),
   };
+}
+
+function jobOnGitHub(): string | undefined {
+  const { GITHUB_SERVER_URL: server, GITHUB_REPOSITORY: repository, GITHUB_RUN_ID: run } = process.env;
+  return run === undefined ? undefined : `${server}/${repository}/actions/runs/${run}`;
 }

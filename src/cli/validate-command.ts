@@ -11,15 +11,15 @@ import { type DirectorySnapshot, placeOfSource } from "../source/directory/snaps
 import { faultText } from "../source/directory/source-fault.ts";
 import type { ValidateOptions } from "./commands/folder-commands.ts";
 import { withSession } from "./session.ts";
-import { folderPlace } from "./targets/folder-target.ts";
+import { checkFolder } from "./targets/folder-target.ts";
 import { remark } from "./terminal.ts";
 
 /** @returns 0 if everything is valid, 1 if not. */
 export async function runValidate(options: ValidateOptions): Promise<number> {
-  const policy = { allowInsecureHttp: true };
-  return await withSession(async ({ out, notes, redactor }) => {
-    const place = await folderPlace({ ...options, ...policy }, redactor);
-    const source = new DirectorySource({ ...place, environmentKey: undefined, clock: realClock });
+  return await withSession(async ({ out, notes }) => {
+    const stateDirectory = await checkFolder(options);
+    const how = { stateDirectory, environmentKey: undefined, clock: realClock };
+    const source = new DirectorySource({ directory: options.from, ...how });
     const snapshot = await source.load();
     const gathered = await Promise.all(source.instances().map(async (name) => await source.gather(name)));
     const problems = [

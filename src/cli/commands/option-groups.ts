@@ -39,7 +39,7 @@ const place = {
   ),
   state: text(
     "--state <directory>",
-    "with -f: folder for the inventory and status (default: .wafsync in the folder of -f)",
+    "with -f: folder for the inventory and status, or git:BRANCH or git:REMOTE#BRANCH (default: .wafsync in the folder of -f)",
   ),
   namespace: text("-n, --namespace <name>", "namespace in the cluster (default: the namespace of the context)"),
   ...clusterOptions,
@@ -85,7 +85,10 @@ export const folderOptions = {
     "-f, --from <directory>",
     "folder with the YAML files (WafInstance, WafIpRule, …, Secret, ConfigMap)",
   ).env(fileVariable),
-  state: text("--state <directory>", "folder for the inventory and status (default: .wafsync in that folder)"),
+  state: text(
+    "--state <directory>",
+    "folder for the inventory and status, or git:BRANCH or git:REMOTE#BRANCH (default: .wafsync in that folder)",
+  ),
   allowInsecureHttp,
   allowPrivateFeeds,
   allowedBaseUrls,

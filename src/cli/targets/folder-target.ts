@@ -3,6 +3,7 @@
 // changes of `block` and `unblock`.
 import { execFile } from "node:child_process";
 import { stat } from "node:fs/promises";
+import { hostname } from "node:os";
 import { join, resolve } from "node:path";
 import { type CalledWaf, type CallWaf } from "../../app/waf-clients.ts";
 import { environmentForPrograms, readEnvironment } from "../../app/config.ts";
@@ -17,6 +18,7 @@ import { DirectorySource } from "../../source/directory/directory-source.ts";
 import { unattachedOf } from "../../source/directory/gather.ts";
 import { type DirectorySnapshot, placeOfSource } from "../../source/directory/snapshot.ts";
 import { faultText } from "../../source/directory/source-fault.ts";
+import type { GitState } from "../../source/directory/git-state.ts";
 import { type StateDirectory, userOfState, viewStateDirectory } from "../../source/directory/state-directory.ts";
 import { readStatusFile, statusFile } from "../../source/directory/status-files.ts";
 import { type CommandRule, entriesOf } from "../command-rule.ts";
@@ -61,12 +63,14 @@ import { ruleStatus } from "../../run/status/rule-status.ts";
 import { remark } from "../terminal.ts";
 
 export async function openFolder(options: FolderOptions, session: Session, how?: WafWork): Promise<Target> {
-  const place = await folderPlace(options, session.redactor);
+  const place = await openPlace(options, session, how?.command ?? "wafsync");
+  const read = await place.git?.read();
+  if (read?.ok === false) throw new CommandError(read.problem);
   const environmentKey = environmentKeyOf(readEnvironment(), policyOf(options).allowedBaseUrls);
   const source = new DirectorySource({ ...place, environmentKey, clock: realClock });
   session.atEnd(async () => await source.close());
   await source.load();
-  return new FolderTarget(place, source, commandCalls(options, session, how));
+  return new FolderTarget(place, source, commandCalls(options, session, how, place.git));
 }
 
 class FolderTarget extends Target {
@@ -78,11 +82,11 @@ class FolderTarget extends Target {
   readonly #statuses = new FolderStatuses();
 
   constructor(place: FolderPlace, source: DirectorySource, call: CallWaf) {
-    super(place.redactor, call, new FileRecordStore(viewStateDirectory(place.stateDirectory)));
+    super(place.redactor, call, new FileRecordStore(viewStateDirectory(place.stateDirectory, place.git)));
     this.#place = place;
     this.#source = source;
     this.where = `in folder ${place.directory}`;
-    this.recordsAt = `${place.stateDirectory}. If it is elsewhere, set --state`;
+    this.recordsAt = `${place.git?.where ?? place.stateDirectory}. If it is elsewhere, set --state`;
   }
 
   async instances(): Promise<readonly ObjectName[]> {
@@ -319,8 +323,9 @@ export async function withStandalone(
   work: (standalone: Standalone, session: Session) => Promise<number>,
 ): Promise<number> {
   return await withSession(async (session) => {
-    const place = await folderPlace(options, session.redactor);
-    const opened = await openRuns(place, { observer: {}, ...how(session), stopping: session.stopping() });
+    const runs = how(session);
+    const place = await openPlace(options, session, runs.command);
+    const opened = await openRuns(place, { observer: {}, ...runs, stopping: session.stopping() });
     if (!opened.ok) throw new CommandError(opened.problem);
     const { standalone } = opened;
     session.atEnd(async () => {
@@ -337,7 +342,7 @@ export async function withStandalone(
 }
 
 async function openRuns(
-  { directory, stateDirectory, options, redactor }: FolderPlace,
+  { directory, stateDirectory, git, options, redactor }: FolderPlace,
   how: RunOptions,
 ): Promise<OpenedStandalone> {
   const { allowInsecureHttp, allowPrivateFeeds = false } = options;
@@ -346,6 +351,7 @@ async function openRuns(
     ...how,
     directory,
     stateDirectory,
+    git,
     baseUrls,
     feedPolicy: { allowInsecureHttp, allowPrivateFeeds },
     version: packageJson.version,
@@ -432,13 +438,13 @@ export interface FolderOptions extends TargetOptions {
 interface FolderPlace {
   readonly directory: string;
   readonly stateDirectory: string;
+  readonly git: GitState | undefined;
   readonly options: FolderOptions;
   readonly redactor: Redactor;
 }
 
 /** @throws CommandError unless the folder exists and is not its own state directory, which would hide all of its files */
-export async function folderPlace(options: FolderOptions, redactor: Redactor): Promise<FolderPlace> {
-  const { from: directory, state } = options;
+export async function checkFolder({ from: directory, state }: Pick<FolderOptions, "from" | "state">): Promise<string> {
   const found = await stat(directory).catch(() => undefined);
   if (found === undefined)
     throw new CommandError(`folder ${directory} does not exist`, "Set -f to the folder with the YAML files.");
@@ -448,5 +454,32 @@ export async function folderPlace(options: FolderOptions, redactor: Redactor): P
   if (other?.dev === found.dev && other.ino === found.ino) {
     throw new CommandError(`${directory} is the folder with the YAML files`, "Set --state to a different directory.");
   }
-  return { directory, stateDirectory: state ?? join(directory, defaultStateFolder), options, redactor };
+  return state ?? join(directory, defaultStateFolder);
+}
+
+/** `git:BRANCH` or `git:REMOTE#BRANCH`. */
+const gitState = /^git:(?:(?<remote>.+)#)?(?<branch>[^#]+)$/;
+
+/** @param command shown by other processes that wait for this one. @throws CommandError if the folder or its state can't be used */
+async function openPlace(options: FolderOptions, session: Session, command: string): Promise<FolderPlace> {
+  const { from: directory } = options;
+  const stateDirectory = await checkFolder(options);
+  const { remote = "origin", branch } = gitState.exec(stateDirectory)?.groups ?? {};
+  const { redactor } = session;
+  if (branch === undefined) return { directory, stateDirectory, git: undefined, options, redactor };
+  if (/:\/\/[^/@]*:[^/@]*@/.test(remote)) {
+    const hint =
+      "Use a credential helper of Git, or write git:BRANCH to use the remote origin of the folder's repository.";
+    throw new CommandError("--state contains a password, which other users of this machine could read", hint);
+  }
+  const { job = `process ${process.pid} on ${hostname()}` } = readEnvironment();
+  const environment = environmentForPrograms({});
+  const onNotice = (text: string): void => session.notes.line(text);
+  const { GitState } = await import("../../source/directory/git-state.ts");
+  const how = { remote, branch, directory, environment, command, job, clock: realClock, onNotice };
+  const opened = await GitState.open(how);
+  if (!opened.ok) throw new CommandError(opened.problem);
+  const git = opened.value;
+  session.atEnd(async () => await git.close());
+  return { directory, stateDirectory: git.path, git, options, redactor };
 }

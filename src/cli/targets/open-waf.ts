@@ -8,6 +8,8 @@ import { realClock } from "../../async/clock.ts";
 import { type ApiKey, validateApiKey } from "../../model/api-key.ts";
 import type { DeclaredInstance, ListName } from "../../model/declared.ts";
 import type { Entry } from "../../address/entry.ts";
+import type { GitState } from "../../source/directory/git-state.ts";
+import type { Permission } from "../../waf/client.ts";
 import type { WafFault } from "../../model/waf-result.ts";
 import type { KeyLocks } from "../../waf/lane.ts";
 import { connectTo } from "../../waf/lane-registry.ts";
@@ -27,7 +29,11 @@ export interface WafWork {
 }
 
 /** The clients of a command, which are closed when it ends. */
-export function clientsFor(how: Omit<WafWork, "requestTimeoutMs">, { redactor, stopping, atEnd }: Session): WafClients {
+export function clientsFor(
+  how: Omit<WafWork, "requestTimeoutMs">,
+  { redactor, stopping, atEnd }: Session,
+  permitRead?: () => Permission,
+): WafClients {
   const clients = new WafClients({
     clock: realClock,
     open: connectTo(),
@@ -38,18 +44,32 @@ export function clientsFor(how: Omit<WafWork, "requestTimeoutMs">, { redactor, s
       if (how.writes !== true) return { permitted: false, reason: "This command only reads." };
       return stopping().stop.aborted ? { permitted: false, reason: "wafsync is stopping." } : { permitted: true };
     },
+    permitRead,
   });
   atEnd(async () => await clients.close());
   return clients;
 }
 
-/** How a target that commands opened calls the WAFs of its instances: to read. */
-export function commandCalls(options: TargetOptions, session: Session, how: WafWork | undefined): CallWaf {
-  const clients = clientsFor(how ?? { command: "a read-only command" }, session);
+/**
+ * How a target that commands opened calls the WAFs of its instances: to read.
+ * @param git the branch that the process has to hold meanwhile
+ */
+export function commandCalls(
+  options: TargetOptions,
+  session: Session,
+  how: WafWork | undefined,
+  git?: Pick<GitState, "hold" | "lost">,
+): CallWaf {
+  const clients = clientsFor(how ?? { command: "a read-only command" }, session, () => {
+    const lost = git?.lost();
+    return lost === undefined ? { permitted: true } : { permitted: false, reason: lost };
+  });
   return async (instance, key, work) => {
     const objection = baseUrlObjection(policyOf(options), instance.baseUrl);
     if (objection !== undefined) return { ok: false, problem: objection };
     session.redactor.add(key);
+    const held = await git?.hold();
+    if (held?.ok === false) return held;
     return { ok: true, value: await work(clients.open({ ...instance, ...how }, key)) };
   };
 }
