@@ -245,8 +245,8 @@ function processStart(processId: number): string | undefined {
   try {
     // The second field is the name of the program in parentheses, which may contain any character.
     const fields = readFileSync(`/proc/${processId}/stat`, "utf8").split(")").at(-1)?.trim().split(" ") ?? [];
-    // A zombie has ended; its parent has not waited for it yet.
-    return fields[0] === "Z" || fields[0] === "X" ? "ended" : fields[19];
+    // A zombie has ended, and its parent has not waited for it yet. Its connections are open until its last thread has ended as well.
+    return /[ZX]/.test(fields[0] ?? "") && Number(fields[17]) <= 1 ? "ended" : fields[19];
   } catch {
     return undefined;
   }

@@ -6,6 +6,7 @@ import { describe, expect, test } from "@jest/globals";
 import { realClock } from "../../../src/async/clock.ts";
 import { temporarySuffix } from "../../../src/source/directory/atomic-file.ts";
 import { holderOfLock, LockFile } from "../../../src/source/directory/lock-file.ts";
+import { atTestEnd } from "../../support/builders/at-test-end.ts";
 import { createVirtualClock, type VirtualClock } from "../../support/fakes/virtual-clock.ts";
 import { scratchDirectory } from "../../support/worlds/scratch-directory.ts";
 
@@ -105,6 +106,22 @@ describe("A lock", () => {
     expect(await lock.acquire()).toStrictEqual({ state: "Held" });
     lock.release();
     expect(await readdir(scratch.path)).toStrictEqual([]);
+  });
+
+  test("is held by a killed process until its last thread has ended, and with it its connections", async () => {
+    await using scratch = await scratchDirectory();
+    const path = join(scratch.path, "lock");
+    // exit(2), which ends only the calling thread.
+    const exit = process.arch === "arm64" ? 93 : 60;
+    const child = spawn("perl", ["-Mthreads", "-e", `threads->create(sub { sleep 600 })->detach; syscall(${exit}, 0)`]);
+    atTestEnd(() => child.kill("SIGKILL"));
+    const fields = async () => (await readFile(`/proc/${child.pid}/stat`, "utf8")).split(") ")[1]?.split(" ") ?? [];
+    while ((await fields())[0] !== "Z") await realClock.sleep(5);
+    await writeFile(path, await claimOf(scratch.path, { pid: child.pid, start: (await fields())[19] }));
+    expect(await holderOfLock(path, realClock)).toMatchObject({ command });
+    child.kill("SIGKILL");
+    await once(child, "exit");
+    expect(await holderOfLock(path, realClock)).toBeUndefined();
   });
 
   test("is removed although another process was killed while it removed the lock", async () => {
