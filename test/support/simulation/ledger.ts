@@ -227,11 +227,10 @@ export class Ledger {
   ): void {
     const owner = this.#owners[list].get(entry);
     if (!this.#waf.has(list, entry)) this.#owners[list].delete(entry);
-    const { gathered } = knowledge;
-    if (gathered?.instance.meta.deleting === true) {
+    if (knowledge.gathered?.instance.meta.deleting === true) {
       if (!isInDeletion(knowledge)) complain("no fresh read says that this very instance is being deleted");
       if (owner === "Others") complain("wafsync did not add it, and only the instance goes");
-      if (gathered.instance.deletionPolicy === "Retain") complain("the instance retains its entries");
+      if (knowledge.gathered.instance.deletionPolicy === "Retain") complain("the instance retains its entries");
       return;
     }
     const { confirmed, confirmedAtMs = 0 } = knowledge;
@@ -288,7 +287,7 @@ export class Ledger {
     this.#removedSince.set(seen, own.add(removed));
     const live = this.#waf.entries(list);
     const before = new Set([...live, removed]);
-    const after = new Set([...live, ...[...seen].filter((entry) => !own.has(entry))]);
+    const after = new Set([...live, ...this.#known(seen).filter((entry) => !own.has(entry))]);
     const [first, ...others] = moments.flatMap((atMs) => this.#bothWanted(confirmed, atMs, knowledge.seen, list));
     return [...(first ?? [])].find(
       (entry) =>
@@ -297,6 +296,11 @@ export class Ledger {
         isCoveredBy(entry, before) &&
         !isCoveredBy(entry, after),
     );
+  }
+
+  /** What is listed, as far as the process can know: other writers' changes since it read the list are not in it, its own additions are. */
+  #known(read: ReadonlySet<Entry>): readonly Entry[] {
+    return [...read, ...(this.#addedSince.get(read) ?? [])];
   }
 
   /**
@@ -354,9 +358,8 @@ export class Ledger {
     // Entries that a missing source keeps on the other list are not added to this list.
     const opposite = list === "blocklist" ? "allowlist" : "blocklist";
     const added = wanted.filter((other) => !this.#inventory().entries[opposite].has(other));
-    // A plan in the middle of a run counts the remaining entries. It cannot know other writers' changes since the list was read.
-    const read = seen[list] ?? new Set();
-    const known = [...read, ...(this.#addedSince.get(read) ?? [])];
+    // A plan in the middle of a run counts the remaining entries.
+    const known = this.#known(seen[list] ?? new Set());
     // The size is that of what is declared: the entries that a merged network stands for are among the additions.
     const records = this.#inventory().entries[list];
     const isMerged = (other: Entry, adds: readonly Entry[]): boolean =>
