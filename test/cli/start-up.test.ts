@@ -113,7 +113,7 @@ describe("the bundle", () => {
     const report = await loadedBy(["report", ...access(), "--out", join(scratch.path, "report.html")]);
     expect(report.code).toBe(0);
     expect(report.sources).not.toContain(kubeClient);
-    const cluster = await loadedBy(["clear-cache", "--instance", "shop/main", "--kubeconfig", "missing.yaml"]);
+    const cluster = await loadedBy(["status", "--kubeconfig", "missing.yaml"]);
     expect(cluster).toMatchObject({ code: 2, sources: expect.arrayContaining([kubeClient]) });
   });
 });

@@ -1,7 +1,7 @@
 // The commands that call one WAF: `import`, `clear-cache`, `logs` and `report`.
 import { logFormats } from "../logs/log-format.ts";
 import { type OptionsOf, choice, command, flag, format, lists, number, text, texts, required } from "./declare.ts";
-import { allowInsecureHttp, callTimeout, clusterOptions, keyFile } from "./option-groups.ts";
+import { allowInsecureHttp, callTimeout, keyFile } from "./option-groups.ts";
 import { logSourceOptions, timeHelp } from "./option-groups.ts";
 
 const output = format("table", "json");
@@ -19,30 +19,13 @@ const importOptions = {
 };
 
 const clearCacheOptions = {
-  instance: text(
-    "--instance <namespace/name>",
-    "the WafInstance in a cluster, for which the command creates a WafCacheClear",
-  ).conflicts(["baseUrl", "keyFile", "expectedDomain"]),
-  namespace: text(
-    "-n, --namespace <name>",
-    "with --instance: namespace of the WafCacheClear (default: the namespace of the instance)",
-  ),
-  trigger: text("--trigger <text>", "with --instance: clear only once for this string, for example a commit"),
-  wait: flag("--wait", "with --instance: wait until the cache is cleared"),
-  ttl: number(
-    "--ttl <seconds>",
-    "with --instance: delete the WafCacheClear this long after it has finished",
-    [60, 31_536_000],
-    86_400,
-  ),
-  baseUrl: text("--base-url <url>", "base URL of the WAF's API, to call it without a cluster"),
+  baseUrl: required("--base-url <url>", "base URL of the WAF's API"),
   keyFile,
   expectedDomain: text("--expected-domain <domain>", "do nothing unless the key belongs to this domain"),
   retries: number("--retries <n>", "retries after a failed attempt", [0, 20], 3),
   timeout: number("--timeout <seconds>", "give up after this time", [1, 3600], 300),
   allowInsecureHttp,
   output,
-  ...clusterOptions,
 };
 
 const logsOptions = {
@@ -104,12 +87,13 @@ Exit codes: 0 all entries are declared, 1 some entries were skipped, 2 error (no
     load: async () => (await import("../import-command.ts")).runImport,
   }),
   command("clear-cache", {
-    description: "Clear the whole cache of one WAF, for pipelines: through an operator, or by a direct call.",
+    description:
+      "Clear the whole cache of one WAF, for pipelines without a cluster. In a cluster, create a WafCacheClear.",
     options: clearCacheOptions,
     help: `
 Examples:
-  $ wafsync clear-cache --instance shop/shop --trigger "$(git rev-parse HEAD)" --wait
   $ WAFSYNC_API_KEY=… wafsync clear-cache --base-url https://waf.example.com
+  $ wafsync clear-cache --base-url https://waf.example.com --key-file key.txt --expected-domain www.example.com
 `,
     load: async () => (await import("../clear-cache-command.ts")).runClearCache,
   }),

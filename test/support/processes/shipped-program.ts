@@ -40,7 +40,7 @@ export async function tryFolder(scratch: ScratchDirectory, options: ProcessOptio
     expect(await run("plan")).toMatchObject({ code: 0, stdout: expect.stringContaining("Nothing to do") });
     const report = join(scratch.path, "report.html");
     expect(await run("report", "--out", report)).toMatchObject({ code: 0 });
-    expect(await readFile(report, "utf8")).toContain("<svg");
+    expect(await readFile(report, "utf8")).toContain("Top clients");
     const running = startWafsync(["run", ...from], options);
     await running.hasPrinted(/Watching/u);
     running.child.kill("SIGTERM");
