@@ -92,7 +92,7 @@ function brokenComments(text: string): string[] {
 }
 
 test("Comments name only files that exist, and doc comments begin with two asterisks", async () => {
-  expect(brokenComments("/* * Reads. */\n// As src/plan does, without src/decide.")).toHaveLength(2);
+  expect(brokenComments("/* * Reads. */\n// As src/no-such-folder does, without src/decide.")).toHaveLength(2);
   const trees = await Promise.all(["src", "test", "scripts", "bench"].map((folder) => readSourceTree(root, folder)));
   const broken = trees.flat().flatMap(({ path, text }) => brokenComments(text).map((found) => `${path}: ${found}`));
   expect(broken).toStrictEqual([]);

@@ -187,7 +187,7 @@ export class AddressCover {
 export interface Aggregated {
   /** The entries of the result, ordered by address. */
   readonly entries: readonly Entry[];
-  /** How many of the given entries each entry of the result stands for, unless it is one. */
+  /** How many of the given entries each entry of the result covers, unless it is one. */
   readonly lines: ReadonlyMap<Entry, number>;
 }
 

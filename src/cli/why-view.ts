@@ -102,7 +102,7 @@ async function viewCovering(covering: Covering, sight: InstanceSight) {
     manner,
     owners: await Promise.all(wantedBy.map(async (wanting) => await viewOwner(wanting, sight))),
     formerOwners: formerOwners.map(({ kind, name }) => `${kind} ${name}`),
-    /** How many declared entries a merged network stands for. */
+    /** How many declared entries a merged network covers. */
     lines,
     /** Why it is not on the list, or what will happen to it. */
     note: noteOf(covering, sight),

@@ -16,7 +16,7 @@ export interface WantedBy {
   readonly owners: EntryOwners;
   /** The rules that retain the entry, as in a record. */
   readonly retainedBy: string | undefined;
-  /** How many declared entries it stands for, as in a record. */
+  /** How many declared entries it covers, as in a record. */
   readonly lines?: number;
 }
 

@@ -46,7 +46,7 @@ export interface CompiledRule {
   readonly cutFrom: ReadonlyMap<Entry, Entry>;
   /** The shortest prefix lengths of merged networks; undefined without `aggregate`. */
   readonly widest: PrefixLengths | undefined;
-  /** How many entries each merged network stands for. */
+  /** How many entries each merged network covers. */
   readonly lines: ReadonlyMap<Entry, number>;
   /** The sources of its entries, including rejected ones: finds the owners of an entry without searching the sources. */
   readonly parts: readonly RulePart[];

@@ -61,7 +61,7 @@ export interface Covering {
   readonly sinceMs: number | undefined;
   /** Empty if no rule declares it. */
   readonly wantedBy: readonly Wanting[];
-  /** How many declared entries a merged network stands for. */
+  /** How many declared entries a merged network covers. */
   readonly lines: number | undefined;
   /** The last owners, if no rule declares it. */
   readonly formerOwners: readonly EntryOwner[];

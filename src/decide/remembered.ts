@@ -40,7 +40,7 @@ export interface RememberedRule {
   readonly id: string;
   /** By the recorded source of the entries. */
   readonly parts: ReadonlyMap<string | undefined, ReadonlyMap<Entry, Broken>>;
-  /** How many declared entries a merged network stands for. */
+  /** How many declared entries a merged network covers. */
   readonly lines: ReadonlyMap<Entry, number>;
   readonly retains: boolean;
   /** When the object expires that can be read, but is not attached. */

@@ -16,7 +16,7 @@ export interface OwnedEntry {
   readonly manner: Manner;
   /** The rules with `deletionPolicy: Retain` that want it, sorted and separated by commas: when one is deleted, the entry stays. */
   readonly retainedBy: string | undefined;
-  /** How many declared entries a merged network stands for; absent if it is declared as it is. */
+  /** How many declared entries a merged network covers; absent if it is declared as it is. */
   readonly lines?: number;
   /** When a read first did not contain the undeclared entry; a second read decides whether to drop it. */
   readonly missingSinceMs?: number;

@@ -1,8 +1,9 @@
-// The CrowdSec local API as a process, with its own database file. Decisions are added as a machine adds them.
+// The CrowdSec local API as a process, with its own database file. Decisions are added as a machine adds them, and can be lost.
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { findFreePorts } from "../support/control-plane/free-ports.ts";
 
 export interface NewDecision {
@@ -87,6 +88,12 @@ export class CrowdsecProcess {
   /** Ends all decisions about the value, as a person does. */
   async end(value: string): Promise<void> {
     await this.#asMachine("DELETE", `/v1/decisions?value=${encodeURIComponent(value)}`);
+  }
+
+  /** Drops the table with all decisions, as a failed migration could. */
+  dropDecisions(): void {
+    using database = new DatabaseSync(this.#file, { timeout: 5_000 });
+    database.exec("PRAGMA foreign_keys = OFF; DROP TABLE decisions");
   }
 
   async #asMachine(method: string, path: string, body?: unknown): Promise<void> {

@@ -1,6 +1,13 @@
 // Decisions of a real local API of CrowdSec: its changes and its failures.
 // Long: `npm run test:deploy` runs it.
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import { realClock } from "../../src/async/clock.ts";
+import type { InTurn } from "../../src/feeds/content.ts";
+import { CrowdsecSource } from "../../src/feeds/crowdsec.ts";
+import { ApiKey } from "../../src/model/api-key.ts";
+import type { CrowdsecFeed } from "../../src/model/declared-feed.ts";
+import { atTestEnd } from "../support/builders/at-test-end.ts";
+import { crowdsecFeed } from "../support/builders/declare-feed.ts";
 import { apiVersion, type Manifest, rule } from "../support/builders/manifests.ts";
 import { everythingPrinted } from "../support/processes/wafsync-process.ts";
 import { findCrowdsec } from "../support/control-plane/go-programs.ts";
@@ -15,6 +22,38 @@ function addresses(count: number): string[] {
 }
 
 await describeWithFound("CrowdSec", "a local API to ask", await findCrowdsec(), async (program) => {
+  test("What test/feeds expects of a local API: a cursor for each client, and no word of a lost table in the stream", async () => {
+    const server = await CrowdsecProcess.start(program);
+    atTestEnd(async () => await server.close());
+    const source = crowdsecFeed({}, server.url).source as CrowdsecFeed;
+    const inTurn: InTurn = async (read) => await read();
+    const newLeader = () => {
+      const policy = { isAllowed: () => true, isPublicOnly: false, allowInsecureHttp: true };
+      const client = new CrowdsecSource({
+        ...policy,
+        clock: realClock,
+        userAgent: "wafsync/1",
+        redact: (text) => text,
+      });
+      return async (): Promise<string> => {
+        const pulling = { source, key: new ApiKey(server.key), isCurrent: true, inTurn };
+        const outcome = await client.pull(pulling, new AbortController().signal);
+        if (outcome.kind === "Failed") return outcome.fault.message;
+        return outcome.kind === "NotModified" ? "" : `${outcome.kind} ${outcome.reading.content.entries.join(" ")}`;
+      };
+    };
+    await server.add({ value: "203.0.113.1", seconds: 600 }, { value: "203.0.113.2", seconds: 600 });
+    const former = newLeader();
+    expect(await former()).toBe("Read 203.0.113.1 203.0.113.2");
+    await server.end("203.0.113.1");
+    expect(await former()).toBe("Updated 203.0.113.2");
+    const next = newLeader();
+    expect(await next()).toBe("Read 203.0.113.2");
+    server.dropDecisions();
+    expect(await next()).toBe("Updated 203.0.113.2");
+    expect(await newLeader()()).toContain("responded with status 500");
+  });
+
   await describeOperator("the operator with a local API", (world) => {
     let server: CrowdsecProcess;
     let asked = 0;

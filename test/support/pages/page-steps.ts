@@ -1,5 +1,5 @@
 // A page as a script: its command blocks in their order, the outputs that it shows, and the invisible comments that say how to run
-// it. CONTRIBUTING.md explains these comments ("Commands on pages").
+// it. docs/contributing/testing.md explains these comments ("Commands on pages").
 
 export interface PageCommand {
   readonly kind: "Command";
