@@ -3,6 +3,7 @@ import type { FetchOutcome, InTurn } from "../../src/feeds/content.ts";
 import { CrowdsecSource } from "../../src/feeds/crowdsec.ts";
 import { ApiKey } from "../../src/model/api-key.ts";
 import type { CrowdsecFeed } from "../../src/model/declared-feed.ts";
+import { crowdsecFeed } from "../support/builders/declare-feed.ts";
 import { FakeCrowdsec } from "./fake-crowdsec.ts";
 import { createVirtualClock, type VirtualClock } from "../support/fakes/virtual-clock.ts";
 
@@ -36,16 +37,7 @@ interface PullOptions {
 }
 
 async function pull({ key = crowdsec.key, isCurrent = true, source = {} }: PullOptions = {}): Promise<FetchOutcome> {
-  const feed: CrowdsecFeed = {
-    type: "Crowdsec",
-    url: crowdsec.url,
-    apiKeySecretRef: { name: "crowdsec", key: "apiKey" },
-    origins: [],
-    scenariosContaining: [],
-    scenariosNotContaining: [],
-    types: ["ban"],
-    ...source,
-  };
+  const feed = { ...crowdsecFeed({}, crowdsec.url).source, ...source } as CrowdsecFeed;
   const pulling = { source: feed, key: new ApiKey(key), isCurrent, inTurn };
   return await client.pull(pulling, new AbortController().signal);
 }

@@ -233,13 +233,6 @@ describe("the position of the watch", () => {
     expect(names()).toStrictEqual(["a"]);
     expect(listWatch.health().relists).toBe(2);
   });
-
-  test("that is too large for the server leads to a new list", async () => {
-    const { asked, untilAsked, first } = await startWatching([], 1200);
-    first.error(statusBody(504, "Timeout", ["ResourceVersionTooLarge"]));
-    await untilAsked(2);
-    expect(asked()).toStrictEqual(["WatchList", "WatchList"]);
-  });
 });
 
 describe("a watch that fails", () => {

@@ -18,15 +18,6 @@ describe("the object store", () => {
     expect(store.listBy("color", "red")).toStrictEqual([]);
     expect(store.valuesOf("color")).toStrictEqual(["blue"]);
   });
-
-  test("replacing all objects returns the former contents and rebuilds the indexes", () => {
-    const store = createObjectStore<TestObject>({ color: byColor });
-    store.put(testObject("a", 1));
-    const former = store.replaceAll(new Map([["default/b", testObject("b", 2, "b", "blue")]]));
-    expect([...former.keys()]).toStrictEqual(["default/a"]);
-    expect(store.listBy("color", "red")).toStrictEqual([]);
-    expect(store.listBy("color", "blue")).toHaveLength(1);
-  });
 });
 
 function setUp(): {

@@ -41,16 +41,6 @@ await describeOperator("several operators", (world) => {
     expect(items).toHaveLength(2);
   });
 
-  test("leave an instance alone that matches no selector", async () => {
-    const { namespace, waf, manifest } = await labelled("nobody", { [label]: "b" });
-    const calls = JSON.stringify(waf.view.counters);
-    const other = await labelled("marker", {});
-    await world().allReady(other.namespace);
-    expect(JSON.stringify(waf.view.counters)).toBe(calls);
-    expect((await world().read("WafInstance", namespace, "waf"))?.status?.["conditions"]).toStrictEqual([]);
-    await world().remove(manifest);
-  });
-
   test("report an object that refers to no instance by its own labels", async () => {
     const namespace = await world().newNamespace("lonely");
     const lonely = rule(namespace, "lonely", addresses(1));

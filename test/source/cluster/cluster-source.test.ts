@@ -20,15 +20,7 @@ import {
 } from "../../support/fakes/api-clients.ts";
 import { createNamespace, installDefinitions, waitFor } from "../../support/builders/cluster-objects.ts";
 import { describeWithOwnControlPlane } from "../../support/control-plane/suite.ts";
-import {
-  cacheClear,
-  configMap,
-  instance,
-  keySecret,
-  type Manifest,
-  origin,
-  rule,
-} from "../../support/builders/manifests.ts";
+import { cacheClear, configMap, instance, keySecret, type Manifest, rule } from "../../support/builders/manifests.ts";
 
 const waitMs = 30_000;
 const baseUrl = "https://waf.example";
@@ -118,24 +110,6 @@ await describeWithOwnControlPlane("desired state from a cluster", (cluster) => {
     const requested = source.version(name);
     await patchObject(cluster, instance(namespace, baseUrl), { metadata: { finalizers: null } });
     await grows(requested);
-  });
-
-  test("a change concerns the instance that the object refers to, and no other", async () => {
-    const elsewhere = await createNamespace(cluster, "elsewhere");
-    await createAll(cluster, instance(elsewhere, "https://other.example"));
-    await seen(instance(elsewhere, baseUrl));
-    const other = { namespace: elsewhere, name: "waf" };
-    const [mine, theirs] = [source.version(name), source.version(other)];
-    await createAll(cluster, rule(elsewhere, "theirs", ["198.51.100.2"]), origin(elsewhere, "spare", "b.example"));
-    await grows(theirs, other);
-    await seen(origin(elsewhere, "spare", "b.example"));
-    expect(source.version(name)).toBe(mine);
-    const { rules, origins } = await gather(other);
-    expect([rules.length, origins.length]).toStrictEqual([1, 1]);
-    await deleteManifest(cluster, rule(elsewhere, "theirs", []));
-    await waitFor("the end of the rule", waitMs, async () =>
-      (await gather(other)).rules.length === 0 ? true : undefined,
-    );
   });
 
   test("a ConfigMap is read when a rule uses it and when its content changes, and a missing one when it appears", async () => {

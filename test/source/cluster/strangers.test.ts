@@ -37,16 +37,12 @@ await describeWithOwnControlPlane("strangers", (cluster) => {
   let source: ClusterSource;
   let running: Promise<void>;
   const end = new AbortController();
-  let unattachedChanges = 0;
 
   beforeAll(async () => {
     await installDefinitions(cluster);
     api = apiClient(cluster);
     client = watchedClient(api);
-    source = new ClusterSource({
-      ...quiet(client),
-      onUnattachedChange: () => void (unattachedChanges += 1),
-    });
+    source = new ClusterSource(quiet(client));
     running = source.run(end.signal);
     await source.watches.whenSynced();
   });
@@ -122,29 +118,6 @@ await describeWithOwnControlPlane("strangers", (cluster) => {
       [...source.unattached.all()].find((object) => object?.meta.namespace === namespace)?.problem;
     expect(problemOf(stranger)).toBe(`There is no WafInstance ${name.namespace}/wav.`);
     expect(problemOf(name.namespace)).toBe(`There is no WafInstance ${name.namespace}/wav; did you mean waf?`);
-  });
-
-  test("a label of a namespace is a change for instances whose grants depend on labels", async () => {
-    const selector = { matchLabels: { waf: "yes" } };
-    const name = await anInstance("select", { access: [{ namespaces: { from: "Selector", selector } }] });
-    const guest = await createNamespace(cluster, "guest");
-    await created(rule(guest, "theirs", ["198.51.100.2"], { instanceRef: { name: "waf", namespace: name.namespace } }));
-    const labelled = async (label: string): Promise<void> => {
-      const before = unattachedChanges;
-      await cluster.expectKubectl(["label", "namespace", guest, label, "--overwrite"]);
-      await waitFor(`the label ${label}`, waitMs, async () => (unattachedChanges > before ? true : undefined));
-    };
-    const version = source.version(name);
-    await labelled("waf=yes");
-    expect(source.version(name)).toBeGreaterThan(version);
-    expect((await gather(name)).rules).toHaveLength(1);
-    expect(await source.confirm(name)).toMatchObject({
-      gathered: { rules: [{ rule: { meta: { namespace: guest } } }] },
-    });
-    const attached = source.version(name);
-    await labelled("waf=no");
-    expect(source.version(name)).toBeGreaterThan(attached);
-    expect((await gather(name)).rules).toStrictEqual([]);
   });
 
   test("a text of a guest has a limit, and one of the owner has none", async () => {

@@ -276,27 +276,6 @@ describe("a confirmation before removals", () => {
     expect(await source.confirm(main, { beforeRemovals: true })).toStrictEqual(confirmed);
   });
 
-  test.each([
-    ["an hour behind", -3_600_000],
-    ["an hour ahead", 3_600_000],
-  ])("waits equally long if the clock of the files is %s", async (_, offsetMs) => {
-    await using scratch = await scratchDirectory(files);
-    const { source, clock } = await unsettled(scratch.path);
-    clock.jumpWallClock(Date.now() + offsetMs - clock.nowMs());
-    await clock.advance(10_000);
-    await source.load();
-    expect(source.isSettled()).toBe(true);
-    await scratch.remove("rule.yaml");
-    await source.load();
-    expect(source.isSettled()).toBe(false);
-    await clock.advance(2_999);
-    await source.load();
-    expect(source.isSettled()).toBe(false);
-    await clock.advance(1);
-    await source.load();
-    expect(source.isSettled()).toBe(true);
-  });
-
   test("does not wait before additions, and then does not permit removals", async () => {
     await using scratch = await scratchDirectory(files);
     const { source } = await unsettled(scratch.path);
