@@ -6,16 +6,13 @@ import { inSlices } from "../async/time-slices.ts";
 import { AddressCover } from "../address/ranges.ts";
 import type { Entry } from "../address/entry.ts";
 import { nameKey, type ObjectName, resourceKey, type ResourceMeta } from "../model/resource.ts";
-import type { LogEntry } from "../model/log-entry.ts";
-import { inThousands, shortened } from "../model/sentence.ts";
+import { inThousands } from "../model/sentence.ts";
 import { requesterOf } from "./command-rule.ts";
 import { examineInSlices, explainAddress } from "../decide/explain.ts";
 import type { Covering, Examined, Ineffective, Verdict, Wanting } from "../decide/explain.ts";
 import type { InstanceSight, Target } from "./targets/target.ts";
 import { visibleTexts } from "../model/visible-text.ts";
 import type { Paint } from "./terminal.ts";
-
-const pathLengthMax = 120;
 
 export type WhyView = Awaited<ReturnType<typeof viewWhy>>;
 export type CoveringView = Awaited<ReturnType<typeof viewCovering>>;
@@ -44,7 +41,7 @@ export async function explainOn(
 ): Promise<readonly WhyView[]> {
   const views: WhyView[] = [];
   for (const instance of instances) {
-    const sight = await target.look(instance, { live: true, blocked: address });
+    const sight = await target.look(instance, { live: true });
     views.push(await viewWhy(address, await examineSight(sight)));
   }
   return views;
@@ -54,7 +51,6 @@ export async function viewWhy(address: Entry, { sight, examined }: ExaminedSight
   const { gathered, inventory, live } = sight;
   const explanation = explainAddress(address, examined);
   const { meta } = gathered.instance;
-  const last = live.state === "Read" ? live.lastBlocked : undefined;
   const unread =
     live.state === "Read"
       ? []
@@ -66,24 +62,8 @@ export async function viewWhy(address: Entry, { sight, examined }: ExaminedSight
     coverings: await Promise.all(explanation.coverings.map(async (covering) => await viewCovering(covering, sight))),
     /** Rules that declare the address without effect, or may declare it. */
     ineffective: viewIneffective([...explanation.ineffective, ...unattachedIn(address, sight)], sight),
-    /** Undefined if the instance does not use the logs, or if they were not read. */
-    lastBlockedRequest: last?.entry && viewRequest(last.entry),
-    /** The first day that was searched, if no blocked request was found. */
-    noBlockedRequestSince: last?.entry === undefined ? last?.since : undefined,
     liveListsRead: live.state === "Read",
-    gaps: [...unread, ...(last?.gap === undefined ? [] : [last.gap]), ...sight.gaps],
-  };
-}
-
-function viewRequest({ timestamp, client_ip, http_method, request_path, http_status, block_reason }: LogEntry) {
-  return {
-    time: timestamp,
-    client: client_ip,
-    method: http_method,
-    // Attackers control the path and its length.
-    path: shortened(request_path, pathLengthMax),
-    status: http_status,
-    reason: block_reason,
+    gaps: [...unread, ...sight.gaps],
   };
 }
 
@@ -207,11 +187,8 @@ const styles: Readonly<Record<Verdict, Parameters<Paint>[0]>> = {
  */
 export function allWhyLines(address: Entry, views: readonly WhyView[], paint: Paint, target: string): string[] {
   const affected = views.filter(
-    ({ verdict, coverings, ineffective, lastBlockedRequest, liveListsRead }) =>
-      verdict !== "NotBlocked" ||
-      coverings.length + ineffective.length > 0 ||
-      lastBlockedRequest !== undefined ||
-      !liveListsRead,
+    ({ verdict, coverings, ineffective, liveListsRead }) =>
+      verdict !== "NotBlocked" || coverings.length + ineffective.length > 0 || !liveListsRead,
   );
   const count = views.length - affected.length;
   const blocks = (count > 1 ? affected : views).map((view) =>
@@ -231,22 +208,15 @@ export function whyLines(address: Entry, unsafe: WhyView, paint: Paint): string[
     const how = isUnread === true ? "may declare it" : "declares it without effect";
     lines.push("", `${kind} ${rule}${placed(places)} ${how}:`, `  ${message}`);
   }
-  return [...lines, ...lastBlockedLines(address, view)];
-}
-
-function lastBlockedLines(address: Entry, { lastBlockedRequest, noBlockedRequestSince }: WhyView): string[] {
-  if (noBlockedRequestSince !== undefined) return ["", `No request has been blocked since ${noBlockedRequestSince}.`];
-  if (lastBlockedRequest === undefined) return [];
-  const { time, client, method, path, status, reason } = lastBlockedRequest;
-  const from = client === address ? "" : ` from ${client}`;
-  return ["", `Last blocked request${from}: ${time}  ${method} ${path}  ${status}  ${reason}`];
+  return lines;
 }
 
 /** What would have to change: a command, or the rules to review. */
 export function adviceLines(address: Entry, view: WhyView, target: string): string[] {
   const on = `${address} ${target}--instance ${view.instance}`;
   if (view.verdict === "NotBlocked" && view.coverings.every(({ owners }) => owners.length === 0)) {
-    return [`To block it: wafsync block ${on} --for 2h`];
+    const logs = `wafsync logs --client ${on} --since 1d`;
+    return [`To block it: wafsync block ${on} --for 2h`, `To see requests that the WAF's own rules blocked: ${logs}`];
   }
   if (view.verdict === "Blocked") return [`To unblock it, or to see what must change: wafsync unblock ${on}`];
   return [];

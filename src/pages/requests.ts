@@ -1,6 +1,5 @@
 // Reads what a page about blocked requests shows: the requests of a period or the newest ones, the domain of the WAF, and its lists.
 import { stringify } from "yaml";
-import { eachNewestRow, newestDays } from "../cli/last-blocked.ts";
 import { eachRows } from "../cli/logs/collect-logs.ts";
 import { type LogRange, describeRange, isWithin } from "../cli/logs/log-range.ts";
 import type { LogWatch } from "../cli/logs/log-watch.ts";
@@ -8,7 +7,8 @@ import type { ListName } from "../model/declared.ts";
 import type { Entry } from "../address/entry.ts";
 import { type LogEntry, logTimeMs } from "../model/log-entry.ts";
 import type { ObjectName } from "../model/resource.ts";
-import { dayMs, formatDay, formatTime } from "../model/time-text.ts";
+import { inThousands } from "../model/sentence.ts";
+import { dayMs, dayOf, formatDay, formatTime } from "../model/time-text.ts";
 import type { OriginsRead, WafResult } from "../model/waf-result.ts";
 import type { DayRange } from "../logs/cursor.ts";
 import { countLogs, type LogPort, type LogReaderPorts } from "../logs/read-logs.ts";
@@ -18,6 +18,8 @@ import { RequestStatistics } from "./statistics.ts";
 
 /** The number of rows in each table of a served page. */
 const newestTopMax = 20;
+/** The number of rows of each day on a served page: a busy WAF logs a million rows a day. */
+const newestRowsMax = 20_000;
 /** Addresses change owners, so only a person should decide on a rule that never expires. */
 const daysBlocked = 7;
 const unknownInstance = "my-waf";
@@ -89,7 +91,8 @@ export async function readRequests(ports: RequestPorts, question: RequestsQuesti
 async function readRows(ports: RequestPorts, period: RequestsQuestion["period"]) {
   const { clock, stopping, redact } = ports;
   const nowMs = clock.nowMs();
-  const newest: LogRange = { days: newestDays(nowMs), sinceMs: undefined, untilMs: undefined };
+  const today = dayOf(nowMs);
+  const newest = { days: { firstDay: today - 1, lastDay: today }, sinceMs: undefined, untilMs: undefined };
   const { range, topMax } = period ?? { range: newest, topMax: newestTopMax };
   const statistics = new RequestStatistics();
   const add = (row: LogEntry): void => {
@@ -119,6 +122,29 @@ async function readRows(ports: RequestPorts, period: RequestsQuestion["period"])
   }
   if (stopping.aborted) return { state: "Stopped" as const };
   return { state: "Done" as const, summary: statistics.summary(topMax), range, gaps };
+}
+
+/** Passes rows of each day on, the newest day first. Returns what was not read, one sentence each. */
+async function eachNewestRow(
+  ports: LogReaderPorts,
+  { firstDay, lastDay }: DayRange,
+  onRow: (row: LogEntry) => void,
+): Promise<string[]> {
+  const gaps: string[] = [];
+  for (let day = lastDay; day >= firstDay; day -= 1) {
+    let rows = 0;
+    const onRows = (entries: readonly LogEntry[]): boolean => {
+      for (const row of entries) onRow(row);
+      rows += entries.length;
+      return rows < newestRowsMax;
+    };
+    const end = await eachRows(ports, { days: { firstDay: day, lastDay: day } }, { onRows });
+    const logs = `The logs of ${formatDay(day)}`;
+    const limit = `${inThousands(newestRowsMax)} rows that are read here`;
+    if (end.state === "Failed") gaps.push(`${logs} could not be read. ${end.fault.message}`);
+    if (end.state === "Enough") gaps.push(`${logs} are longer than the ${limit}: see \`wafsync report\`.`);
+  }
+  return gaps;
 }
 
 /** A WafIpRule, as YAML to copy; undefined if there is nothing to block. */

@@ -50,7 +50,7 @@ function clientTest(text: string): RowTest | string {
 }
 
 /** The rows of clients in this network. */
-export function rowsOfClients(wanted: Network): RowTest {
+function rowsOfClients(wanted: Network): RowTest {
   return (entry) => {
     const client = readSpelling(entry.client_ip);
     return client !== undefined && contains(wanted, client);

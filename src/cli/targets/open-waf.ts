@@ -7,14 +7,12 @@ import { machineLocks } from "../../app/machine-locks.ts";
 import { realClock } from "../../async/clock.ts";
 import { type ApiKey, validateApiKey } from "../../model/api-key.ts";
 import type { DeclaredInstance, ListName } from "../../model/declared.ts";
-import type { Entry } from "../../address/entry.ts";
 import type { GitState } from "../../source/directory/git-state.ts";
 import type { Permission } from "../../waf/client.ts";
 import type { WafFault } from "../../model/waf-result.ts";
 import type { KeyLocks } from "../../waf/lane.ts";
 import { connectTo } from "../../waf/lane-registry.ts";
 import { CommandError } from "../describe-error.ts";
-import type { LastBlocked } from "../last-blocked.ts";
 import type { Session } from "../session.ts";
 import { type Terminal, terminalOn } from "../terminal.ts";
 import { type TargetOptions, policyOf } from "./target-options.ts";
@@ -75,32 +73,19 @@ export function commandCalls(
 }
 
 export type LiveLists =
-  | {
-      readonly state: "Read";
-      readonly lists: Readonly<Record<ListName, readonly string[]>>;
-      /** Undefined if it was not requested, or if the instance does not use the logs. */
-      readonly lastBlocked?: LastBlocked | undefined;
-    }
+  | { readonly state: "Read"; readonly lists: Readonly<Record<ListName, readonly string[]>> }
   | { readonly state: "Unread"; readonly why: string };
 
 /**
  * Reads both lists of the WAF.
  * @param declared the instance whose WAF it is, for messages about its key
- * @param blocked the address or network whose last blocked request is read, too
  */
-export async function readLists(
-  waf: ReadingWaf,
-  declared: DeclaredKey,
-  blocked: Entry | undefined,
-): Promise<LiveLists> {
+export async function readLists(waf: ReadingWaf, declared: DeclaredKey): Promise<LiveLists> {
   const blocklist = await waf.readList("blocklist");
   if (!blocklist.ok) return unread(blocklist.fault, declared);
   const allowlist = await waf.readList("allowlist");
   if (!allowlist.ok) return unread(allowlist.fault, declared);
-  const lists = { blocklist: blocklist.value, allowlist: allowlist.value };
-  if (blocked === undefined) return { state: "Read", lists };
-  const { readLastBlocked } = await import("../last-blocked.ts");
-  return { state: "Read", lists, lastBlocked: await readLastBlocked(waf, blocked, realClock.nowMs()) };
+  return { state: "Read", lists: { blocklist: blocklist.value, allowlist: allowlist.value } };
 }
 
 function unread(fault: WafFault, declared: DeclaredKey): LiveLists {

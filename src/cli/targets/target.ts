@@ -1,5 +1,4 @@
 // The target of a command: the instances of a folder or a cluster, each with everything that is known about it.
-import type { Entry } from "../../address/entry.ts";
 import type { CallWaf, CalledWaf, ReadingWaf } from "../../app/waf-clients.ts";
 import { realClock } from "../../async/clock.ts";
 import { type Condition, detailOf, findCondition } from "../../kinds/conditions.ts";
@@ -74,13 +73,6 @@ export interface Seen {
   readonly gaps: readonly string[];
 }
 
-export interface LookOptions {
-  /** Also reads the lists of the WAF. */
-  readonly live: boolean;
-  /** Also finds the last blocked request of this address or network, if `spec.logs` is enabled. */
-  readonly blocked?: Entry;
-}
-
 /** An instance as it is declared, without what is stored about it. */
 export interface DeclaredSight extends Omit<UnreadSight, "inventory"> {
   /** A feed as it is declared, or why that is unknown. */
@@ -149,8 +141,8 @@ export abstract class Target {
   /** Approves exactly the removals of the hash. Returns where the approval is recorded. @throws CommandError if it can't be written */
   abstract approve(instance: ObjectName, hash: string): Promise<string>;
 
-  /** @throws CommandError if there is no such instance */
-  async look(instance: ObjectName, { live, blocked }: LookOptions): Promise<InstanceSight> {
+  /** @param options `live`: also reads the lists of the WAF. @throws CommandError if there is no such instance */
+  async look(instance: ObjectName, { live }: { readonly live: boolean }): Promise<InstanceSight> {
     const declared = await this.readDeclared(instance);
     const { readFeed, ...known } = declared;
     const loaded = await createInventoryRecords(this.#records).load(instance);
@@ -169,7 +161,7 @@ export abstract class Target {
     };
     return {
       ...sight,
-      live: live ? await this.#readLists(sight, blocked) : unread("This command does not read the WAF."),
+      live: live ? await this.#readLists(sight) : unread("This command does not read the WAF."),
     };
   }
 
@@ -241,11 +233,10 @@ export abstract class Target {
     return `You are not allowed to list wafrecords in namespace ${instance.namespace}, which record the managed entries and their times.`;
   }
 
-  async #readLists(sight: UnreadSight, blocked: LookOptions["blocked"]): Promise<LiveLists> {
+  async #readLists(sight: UnreadSight): Promise<LiveLists> {
     const { instance } = sight.gathered;
-    const searched = instance.logs.enabled ? blocked : undefined;
     const declared = { instance, isInFolder: sight.placeOf(instance.meta, undefined) !== undefined };
-    const called = await this.callWaf(sight, async (waf) => await readLists(waf, declared, searched));
+    const called = await this.callWaf(sight, async (waf) => await readLists(waf, declared));
     return called.ok ? called.value : unread(called.problem);
   }
 }

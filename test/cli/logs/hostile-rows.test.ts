@@ -48,16 +48,12 @@ describe("Rows that attackers wrote", () => {
     }
   });
 
-  test("are shown as text by `why`, and have no effect in the output of `report`", async () => {
+  test("have no effect in the output of `report`", async () => {
     await using files = await scratchDirectory({
-      "main.yaml": instanceDocument(world.simulator.baseUrl, { spec: "  logs: {enabled: true}\n" }),
+      "main.yaml": instanceDocument(world.simulator.baseUrl),
       "secret.yaml": secretDocument(logKey),
     });
     const from = ["-f", files.path, "--allow-insecure-http"];
-    const why = await runWafsync(["why", client, ...from]);
-    expect(why.stdout).toContain("Last blocked request");
-    expect(`${why.stdout}${why.stderr}`).not.toMatch(harmful);
-    expect(why.stdout.length).toBeLessThan(2_000);
     const report = await runWafsync(["report", ...from, "--out", "-"]);
     expect([report.code, report.stderr]).toStrictEqual([0, "A report of 22 blocked requests.\n"]);
     expect(report.stdout).not.toMatch(harmful);
