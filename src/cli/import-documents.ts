@@ -1,17 +1,16 @@
 // Builds the objects that declare the current entries of a WAF, marked for adoption: a plan for them contains only adoptions and
-// no calls. Entries that can't be declared without a call are skipped, stay unmanaged, and are reported. Pure.
+// no calls. Entries that can't be declared without a call, or that the guards reject, are skipped, stay unmanaged, and are reported. Pure.
 import { adoptAnnotation } from "../decide/ownership.ts";
 import { apiVersion } from "../kinds/kinds.ts";
 import { parseResource } from "../kinds/parse-resource.ts";
 import { toDeclared } from "../kinds/to-declared.ts";
 import { addressesMax } from "../kinds/waf-ip-rule.ts";
 import { type DeclaredOrigin, type ListName, listNames } from "../model/declared.ts";
-import { networkOf, type Entry, isOpaque } from "../address/entry.ts";
+import { type Entry, isOpaque } from "../address/entry.ts";
 import { observeSpellings } from "../model/observed.ts";
 import type { Gathered, GatheredRule } from "../model/gathered.ts";
 import type { ObjectName } from "../model/resource.ts";
 import { compileDesired } from "../decide/desired.ts";
-import { specialPurposeObjection } from "../decide/special-purpose.ts";
 
 export interface WafContent {
   readonly domain: string;
@@ -22,7 +21,10 @@ export interface WafContent {
 export interface ImportNames {
   readonly instance: ObjectName;
   readonly baseUrl: string;
-  readonly secretName: string;
+}
+
+export function secretNameOf({ name }: ObjectName): string {
+  return `${name}-waf-key`;
 }
 
 export interface ImportedFile {
@@ -34,12 +36,6 @@ export interface ImportedFile {
 
 export type Import = ReturnType<typeof buildImport>;
 
-/** The defaults of the schema. Guards with these values are omitted from the instance. */
-const defaults = {
-  blocklist: { ipv4: 8, ipv6: 16 },
-  allowlist: { ipv4: 16, ipv6: 32 },
-} as const;
-const guardFields = { blocklist: "minPrefixLength", allowlist: "allowMinPrefixLength" } as const;
 const actions = { blocklist: "Block", allowlist: "Allow" } as const;
 
 type Entries = Readonly<Record<ListName, readonly Entry[]>>;
@@ -71,7 +67,7 @@ export function buildImport(names: ImportNames, content: WafContent) {
     }),
   );
   const counts = { blocklist: kept.blocklist.length, allowlist: kept.allowlist.length };
-  return { files: filesOf(names, content, kept), counts, skipped, relaxed: neededGuards(kept).relaxed };
+  return { files: filesOf(names, content, kept), counts, skipped };
 }
 
 /** What guards or conflicts would reject, by list and entry, and why. */
@@ -108,35 +104,8 @@ export function gatheredFrom(documents: readonly object[]): Gathered {
   };
 }
 
-/** The guards that must differ from their defaults, and for people each with its value and the first entry that needs it. */
-function neededGuards(entries: Entries) {
-  const guards: Record<string, Record<string, number> | string> = {};
-  const relaxed = new Map<string, string>();
-  const relax = (field: string, value: number | string, entry: Entry): void =>
-    void relaxed.set(
-      field,
-      `spec.guards.${field}: ${value} (for ${entry}${value === 0 ? ", which is every address" : ""})`,
-    );
-  for (const list of listNames) {
-    const lengths: Record<string, number> = {};
-    for (const entry of entries[list]) {
-      const network = networkOf(entry);
-      const { family, prefixLength } = network;
-      if (prefixLength < (lengths[family] ?? defaults[list][family])) {
-        lengths[family] = prefixLength;
-        guards[guardFields[list]] = lengths;
-        relax(`${guardFields[list]}.${family}`, prefixLength, entry);
-      }
-      if (specialPurposeObjection(entry, network) === undefined || guards["specialPurpose"] !== undefined) continue;
-      guards["specialPurpose"] = "Allow";
-      relax("specialPurpose", "Allow", entry);
-    }
-  }
-  return { guards, relaxed: [...relaxed.values()] };
-}
-
 function filesOf(names: ImportNames, content: WafContent, entries: Entries): ImportedFile[] {
-  const { instance, secretName } = names;
+  const { instance } = names;
   const { domain } = content;
   const lists = listNames.flatMap((list): ImportedFile[] => {
     if (entries[list].length === 0) return [];
@@ -145,8 +114,8 @@ function filesOf(names: ImportNames, content: WafContent, entries: Entries): Imp
   });
   const waf: ImportedFile = {
     name: `${instance.name}.yaml`,
-    comment: `The WAF of ${domain}. Its API key is not in these files: create Secret ${secretName} with the key apiKey, or set WAFSYNC_API_KEY.`,
-    documents: [instanceDocument(names, domain, neededGuards(entries).guards)],
+    comment: `The WAF of ${domain}. Its API key is not in these files: create Secret ${secretNameOf(instance)} with the key apiKey, or set WAFSYNC_API_KEY.`,
+    documents: [instanceDocument(names, domain)],
   };
   // The API does not return whether the primary is an alternate or a backup.
   const primary = { instanceRef: { name: instance.name }, host: content.primaryOrigin, type: "Alternate" };
@@ -160,7 +129,7 @@ function filesOf(names: ImportNames, content: WafContent, entries: Entries): Imp
   return [waf, ...(isNameable ? [origin] : []), ...lists];
 }
 
-function instanceDocument({ instance, baseUrl, secretName }: ImportNames, domain: string, guards: object) {
+function instanceDocument({ instance, baseUrl }: ImportNames, domain: string) {
   const { name, namespace } = instance;
   return {
     apiVersion,
@@ -168,9 +137,8 @@ function instanceDocument({ instance, baseUrl, secretName }: ImportNames, domain
     metadata: { name, namespace },
     spec: {
       baseUrl,
-      apiKeySecretRef: { name: secretName },
+      apiKeySecretRef: { name: secretNameOf(instance) },
       expectedDomain: domain,
-      ...(Object.keys(guards).length === 0 ? {} : { guards }),
     },
   };
 }

@@ -13,7 +13,6 @@ import { nowMs } from "../support/builders/gathered.ts";
 const names = {
   instance: { namespace: "shop", name: "main" },
   baseUrl: "https://waf.example",
-  secretName: "main-waf-key",
 };
 
 function content(
@@ -49,19 +48,15 @@ describe("An import", () => {
     expect(planAfter(built, made).adoptions).toHaveLength(20_001);
   });
 
-  test("sets the guards so that they allow the current entries, and reports which", () => {
-    const made = content(["0.0.0.0/4", "10.0.0.1"], ["203.0.0.0/8"]);
+  test("skips entries that the default guards reject, and says what to write to allow them", () => {
+    const made = content(["0.0.0.0/0", "10.0.0.1", "192.0.2.1"], ["203.0.0.0/8"]);
     const built = buildImport(names, made);
-    expect(built.skipped).toStrictEqual([]);
-    expect(built.relaxed.toSorted()).toStrictEqual([
-      "spec.guards.allowMinPrefixLength.ipv4: 8 (for 203.0.0.0/8)",
-      "spec.guards.minPrefixLength.ipv4: 4 (for 0.0.0.0/4)",
-      "spec.guards.specialPurpose: Allow (for 0.0.0.0/4)",
+    expect(built.skipped.map(({ list, spelling: shown, why }) => [list, shown, why])).toStrictEqual([
+      ["blocklist", "0.0.0.0/0", expect.stringContaining("minPrefixLength")],
+      ["blocklist", "10.0.0.1", expect.stringContaining("specialPurpose")],
+      ["allowlist", "203.0.0.0/8", expect.stringContaining("allowMinPrefixLength")],
     ]);
     expect(planAfter(built, made).operations).toStrictEqual([]);
-    expect(buildImport(names, content(["0.0.0.0/0"], [])).relaxed).toContain(
-      "spec.guards.minPrefixLength.ipv4: 0 (for 0.0.0.0/0, which is every address)",
-    );
   });
 
   test("skips entries that can't be declared without a call, and reports the reason", () => {

@@ -168,9 +168,9 @@ describe("Errors in the command itself", () => {
       "nothing to plan",
     ],
     [
-      "a name of a Secret that is none",
-      ["import", "--base-url", "https://waf.example.com", "--instance", "shop", "--secret", "Shop_Key"],
-      "--secret Shop_Key is not a valid name",
+      "a name of an instance that is none",
+      ["import", "--base-url", "https://waf.example.com", "--instance", "Shop_Key"],
+      "--instance Shop_Key is not a valid name",
       "lower-case letters",
     ],
     [

@@ -107,30 +107,16 @@ describe("An urgent address", () => {
 });
 
 describe("A manually maintained list", () => {
-  test("is written to no file if it changes during the import, or if a response is truncated", async () => {
-    let reads = 0;
-    await using folder = await wafFolder({
-      onRequest: ({ method, path }) => {
-        if (method !== "GET" || path !== "/api/blocklist_ips") return;
-        reads += 1;
-        folder.simulator.waf(testKey).add("blocklist", [`192.0.2.${reads}`]);
-      },
-    });
+  test("is written to no file if a response is truncated", async () => {
+    await using folder = await wafFolder();
     await using scratch = await scratchDirectory();
-    const words = ["import", "--base-url", folder.simulator.baseUrl, "--allow-insecure-http", "--instance", "main"];
-    const environment = { WAFSYNC_API_KEY: testKey };
-    const start = async (): Promise<FinishedProcess> =>
-      await runWafsync([...words, "--out", join(scratch.path, "waf")], { environment });
-    const changed = await start();
-    expect([changed.code, changed.stderr]).toStrictEqual([
-      2,
-      expect.stringContaining("the WAF changed during the import"),
-    ]);
     folder.simulator.addFaults({
       match: { method: "GET", path: "/api/allowlist_ips" },
       effect: { kind: "TruncatedBody" },
     });
-    const cut = await start();
+    const words = ["import", "--base-url", folder.simulator.baseUrl, "--allow-insecure-http", "--instance", "main"];
+    const environment = { WAFSYNC_API_KEY: testKey };
+    const cut = await runWafsync([...words, "--out", join(scratch.path, "waf")], { environment });
     expect([cut.code, cut.stderr]).toStrictEqual([2, expect.stringContaining("cannot be read")]);
     expect(await readdir(scratch.path)).toStrictEqual([]);
   });

@@ -22,7 +22,7 @@ export const allowedBaseUrls = text(
   "--allowed-base-urls <urls>",
   "call only APIs below these URLs, separated by commas",
 );
-export const callTimeout = number("--timeout <seconds>", "give up on a call after this time", [1, 600], 60);
+const callTimeout = number("--timeout <seconds>", "give up on a call after this time", [1, 600], 60);
 
 /** What `readKubeConfig` reads. */
 export const clusterOptions = {

@@ -1,8 +1,7 @@
 // The commands that call one WAF: `import`, `clear-cache`, `logs` and `report`.
 import { logFormats } from "../logs/log-format.ts";
 import { type OptionsOf, choice, command, flag, format, lists, number, text, texts, required } from "./declare.ts";
-import { allowInsecureHttp, callTimeout, keyFile } from "./option-groups.ts";
-import { logSourceOptions, timeHelp } from "./option-groups.ts";
+import { allowInsecureHttp, keyFile, logSourceOptions, timeHelp } from "./option-groups.ts";
 
 const output = format("table", "json");
 
@@ -11,11 +10,8 @@ const importOptions = {
   instance: required("--instance <name>", "name of the WafInstance to write"),
   keyFile,
   namespace: text("-n, --namespace <name>", "namespace of the objects", "default"),
-  secret: text("--secret <name>", "name of the Secret with the API key (default: NAME-waf-key)"),
   out: text("--out <directory>", "new folder for the files (default: print them to stdout)"),
-  timeout: callTimeout,
   allowInsecureHttp,
-  output,
 };
 
 const clearCacheOptions = {
