@@ -2,7 +2,6 @@
 // files of a folder. Operator and commands use this function for all of them, so that they cannot disagree.
 import { nearestName } from "../kinds/nearest-name.ts";
 import type { DeclaredByKind } from "../kinds/to-declared.ts";
-import type { DeclaredRule } from "../model/declared.ts";
 import type { Gathered } from "../model/gathered.ts";
 import { nameKey, type ObjectName, type GuestKind, guestKinds } from "../model/resource.ts";
 import { listed } from "../model/sentence.ts";
@@ -19,19 +18,13 @@ export function byGuestKind<T>(valueOf: (kind: GuestKind) => T): Readonly<Record
   return Object.fromEntries(guestKinds.map((kind) => [kind, valueOf(kind)])) as Record<GuestKind, T>;
 }
 
-/** What the instance and its rules refer to. */
-export interface References extends Pick<Gathered, "key" | "rules" | "sameKey"> {
-  /** What could not be read, one sentence each. */
-  readonly problems: readonly string[];
-}
+type OfObjects = "origins" | "cacheClears" | "autoBlocks" | "namespaceLabels";
 
-export interface ObjectSet extends Pick<Gathered, "instance" | "invalidObjects" | "brokenReferences" | "workloads"> {
+/** The instance with everything that was read for it, and the objects as their kinds declare them. */
+export interface ObjectSet extends Omit<Gathered, OfObjects> {
   /** All valid objects that refer to the instance, except those of namespaces that are known to have no access in a cluster. */
   readonly attached: AttachedObjects;
   readonly labelsOf: LabelsOf;
-  readonly references: (rules: readonly DeclaredRule[]) => Promise<References>;
-  /** Why objects may be missing although they were not deleted, one sentence each. */
-  readonly gaps: readonly string[];
 }
 
 /**
@@ -51,23 +44,14 @@ export function missingInstance(instance: ObjectName, known: readonly ObjectName
   return `${problem}; there is one in namespace ${elsewhere.namespace}: name it in spec.instanceRef.namespace`;
 }
 
-export async function gather({ attached, labelsOf, references, gaps, ...known }: ObjectSet): Promise<Gathered> {
-  const { WafIpRule, WafOrigin: origins, WafCacheClear: cacheClears, WafAutoBlock: autoBlocks } = attached;
-  const { problems, ...read } = await references(WafIpRule);
+export function gather({ attached, labelsOf, ...read }: ObjectSet): Gathered {
+  const { WafOrigin: origins, WafCacheClear: cacheClears, WafAutoBlock: autoBlocks } = attached;
   const namespaceLabels = new Map<string, Labels>();
   for (const { meta } of Object.values(attached).flat()) {
     const labels = namespaceLabels.get(meta.namespace) ?? labelsOf(meta.namespace);
     if (labels !== undefined) namespaceLabels.set(meta.namespace, labels);
   }
-  return {
-    ...known,
-    ...read,
-    origins,
-    cacheClears,
-    ...(autoBlocks.length > 0 && { autoBlocks }),
-    namespaceLabels,
-    brokenSources: [...gaps, ...problems],
-  };
+  return { ...read, origins, cacheClears, ...(autoBlocks.length > 0 && { autoBlocks }), namespaceLabels };
 }
 
 const namesShownMax = 5;

@@ -152,14 +152,6 @@ export class UnattachedObjects {
   }
 }
 
-/** The last labels from the watch. */
-export function watchedLabels({ namespaces }: Pick<ClusterStores, "namespaces">): LabelsOf {
-  return (namespace) => {
-    const object = namespaces?.get(namespace);
-    return object === undefined ? undefined : (object.metadata.labels ?? {});
-  };
-}
-
 /** Why the object has no access to the instance; undefined if it is or may be attached. */
 export function refusalOf(
   instance: DeclaredInstance,

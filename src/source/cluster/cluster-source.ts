@@ -15,9 +15,9 @@ import {
   type ResourceMeta,
   type ResourceRef,
 } from "../../model/resource.ts";
-import { byGuestKind, gather, type ObjectSet } from "../gather.ts";
+import { byGuestKind } from "../gather.ts";
 import { ApiKeys } from "./api-keys.ts";
-import { UnattachedObjects, watchedLabels } from "./attachment.ts";
+import { UnattachedObjects } from "./attachment.ts";
 import {
   type ClusterObject,
   hasOtherLabels,
@@ -38,7 +38,7 @@ import {
   requestTimeoutMs,
 } from "./fresh-objects.ts";
 import { InstanceChanges } from "./instance-changes.ts";
-import { objectSet } from "./references.ts";
+import { gatherObjects } from "./references.ts";
 import { Rollouts } from "./rollouts.ts";
 
 export interface ClusterSourceOptions extends ClusterAccess {
@@ -84,7 +84,7 @@ export class ClusterSource {
       onProblem: (plural, problem) => onProblem?.(plural, problem),
     });
     const { stores } = this.watches;
-    this.unattached = new UnattachedObjects(stores.byKind, watchedLabels(stores), namespace);
+    this.unattached = new UnattachedObjects(stores.byKind, stores.labelsOf, namespace);
     this.#texts = new DataTexts({
       api,
       clock,
@@ -133,11 +133,10 @@ export class ClusterSource {
 
   /** From the stores; undefined if the instance does not exist. */
   async gather(name: ObjectName): Promise<Gathered | undefined> {
-    const stores = this.#stores;
-    const instance = parseInstance(stores.byKind.WafInstance.get(nameKey(name)));
+    const instance = this.declared(name);
     if (instance === undefined) return undefined;
     const referring = this.#referringTo(nameKey(name));
-    return await gather(await this.#objects({ instance, referring, labelsOf: watchedLabels(stores) }, false));
+    return (await this.#gather({ instance, referring, labelsOf: this.#stores.labelsOf }, false)).gathered;
   }
 
   /** From the API server. */
@@ -163,7 +162,7 @@ export class ClusterSource {
         kinds: guestKinds,
         // Without grants, only the instance's own namespace has access.
         scope: namespace ?? (parsed.declared.access.length === 0 ? name.namespace : undefined),
-        labelsOf: watchedLabels(this.#stores),
+        labelsOf: this.#stores.labelsOf,
         slim: (kind, object) => this.#slim(kind, object),
       },
       parsed.declared,
@@ -172,9 +171,8 @@ export class ClusterSource {
     // The lists are complete only if no CRD was being deleted meanwhile.
     const unserved = await this.#unserved();
     if (unserved !== undefined) return failed(unserved);
-    const set = await this.#objects(fresh.value, true);
-    const gathered = await gather(set);
-    const [problem] = gathered.brokenSources.slice(set.gaps.length);
+    const { gathered, problems } = await this.#gather(fresh.value, true);
+    const [problem] = problems;
     return problem === undefined ? { state: "Read", gathered } : failed(problem);
   }
 
@@ -231,17 +229,16 @@ export class ClusterSource {
     return `The CRD of ${terminating.value} is being deleted, and all its objects with it.`;
   }
 
-  async #objects(objects: InstanceObjects, isFresh: boolean): Promise<ObjectSet> {
+  async #gather(objects: InstanceObjects, isFresh: boolean): ReturnType<typeof gatherObjects> {
     const reader = { clock: this.#options.clock, keys: this.#keys, texts: this.#texts, changes: this.changes };
     const unreadable = this.#referringTo(unreadableInstance);
     const referring = byGuestKind((kind) => [...objects.referring[kind], ...unreadable[kind]]);
-    return {
-      ...(await objectSet({ ...objects, referring }, reader, isFresh)),
+    return await gatherObjects({ ...objects, referring }, reader, isFresh, {
       // Objects that are only watched, never read again.
-      gaps: this.watches.gaps(),
+      brokenSources: this.watches.gaps(),
       brokenReferences: this.unattached.brokenReferences(objects.instance),
       workloads: this.#rollouts.of(objects.instance),
-    };
+    });
   }
 
   #referringTo(instance: string): ReferringObjects {

@@ -12,6 +12,7 @@ import {
 import type { ObjectChange } from "../../kube/store.ts";
 import { createObjectStore, type ObjectStore, type ObjectView } from "../../kube/store.ts";
 import { nameKey, type ResourceKind, resourceKinds } from "../../model/resource.ts";
+import type { LabelsOf } from "../gather.ts";
 import {
   type ClusterObject,
   coreType,
@@ -33,8 +34,8 @@ export interface ClusterStores {
   readonly byKind: Readonly<Record<ResourceKind, ObjectView<ClusterObject>>>;
   /** Only their names and versions. */
   readonly configMaps: ObjectView<KubeObject>;
-  /** Undefined if only one namespace is watched: wafsync may then not read the labels of namespaces. */
-  readonly namespaces: ObjectView<KubeObject> | undefined;
+  /** None are known if only one namespace is watched: wafsync may then not read the labels of namespaces. */
+  readonly labelsOf: LabelsOf;
 }
 
 export interface WatchHealth extends ListWatchHealth {
@@ -83,7 +84,11 @@ export class ClusterWatches {
     });
     const labels = { type: coreType("Namespace"), transform: slimNamespace, onChange: onNamespace };
     const namespaces = namespace === undefined ? this.#watch(undefined, createObjectStore(), labels) : undefined;
-    this.stores = { byKind: byKind as Record<ResourceKind, ObjectStore<ClusterObject>>, configMaps, namespaces };
+    const labelsOf: LabelsOf = (name) => {
+      const object = namespaces?.get(name);
+      return object && (object.metadata.labels ?? {});
+    };
+    this.stores = { byKind: byKind as Record<ResourceKind, ObjectStore<ClusterObject>>, configMaps, labelsOf };
   }
 
   /** Runs until the signal aborts; never rejects. */

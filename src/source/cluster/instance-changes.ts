@@ -19,7 +19,7 @@ import {
   type ResourceKind,
 } from "../../model/resource.ts";
 import type { ApiKeys } from "./api-keys.ts";
-import { refusalOf, watchedLabels } from "./attachment.ts";
+import { refusalOf } from "./attachment.ts";
 import {
   type ClusterObject,
   instanceNameOf,
@@ -214,13 +214,13 @@ export class InstanceChanges {
   #attaching(kind: GuestKind, object: ClusterObject, stored: ClusterObject | undefined): ObjectName[] {
     if (stored === undefined) return [];
     const instance = parseInstance(stored);
-    const refusal = instance && refusalOf(instance, watchedLabels(this.#options.stores), kind, object);
+    const refusal = instance && refusalOf(instance, this.#options.stores.labelsOf, kind, object);
     return refusal === undefined ? [nameOf(stored)] : [];
   }
 
   #isUsed(feed: DeclaredFeed): boolean {
-    const labelsOf = watchedLabels(this.#options.stores);
-    return this.#options.stores.byKind.WafIpRule.listBy("source", sourceKey(feed.meta as SourceObject)).some((rule) => {
+    const { byKind, labelsOf } = this.#options.stores;
+    return byKind.WafIpRule.listBy("source", sourceKey(feed.meta as SourceObject)).some((rule) => {
       const { namespace = "" } = rule.metadata;
       const isAllowed = mayUseFeed(feed, { namespace, labels: labelsOf(namespace) });
       return isAllowed && this.#concernedBy("WafIpRule", rule).length > 0;

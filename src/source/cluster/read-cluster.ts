@@ -20,14 +20,13 @@ import {
   type ResourceMeta,
   type ResourceRef,
 } from "../../model/resource.ts";
-import { gather } from "../gather.ts";
 import { ApiKeys } from "./api-keys.ts";
 import { UnattachedObjects } from "./attachment.ts";
 import { type ClusterObject, parseObject, setterOf, slimObject, typeOfKind } from "./cluster-object.ts";
 import { unreadableInstance } from "./cluster-watches.ts";
 import { DataTexts } from "./data-texts.ts";
 import { type KindStores, listTimeoutMs, readObjects, requestTimeoutMs } from "./fresh-objects.ts";
-import { objectSet } from "./references.ts";
+import { gatherObjects } from "./references.ts";
 
 type Status = Readonly<Record<string, unknown>>;
 /** A rule that no run covers, and why. */
@@ -86,14 +85,13 @@ export async function readInstanceOnce(api: ApiServer, clock: Clock, name: Objec
   stores.WafInstance.put(own);
   await addInstances(api, stores);
   const others = new UnattachedObjects(stores, labelsOf, undefined);
-  const set = await objectSet(fresh.value, reader, true);
-  const brokenReferences = others.brokenReferences(instance);
-  const { brokenSources, ...gathered } = await gather({ ...set, gaps: [], brokenReferences });
+  const known = { brokenSources: [], brokenReferences: others.brokenReferences(instance) };
+  const { gathered, problems } = await gatherObjects(fresh.value, reader, true, known);
   const read = {
     gathered: { ...gathered, brokenSources: [] },
     unattached: unattachedRules(others, stores, name),
     // What the user can't read is no fault of the declared state.
-    gaps: [...gaps, ...(gathered.invalidObjects?.values() ?? []), ...brokenSources],
+    gaps: [...gaps, ...(gathered.invalidObjects?.values() ?? []), ...problems],
     statusOf: (object: ResourceRef) => stores[object.kind].get(nameKey(object))?.status as Status | undefined,
     setterOf: (meta: ResourceMeta) => setterOf(stores[meta.kind].get(nameKey(meta))?.metadata.managedFields, "spec"),
   };

@@ -8,7 +8,8 @@ import { TimeSlices } from "../../async/time-slices.ts";
 import { decideAttachment } from "../../model/attachment.ts";
 import type { DeclaredRule } from "../../model/declared.ts";
 import { type GuestKind, guestKinds, resourceKey } from "../../model/resource.ts";
-import { type AttachedObjects, byGuestKind, type ObjectSet, type References } from "../gather.ts";
+import type { Gathered } from "../../model/gathered.ts";
+import { type AttachedObjects, byGuestKind, gather } from "../gather.ts";
 import type { ApiKeys } from "./api-keys.ts";
 import { refusalOf } from "./attachment.ts";
 import { metaOfObject, parseObject, sourceKey } from "./cluster-object.ts";
@@ -16,13 +17,17 @@ import type { DataTexts } from "./data-texts.ts";
 import type { InstanceObjects } from "./fresh-objects.ts";
 import type { InstanceChanges } from "./instance-changes.ts";
 
-/** What the objects declare. Thousands of them are parsed in slices. */
-export async function objectSet(
-  objects: InstanceObjects,
+/**
+ * What the objects declare, and what they refer to. Thousands of objects are parsed in slices.
+ * @param isFresh whether sources are read even if the watch shows no change
+ * @returns also why sources could not be read, one sentence each
+ */
+export async function gatherObjects(
+  { instance, referring, labelsOf }: InstanceObjects,
   reader: ReferenceReader,
   isFresh: boolean,
-): Promise<Omit<ObjectSet, "gaps">> {
-  const { instance, referring, labelsOf } = objects;
+  known: Pick<Gathered, "brokenSources" | "brokenReferences" | "workloads">,
+): Promise<{ readonly gathered: Gathered; readonly problems: readonly string[] }> {
   const slices = new TimeSlices(reader.clock);
   const attached = byGuestKind((): DeclaredByKind[GuestKind][] => []);
   const invalidObjects = new Map<string, string>();
@@ -39,13 +44,18 @@ export async function objectSet(
       }
     }
   }
-  return {
+  const declared = attached as AttachedObjects;
+  const { problems, ...read } = await readReferences(reader, { instance, labelsOf }, declared.WafIpRule, isFresh);
+  const gathered = gather({
+    ...known,
+    ...read,
     instance,
-    attached: attached as AttachedObjects,
-    ...(invalidObjects.size > 0 && { invalidObjects }),
+    attached: declared,
     labelsOf,
-    references: async (rules) => await readReferences(reader, objects, rules, isFresh),
-  };
+    ...(invalidObjects.size > 0 && { invalidObjects }),
+    brokenSources: [...known.brokenSources, ...problems],
+  });
+  return { gathered, problems };
 }
 
 /** How long a run waits for sources of guests: an urgent address of the owner waits as long. A fresh read waits for all. */
@@ -62,16 +72,13 @@ export interface ReferenceReader {
   readonly changes: Pick<InstanceChanges, "sharing" | "touch" | "unreadRivals">;
 }
 
-/**
- * Also tries once to read the keys of other instances of which this one could be a duplicate.
- * @param isFresh whether sources are read even if the watch shows no change
- */
+/** Also tries once to read the keys of other instances of which this one could be a duplicate. */
 async function readReferences(
   reader: ReferenceReader,
   { instance, labelsOf }: Pick<InstanceObjects, "instance" | "labelsOf">,
   declared: readonly DeclaredRule[],
   isFresh: boolean,
-): Promise<References> {
+) {
   const { keys, changes, texts } = reader;
   const rules = declared.map((rule) => {
     const { namespace } = rule.meta;

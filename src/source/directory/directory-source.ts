@@ -92,7 +92,7 @@ export class DirectorySource {
 
   /** All objects of the instance, from the last snapshot; the same object until the version changes. */
   async gather(instance: ObjectName): Promise<Gathered | undefined> {
-    return await this.#gathering.of(instance);
+    return this.#gathering.of(instance);
   }
 
   /**

@@ -25,7 +25,7 @@ const addressTexts = new WeakMap<StoredText, AddressText>();
 export class Gathering {
   readonly #snapshot: DirectorySnapshot;
   readonly #environmentKey: EnvironmentKey | undefined;
-  readonly #gathered = new Map<string, Promise<Gathered>>();
+  readonly #gathered = new Map<string, Gathered>();
   readonly #keys: ReadonlyMap<DeclaredInstance, GatheredKey>;
   readonly #brokenReferences: BrokenReferences;
 
@@ -38,36 +38,37 @@ export class Gathering {
   }
 
   /** Everything that a run of the instance needs, always the same object; undefined if the directory does not declare it. */
-  async of(name: ObjectName): Promise<Gathered | undefined> {
+  of(name: ObjectName): Gathered | undefined {
     const instance = this.#snapshot.find("WafInstance", name)?.declared;
     if (instance === undefined) return undefined;
     const gathered = this.#gathered.get(nameKey(name)) ?? this.#gather(instance);
     this.#gathered.set(nameKey(name), gathered);
-    return await gathered;
+    return gathered;
   }
 
-  async #gather(instance: DeclaredInstance): Promise<Gathered> {
+  #gather(instance: DeclaredInstance): Gathered {
     const { declared, faults } = this.#snapshot;
     const name = nameKey(instance.meta);
-    const attached = byGuestKind((kind) => declared[kind].filter((one) => nameKey(one.instance) === name));
+    const all = byGuestKind((kind) => declared[kind].filter((one) => nameKey(one.instance) === name));
+    const attached = all as AttachedObjects;
     const key = this.#keys.get(instance) ?? this.#keyOf(instance);
-    return await gather({
+    return gather({
       instance,
-      attached: attached as AttachedObjects,
+      attached,
       // Kubernetes sets this label on each namespace.
       labelsOf: (namespace) => ({
         ...this.#snapshot.find("Namespace", { namespace, name: namespace })?.labels,
         "kubernetes.io/metadata.name": namespace,
       }),
-      references: async (rules) => ({
-        key,
-        rules: rules.map((rule) => ({ rule, texts: rule.addressesFrom.map((source) => this.#textOf(source)) })),
-        sameKey: declared.WafInstance.filter((other) => other !== instance && isSame(key, this.#keys.get(other))).map(
-          ({ meta }) => meta,
-        ),
-        problems: [],
-      }),
-      gaps: faults.filter((fault) => blocksRemovalsOf(fault, instance.meta)).map(faultText),
+      key,
+      rules: attached.WafIpRule.map((rule) => ({
+        rule,
+        texts: rule.addressesFrom.map((source) => this.#textOf(source)),
+      })),
+      sameKey: declared.WafInstance.filter((other) => other !== instance && isSame(key, this.#keys.get(other))).map(
+        ({ meta }) => meta,
+      ),
+      brokenSources: faults.filter((fault) => blocksRemovalsOf(fault, instance.meta)).map(faultText),
       brokenReferences: this.#brokenReferences,
     });
   }
