@@ -44,56 +44,21 @@ export const commonStatus = {
 /** A condition in a status. */
 export type Condition = Readonly<z.output<typeof condition>>;
 
-/** A condition to set: only published pairs of type and reason compile. */
-export type NewCondition = {
-  [Type in ConditionType]: {
-    readonly type: Type;
-    readonly status: ConditionStatus;
-    readonly reason: ReasonOf<Type>;
-    readonly message: string;
-    readonly observedGeneration: number;
-  };
-}[ConditionType];
-
 export function findCondition(conditions: readonly Condition[], type: ConditionType): Condition | undefined {
   return conditions.find((condition) => condition.type === type);
 }
 
-/**
- * Returns the conditions with `next` added or replaced in place, or the same array if nothing changes.
- * `nowMs` becomes the transition time, to the second, if the condition is new or its status differs.
- */
-export function setCondition(
-  conditions: readonly Condition[],
-  next: NewCondition,
-  nowMs: number,
-): readonly Condition[] {
-  const before = findCondition(conditions, next.type);
-  const lastTransitionTime =
-    before !== undefined && before.status === next.status ? before.lastTransitionTime : formatTime(nowMs);
-  const { type, status, reason, observedGeneration } = next;
-  const message = shortened(next.message, messageLengthMax);
-  const after: Condition = { type, status, reason, message, lastTransitionTime, observedGeneration };
-  if (before === undefined) return [...conditions, after];
-  if (isDeepStrictEqual(before, after)) return conditions;
-  return conditions.map((condition) => (condition === before ? after : condition));
-}
-
-/** Returns the conditions without this type, or the same array if it is absent. For conditions that are present only in abnormal states. */
-export function removeCondition(conditions: readonly Condition[], type: ConditionType): readonly Condition[] {
-  return findCondition(conditions, type) === undefined
-    ? conditions
-    : conditions.filter((condition) => condition.type !== type);
-}
-
-/** The conditions to set, by their type. A condition that is undefined is removed. */
+/** The conditions to set, by their type: only published pairs of type and reason compile. A condition that is undefined is removed. */
 export type NewConditions = {
   readonly [Type in ConditionType]?:
     | { readonly status: ConditionStatus; readonly reason: ReasonOf<Type>; readonly message: string }
     | undefined;
 };
 
-/** Sets and removes several conditions. The others stay. */
+/**
+ * Sets conditions in place, adds new ones, and removes others. What does not change stays the same object, also the whole list.
+ * `nowMs` becomes the transition time, to the second, of a condition that is new or whose status differs.
+ */
 export function withConditions(
   before: readonly Condition[],
   next: NewConditions,
@@ -102,8 +67,14 @@ export function withConditions(
 ): readonly Condition[] {
   return Object.entries(next).reduce((conditions, [name, condition]) => {
     const type = name as ConditionType;
-    if (condition === undefined) return removeCondition(conditions, type);
-    return setCondition(conditions, { ...condition, type, observedGeneration } as NewCondition, nowMs);
+    const known = findCondition(conditions, type);
+    if (condition === undefined) return known === undefined ? conditions : conditions.filter((one) => one !== known);
+    const { status, reason } = condition;
+    const message = shortened(condition.message, messageLengthMax);
+    const lastTransitionTime = known?.status === status ? known.lastTransitionTime : formatTime(nowMs);
+    const after: Condition = { type, status, reason, message, lastTransitionTime, observedGeneration };
+    if (known === undefined) return [...conditions, after];
+    return isDeepStrictEqual(known, after) ? conditions : conditions.with(conditions.indexOf(known), after);
   }, before);
 }
 

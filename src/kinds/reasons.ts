@@ -362,14 +362,3 @@ export function statusesOf(type: ConditionType, reason: string): readonly Condit
   const facts: Readonly<Record<string, ReasonFact>> = reasonFacts;
   return Object.hasOwn(facts, reason) ? facts[reason]?.on[type] : undefined;
 }
-
-/** Whether a condition of this type may have this reason with this status. This defines status conformance. */
-export function isPublished(type: string, reason: string, status: string): boolean {
-  const known = conditionTypes.find((each) => each === type);
-  if (known === undefined) return false;
-  const own = statusesOf(known, reason);
-  if (own !== undefined) return own.some((each) => each === status);
-  const { repeats = [], repeatedStatuses = [] }: ConditionFact = conditionFacts[known];
-  const isRepeated = repeats.some((other) => statusesOf(other as ConditionType, reason) !== undefined);
-  return isRepeated && repeatedStatuses.some((each) => each === status);
-}

@@ -1,5 +1,5 @@
 // What the status and the events of an instance say about its logs.
-import { type Condition, findCondition, removeCondition, setCondition } from "../kinds/conditions.ts";
+import { type Condition, findCondition, withConditions } from "../kinds/conditions.ts";
 import { formatDuration } from "../kinds/durations.ts";
 import type { ReasonOf } from "../kinds/reasons.ts";
 import type { ResourceMeta } from "../model/resource.ts";
@@ -45,7 +45,6 @@ export async function reportLogs(
   }
   const { forwarded, lastEntryMs, lagMs } = memory;
   memory.report = (current) => {
-    const conditions = conditionsOf(current);
     const old = current["logs"] as { readonly lag?: string } | undefined;
     const lag = lagMs === undefined ? old?.lag : formatDuration(Math.round(lagMs / 1000) * 1000);
     const logs = {
@@ -53,8 +52,8 @@ export async function reportLogs(
       ...(lag === undefined ? {} : { lag }),
       forwarded,
     };
-    const next = { type: "LogsForwarded", ...finding, observedGeneration: instance.generation } as const;
-    return { ...current, logs, conditions: setCondition(conditions, next, nowMs) };
+    const next = withConditions(conditionsOf(current), { LogsForwarded: finding }, instance.generation, nowMs);
+    return { ...current, logs, conditions: next };
   };
   await writeReport(status, instance, memory);
 }
@@ -68,10 +67,7 @@ export async function reportNoLogs(
   const before = status.read(instance) ?? {};
   memory.report = undefined;
   if (before["logs"] === undefined && findCondition(conditionsOf(before), "LogsForwarded") === undefined) return;
-  memory.report = ({ logs: _logs, ...rest }) => ({
-    ...rest,
-    conditions: removeCondition(conditionsOf(rest), "LogsForwarded"),
-  });
+  memory.report = ({ logs: _logs, ...rest }) => ({ ...rest, conditions: otherConditions(rest) });
   await writeReport(status, instance, memory);
 }
 
@@ -94,12 +90,16 @@ export async function writeReport(status: LogStatusPort, instance: ResourceMeta,
 export function keepLogPart(next: Status, current: Status): Status {
   const { logs: _former, ...rest } = next;
   const condition = findCondition(conditionsOf(current), "LogsForwarded");
-  const conditions = removeCondition(conditionsOf(next), "LogsForwarded");
+  const conditions = otherConditions(next);
   return {
     ...rest,
     ...(current["logs"] === undefined ? {} : { logs: current["logs"] }),
     conditions: condition === undefined ? conditions : [...conditions, condition],
   };
+}
+
+function otherConditions(status: Status): readonly Condition[] {
+  return conditionsOf(status).filter(({ type }) => type !== "LogsForwarded");
 }
 
 function conditionsOf(status: Status): readonly Condition[] {

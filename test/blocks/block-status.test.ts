@@ -1,7 +1,8 @@
 import { blockKey } from "../../src/blocks/judges.ts";
 import { expect, test } from "@jest/globals";
 import { type Condition, findCondition } from "../../src/kinds/conditions.ts";
-import { type ConditionType, isPublished } from "../../src/kinds/reasons.ts";
+import type { ConditionType } from "../../src/kinds/reasons.ts";
+import { isPublished } from "../support/worlds/conformance.ts";
 import type { ReadingReport } from "../../src/blocks/block-book.ts";
 import type { WafAutoBlockStatus } from "../../src/kinds/waf-auto-block.ts";
 import { readObservedEntry } from "../../src/address/entry.ts";

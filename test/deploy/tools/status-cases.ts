@@ -1,6 +1,6 @@
 // A status for every published reason, created by the operator's own code, and the health that Argo CD and Flux
 // must derive from it. The types make the tables complete: a new reason does not compile without an expected health.
-import { type Condition, type NewCondition, setCondition } from "../../../src/kinds/conditions.ts";
+import { type Condition, withConditions } from "../../../src/kinds/conditions.ts";
 import {
   type AcceptedReason,
   type ConditionType,
@@ -93,7 +93,8 @@ const underway = [
   { type: "Reconciling", status: "True", reason: "Pending" },
 ] as const;
 
-type CompleteCase = readonly [Verdict, readonly Omit<NewCondition, "message" | "observedGeneration">[]];
+type BriefCondition = Pick<Condition, "type" | "status" | "reason">;
+type CompleteCase = readonly [Verdict, readonly BriefCondition[]];
 const completeVerdicts: Readonly<Record<Exclude<ReasonOf<"Complete">, "Failed">, CompleteCase>> = {
   Cleared: [healthy, [{ type: "Ready", status: "True", reason: "Cleared" }]],
   Pending: [working, underway],
@@ -171,8 +172,8 @@ function withCondition(
   verdict: Verdict,
   status: Condition["status"] = "True",
 ): StatusCase {
-  const condition = { type, status, reason, message, observedGeneration: generation } as NewCondition;
-  return made(kind, `${type} ${reason}`, setCondition(assessed(accepted, synced), condition, nowMs), verdict);
+  const conditions = built([{ type, status, reason }], assessed(accepted, synced));
+  return made(kind, `${type} ${reason}`, conditions, verdict);
 }
 
 function cacheClearCases(): StatusCase[] {
@@ -253,12 +254,9 @@ function assessed(acceptedFinding: AcceptedFinding, synced: SyncedFinding): read
   return withFindings({}, { generation }, { accepted: acceptedFinding, synced }, nowMs).conditions;
 }
 
-function built(conditions: readonly Omit<NewCondition, "message" | "observedGeneration">[]): readonly Condition[] {
-  let all: readonly Condition[] = [];
-  for (const condition of conditions) {
-    all = setCondition(all, { ...condition, message, observedGeneration: generation } as NewCondition, nowMs);
-  }
-  return all;
+function built(brief: readonly BriefCondition[], before: readonly Condition[] = []): readonly Condition[] {
+  const next = Object.fromEntries(brief.map(({ type, ...condition }) => [type, { ...condition, message }]));
+  return withConditions(before, next, generation, nowMs);
 }
 
 function made(kind: ResourceKind, title: string, conditions: readonly Condition[], verdict: Verdict): StatusCase {

@@ -2,7 +2,13 @@
 // future, transition times change only with the status, kubectl, Flux and Argo CD agree, and its size is limited.
 import { type Condition, seeReady } from "../../../src/kinds/conditions.ts";
 import { kindDefinitions } from "../../../src/kinds/custom-resource.ts";
-import { type ConditionFact, conditionFacts, isPublished } from "../../../src/kinds/reasons.ts";
+import {
+  type ConditionFact,
+  conditionFacts,
+  type ConditionType,
+  conditionTypes,
+  statusesOf,
+} from "../../../src/kinds/reasons.ts";
 import type { ResourceKind, ResourceMeta } from "../../../src/model/resource.ts";
 
 const bytesMax = 8 * 1024;
@@ -25,6 +31,17 @@ export function statusFaults(object: ResourceMeta, before: Status | undefined, a
 
 function conditionsOf(status: Status): readonly Condition[] {
   return (status["conditions"] ?? []) as readonly Condition[];
+}
+
+/** Whether a condition of this type may have this reason with this status. This defines status conformance. */
+export function isPublished(type: string, reason: string, status: string): boolean {
+  const known = conditionTypes.find((each) => each === type);
+  if (known === undefined) return false;
+  const own = statusesOf(known, reason);
+  if (own !== undefined) return own.some((each) => each === status);
+  const { repeats = [], repeatedStatuses = [] }: ConditionFact = conditionFacts[known];
+  const isRepeated = repeats.some((other) => statusesOf(other as ConditionType, reason) !== undefined);
+  return isRepeated && repeatedStatuses.some((each) => each === status);
 }
 
 function shapeFaults(kind: ResourceKind, after: Status): string[] {
