@@ -1,7 +1,7 @@
 // Measures which clients automatic blocks find in a simulated week, and the cost of evaluating a busy hour without reading it.
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import { attackWeek, judgeWeek, scoreOf } from "../test/support/worlds/attack-week.ts";
+import { attackWeek, judgeWeek, scoreOf } from "./attack-week.ts";
 import { anAutoBlock, newRow } from "../test/support/builders/declare-auto-block.ts";
 import { seededRandom } from "../test/support/builders/seeded-random.ts";
 import type { LogEntry } from "../src/model/log-entry.ts";
@@ -41,7 +41,7 @@ function rowAt(index: number, random: () => number): LogEntry {
 function weeksTable(): BenchTable {
   const rows = Array.from({ length: weeks }, (_, index) => {
     const week = attackWeek(index + 1);
-    const { precision, recall } = scoreOf(week, judgeWeek(week).listed);
+    const { precision, recall } = scoreOf(week, judgeWeek(week));
     return [String(index + 1), week.rows.length.toLocaleString("en-US"), precision.toFixed(3), recall.toFixed(3)];
   });
   return { columns: ["Seed", "Log rows", "Precision", "Recall"], rows };

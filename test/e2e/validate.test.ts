@@ -12,7 +12,7 @@ test("validate accepts valid files, and writes nothing", async () => {
     "instance.yaml": instanceDocument(baseUrl),
     "rule.yaml": ruleDocument("scanners", { addresses: ["192.0.2.1"] }),
   });
-  const { code, stdout, stderr } = await runWafsync(["validate", files.path]);
+  const { code, stdout, stderr } = await runWafsync(["validate", "-f", files.path]);
   expect({ code, stdout, stderr }).toStrictEqual({ code: 0, stdout: "2 objects are valid.\n", stderr: "" });
   expect((await readdir(files.path)).toSorted()).toStrictEqual(["instance.yaml", "rule.yaml"]);
 });

@@ -1,20 +1,20 @@
 // A week in a WAF's log with known attackers: background noise, shared addresses, slow scanners, bursts, rotating
 // botnets, and attackers who try to get a neighbor or an allowed partner blocked. It is evaluated every five minutes, as by a process.
-import type { DeclaredAutoBlock } from "../../../src/model/declared.ts";
-import type { JudgedEntry } from "../../../src/blocks/judge.ts";
-import type { Gathered } from "../../../src/model/gathered.ts";
-import type { LogEntry } from "../../../src/model/log-entry.ts";
-import { readObservedEntry } from "../../../src/address/entry.ts";
-import { NetworkIndex } from "../../../src/address/ranges.ts";
-import { judgementsIn, Judges } from "../../../src/blocks/judges.ts";
-import { exemptionsIn } from "../../../src/blocks/judge-day.ts";
-import { anAutoBlock, newRow } from "../builders/declare-auto-block.ts";
-import { aRule, anInstance, anOrigin } from "../builders/declare.ts";
-import { gathered } from "../builders/gathered.ts";
-import { seededRandom } from "../builders/seeded-random.ts";
-import { anEntry } from "../builders/log-entry.ts";
+import type { DeclaredAutoBlock } from "../src/model/declared.ts";
+import type { JudgedEntry } from "../src/blocks/judge.ts";
+import type { Gathered } from "../src/model/gathered.ts";
+import type { LogEntry } from "../src/model/log-entry.ts";
+import { readObservedEntry } from "../src/address/entry.ts";
+import { NetworkIndex } from "../src/address/ranges.ts";
+import { Judges } from "../src/blocks/judges.ts";
+import { exemptionsIn } from "../src/blocks/judge-day.ts";
+import { anAutoBlock, newRow } from "../test/support/builders/declare-auto-block.ts";
+import { aRule, anInstance, anOrigin } from "../test/support/builders/declare.ts";
+import { gathered } from "../test/support/builders/gathered.ts";
+import { seededRandom } from "../test/support/builders/seeded-random.ts";
+import { anEntry } from "../test/support/builders/log-entry.ts";
 
-export const weekStartMs = Date.UTC(2026, 2, 9);
+const weekStartMs = Date.UTC(2026, 2, 9);
 const minuteMs = 60_000;
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
@@ -23,10 +23,10 @@ const lookMs = 5 * minuteMs;
 const delayMsMax = 20 * minuteMs;
 
 /** Addresses that must never be listed: a partner, the office, an origin, a monitoring service, an internal address. */
-export const exemptClients = ["198.51.100.7", "192.0.2.10", "203.0.113.250", "198.18.5.5", "10.0.0.9"];
+const exemptClients = ["198.51.100.7", "192.0.2.10", "203.0.113.250", "198.18.5.5", "10.0.0.9"];
 
 /** The rates of attackers that the two blocks, `fast` and `slow`, can find. */
-export const weekBlocks: readonly DeclaredAutoBlock[] = [
+const weekBlocks: readonly DeclaredAutoBlock[] = [
   anAutoBlock({ name: "fast", threshold: 60, groupBy: "Network", exempt: ["192.0.2.0/28"], maxEntries: 1_000 }),
   anAutoBlock({
     name: "slow",
@@ -38,7 +38,7 @@ export const weekBlocks: readonly DeclaredAutoBlock[] = [
   }),
 ];
 
-export function weekGathered(): Gathered {
+function weekGathered(): Gathered {
   const [fast, slow] = weekBlocks;
   return gathered({
     instance: anInstance({ guards: { neverBlock: ["198.18.5.0/24"] } }),
@@ -117,17 +117,10 @@ function rowOf(client: string, timestamp: string, reason: string, index: number)
   return anEntry({ timestamp, client_ip: client, request_path: `/${index}`, block_reason: reason, ...written });
 }
 
-export interface WeekResult {
-  /** In the order in which they were listed. */
-  readonly listed: readonly (JudgedEntry & { readonly by: string })[];
-  /** Entries that were still listed after their expiry. */
-  readonly overdue: number;
-}
-
-export function judgeWeek(week: Week): WeekResult {
+/** The entries in the order in which they were listed. */
+export function judgeWeek(week: Week): readonly JudgedEntry[] {
   const declared = weekGathered();
-  const listed: (JudgedEntry & { readonly by: string })[] = [];
-  let overdue = 0;
+  const listed: JudgedEntry[] = [];
   const judges = new Judges({}, weekBlocks, 0);
   let next = 0;
   for (let look = 1; look <= (7 * dayMs) / lookMs; look += 1) {
@@ -138,14 +131,9 @@ export function judgeWeek(week: Week): WeekResult {
       if (row !== undefined) batch.push(row.entry);
     }
     const found = judges.take(batch.map(newRow), nowMs, (block) => exemptionsIn(declared, block, nowMs));
-    for (const { block, listed: entries } of found) {
-      listed.push(...entries.map((one) => ({ ...one, by: block.meta.name })));
-    }
-    for (const { entries } of judgementsIn(judges.save()).values()) {
-      overdue += entries.filter(({ untilMs }) => untilMs <= nowMs).length;
-    }
+    listed.push(...found.flatMap((one) => one.listed));
   }
-  return { listed, overdue };
+  return listed;
 }
 
 export interface Score {
