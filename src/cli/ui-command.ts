@@ -21,7 +21,7 @@ export async function runUi(options: UiOptions): Promise<number> {
       words: targetWords(options),
       clock: realClock,
     });
-    atEnd(async () => await app.close());
+    atEnd(async () => app.close());
     // Thousands of files take a while to read, so this is done before the first request.
     const refused = await app.prepare();
     if (refused !== undefined) notes.line(remark(notes.paint, "warning", refused));

@@ -1,16 +1,13 @@
-// Handles the paths of the page. Only searches and blocked requests call a WAF, one at a time; all other pages show the reported
-// state.
+// Handles the paths of the page. Only searches and blocked requests call a WAF; all other pages show the reported state.
 import packageJson from "../../package.json" with { type: "json" };
 import type { InstanceSummary, Summary } from "../kinds/summary.ts";
 import type { Clock } from "../async/clock.ts";
-import { LruMap } from "../async/lru-map.ts";
-import { Turns } from "../async/turns.ts";
 import { CommandError } from "../cli/describe-error.ts";
 import { chosenFrom } from "../cli/targets/target-options.ts";
 import type { Seen, SeenObject, Target } from "../cli/targets/target.ts";
 import { parseAddress } from "../cli/arguments.ts";
 import { objectsOf, summarize } from "../cli/summarize.ts";
-import { explainOn, type WhyView } from "../cli/why-view.ts";
+import { explainOn } from "../cli/why-view.ts";
 import { AddressCover } from "../address/ranges.ts";
 import { nameKey, type ObjectName } from "../model/resource.ts";
 import { asSentence, capitalized, shortened } from "../model/sentence.ts";
@@ -43,15 +40,6 @@ export interface PageParts {
 
 /** The maximum number of WAFs whose lists one search reads. */
 const searchedMax = 10;
-/** Further searches are rejected while this many are waiting. */
-const waitingMax = 8;
-/** A summary that is younger than this is shown without a new read. */
-const summaryKeptMs = 2_000;
-/** How long, and of how many WAFs, pages about blocked requests are kept: each of them reads a log. */
-const requestsKeptMs = 5 * 60_000;
-const requestsKeptMax = 3;
-
-class TooBusy extends CommandError {}
 
 interface ReadSummary {
   /** The objects that the summary is about. */
@@ -59,42 +47,12 @@ interface ReadSummary {
   readonly summary: Summary;
 }
 
-/** Results that were read a short time ago: all users who want to see the same wait for one read. */
-class RecentReads<Value> {
-  readonly #keptMs: number;
-  readonly #clock: Pick<Clock, "nowMs">;
-  readonly #reads: LruMap<string, { readonly atMs: number; readonly value: Promise<Value> }>;
-
-  constructor(clock: Pick<Clock, "nowMs">, limits: { readonly keptMs: number; readonly keptMax: number }) {
-    this.#clock = clock;
-    this.#keptMs = limits.keptMs;
-    this.#reads = new LruMap(limits.keptMax);
-  }
-
-  async get(key: string, read: () => Promise<Value>): Promise<Value> {
-    const known = this.#reads.get(key);
-    const ageMs = this.#clock.nowMs() - (known?.atMs ?? 0);
-    // If the clock was set back, the age is negative, and the result counts as too old.
-    if (known !== undefined && ageMs >= 0 && ageMs < this.#keptMs) return await known.value;
-    const value = read();
-    this.#reads.set(key, { atMs: this.#clock.nowMs(), value });
-    value.catch(() => this.#reads.delete(key));
-    return await value;
-  }
-}
-
 export class StatePages implements PageApp {
   readonly #parts: PageParts;
-  readonly #summaries: RecentReads<ReadSummary>;
-  readonly #requests: RecentReads<Buffer>;
-  readonly #turns = new Turns();
   readonly #stopping = new AbortController();
-  #waiting = 0;
 
   constructor(parts: PageParts) {
     this.#parts = parts;
-    this.#summaries = new RecentReads(parts.clock, { keptMs: summaryKeptMs, keptMax: 1 });
-    this.#requests = new RecentReads(parts.clock, { keptMs: requestsKeptMs, keptMax: requestsKeptMax });
   }
 
   /** Reads everything once, before the first request. Returns the reason if nothing may be read. */
@@ -104,10 +62,8 @@ export class StatePages implements PageApp {
 
   async #read(): Promise<ReadSummary> {
     const { target, wordsOf: words, isCluster } = this.#parts;
-    return await this.#summaries.get("", async () => {
-      const seen = await target.see();
-      return { seen, summary: summarize(seen, { version: packageJson.version, words, isCluster }) };
-    });
+    const seen = await target.see();
+    return { seen, summary: summarize(seen, { version: packageJson.version, words, isCluster }) };
   }
 
   async handle(request: PageRequest): Promise<PageResponse> {
@@ -122,15 +78,14 @@ export class StatePages implements PageApp {
     } catch (error) {
       if (!(error instanceof CommandError)) throw error;
       const problem = this.#redact(problemOf(error));
-      const status = error instanceof TooBusy ? 503 : 400;
-      if (isJson) return json(status, { error: problem });
-      return page(status, errorPage(read?.summary, problem, request.query.get("address") ?? ""));
+      if (isJson) return json(400, { error: problem });
+      return page(400, errorPage(read?.summary, problem, request.query.get("address") ?? ""));
     }
   }
 
-  async close(): Promise<void> {
+  /** Stops reading logs. */
+  close(): void {
     this.#stopping.abort();
-    await this.#turns.ended();
   }
 
   async #route({ path, query }: PageRequest, read: ReadSummary): Promise<PageResponse> {
@@ -149,8 +104,7 @@ export class StatePages implements PageApp {
       const instance = summary.instances.find((one) => one.instance === `${namespace}/${name}`);
       if (instance !== undefined && view === undefined) return await this.#instance(instance, query, read);
       if (instance !== undefined && view === "requests") {
-        const make = async (): Promise<Buffer> => Buffer.from(await this.#readRequests({ namespace, name }, summary));
-        return page(200, await this.#requests.get(instance.instance, async () => await this.#inTurn(make)));
+        return page(200, await this.#readRequests({ namespace, name }, summary));
       }
     }
     return page(404, errorPage(summary, "This page does not exist. The WAF may have been removed."));
@@ -203,7 +157,7 @@ export class StatePages implements PageApp {
   }
 
   async #why(isJson: boolean, query: URLSearchParams, summary: Summary): Promise<PageResponse> {
-    const { target, words, isCluster } = this.#parts;
+    const { target, words } = this.#parts;
     const { where, version } = summary;
     const text = query.get("address") ?? "";
     const wanted = query.get("instance") ?? "";
@@ -216,26 +170,13 @@ export class StatePages implements PageApp {
         return page(200, chooseInstancePage({ ...summary, instances: [...instances] }, find, address, searchedMax));
       return json(400, { error: "Add instance=NAMESPACE/NAME: one search reads the lists of only a few WAFs." });
     }
-    const views: readonly WhyView[] = await this.#inTurn(async () => {
-      // The files may have changed since the summary was read; objects are always read again.
-      if (!isCluster) await target.see();
-      return await explainOn(target, instances.map(objectNameOf), address);
-    });
+    const views = await explainOn(target, instances.map(objectNameOf), address);
     if (isJson) return json(200, { address, instances: views }, (body) => this.#redact(body));
     const answer = { address, views, words };
     return page(
       200,
       whyPage(frame, answer, (line) => this.#redact(line)),
     );
-  }
-
-  /** Calls one WAF at a time, however many users search. @throws TooBusy if too many searches are waiting */
-  async #inTurn<T>(act: () => Promise<T>): Promise<T> {
-    if (this.#waiting >= waitingMax) throw new TooBusy("too many searches are waiting", "Try again in a moment.");
-    this.#waiting += 1;
-    return await this.#turns.run(act).finally(() => {
-      this.#waiting -= 1;
-    });
   }
 
   #redact(text: string): string {
@@ -286,7 +227,7 @@ function errorPage(summary: Summary | undefined, problem: string, address = ""):
   return framed({ where, version, title, address, body: [body] });
 }
 
-function page(status: number, body: string | Buffer): PageResponse {
+function page(status: number, body: string): PageResponse {
   return { status, type: "text/html; charset=utf-8", body };
 }
 

@@ -1,4 +1,4 @@
-// The frame of every page: the head, and for served pages the search, the region for screen reader announcements, and the two assets.
+// The frame of every page: the head, and for served pages the search and the two assets.
 import { hexDigest } from "../model/hex-digest.ts";
 import { shortened } from "../model/sentence.ts";
 import { type Markup, html } from "./html.ts";
@@ -13,10 +13,8 @@ export interface Frame {
   readonly where: string;
   readonly version: string;
   readonly body: readonly Markup[];
-  /**
-   * The state in words, for screen readers. Undefined for pages that don't update themselves, because an update would call a WAF.
-   */
-  readonly live?: string;
+  /** Whether it updates itself. Pages that call a WAF do not. */
+  readonly isLive?: boolean;
   /** What the search form starts with: an address, and the WAF to which the search is limited. */
   readonly address?: string;
   readonly instance?: string;
@@ -57,13 +55,12 @@ export function documentOf(title: string, head: readonly Markup[], body: readonl
 
 /** A page that the server serves. */
 export function framed(frame: Frame): string {
-  const { title, where, version, body, live } = frame;
-  const attributes = live === undefined ? "" : html`data-live data-summary="${shortened(live, nameLengthMax)}"`;
+  const { title, where, version, body, isLive = false } = frame;
   return documentOf(
     `${title} – wafsync`,
     [
       html`<link rel="stylesheet" href="${stylePath}" />`,
-      ...(live === undefined ? [] : [html`<noscript><meta http-equiv="refresh" content="30" /></noscript>`]),
+      ...(isLive ? [html`<noscript><meta http-equiv="refresh" content="30" /></noscript>`] : []),
       html`<script src="${scriptPath}" defer></script>`,
     ],
     [
@@ -73,9 +70,8 @@ export function framed(frame: Frame): string {
             <a class="brand" href="/">wafsync <span>${version} ${shortened(where, nameLengthMax)}</span></a>
             ${searchForm(frame)}
           </div>
-        </header>
-        <p id="announcement" role="status"></p>`,
-      html`<main id="main" ${attributes}>${body}</main>`,
+        </header>`,
+      html`<main id="main" ${isLive ? "data-live" : ""}>${body}</main>`,
     ],
   );
 }

@@ -1,6 +1,6 @@
 // Serves the page over HTTP: read-only, without a session, and only to pages of its own origin.
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import { type AddressInfo, type Socket, isIP, isIPv6 } from "node:net";
+import { type AddressInfo, isIP, isIPv6 } from "node:net";
 import { CommandError } from "../cli/describe-error.ts";
 
 export interface BindAddress {
@@ -16,7 +16,7 @@ export interface PageRequest {
 export interface PageResponse {
   readonly status: number;
   readonly type: string;
-  readonly body: string | Buffer;
+  readonly body: string;
   /** The content at this path never changes. */
   readonly isImmutable?: boolean;
 }
@@ -39,7 +39,6 @@ export interface PageServerOptions {
 }
 
 const requestTimeoutMs = 10_000;
-const connectionsMax = 64;
 /** In characters. */
 const urlLengthMax = 2_048;
 
@@ -70,25 +69,14 @@ export async function startPageServer({ bind, app, onProblem }: PageServerOption
     if (url === null) return plain(400, "The path is not valid.");
     return await app.handle({ path: url.pathname, query: url.searchParams });
   };
-  /** In the order of their arrival. */
-  const sockets = new Set<Socket>();
-  const busy = new Set<Socket>();
   const options = { requestTimeout: requestTimeoutMs, connectionsCheckingInterval: 1_000 };
   const server = createServer(options, (request, response) => {
-    busy.add(request.socket);
-    response.once("close", () => busy.delete(request.socket));
     answer(request)
       .catch((error: unknown) => {
         onProblem(error);
         return plain(500, "An unexpected error occurred. This is a bug in wafsync: its log has the details.");
       })
       .then((found) => send(request, response, found), onProblem);
-  });
-  // A new connection takes the place of the oldest one without a complete request, so idle clients keep nobody out.
-  server.on("connection", (socket) => {
-    sockets.add(socket);
-    socket.once("close", () => sockets.delete(socket));
-    if (sockets.size > connectionsMax) ([...sockets].find((one) => !busy.has(one)) ?? socket).destroy();
   });
   const listening = Promise.withResolvers<void>();
   server.once("error", listening.reject);
@@ -129,7 +117,7 @@ function send({ method }: IncomingMessage, response: ServerResponse, found: Page
     "cache-control": isImmutable === true ? "private, max-age=31536000, immutable" : "no-store",
     ...(status === 405 ? { allow: "GET, HEAD" } : {}),
   };
-  const bytes = typeof body === "string" ? Buffer.from(body) : body;
+  const bytes = Buffer.from(body);
   response.writeHead(status, { ...common, "content-type": type, "content-length": bytes.length });
   response.end(method === "HEAD" ? undefined : bytes);
 }

@@ -67,7 +67,6 @@ code.copy span { display: inline-block; max-width: 100%; }
 .good { color: var(--good); background: var(--good-back); }
 .bad { color: var(--bad); background: var(--bad-back); }
 .open { color: var(--open); background: var(--open-back); }
-#announcement { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
 .lost-note { display: none; }
 .lost .lost-note { display: block; }
 @media (max-width: 700px) {

@@ -45,7 +45,7 @@ export function instancesWith(find: string, instances: readonly InstanceSummary[
 export function overviewPage(summary: Summary, find: string): string {
   const { where, version, totals, gaps, refused } = summary;
   const title = titleOf(summary);
-  const frame = { title, where, version, live: title };
+  const frame = { title, where, version, isLive: true };
   if (refused !== undefined) return framed({ ...frame, body: [refusal(refused)] });
   return framed({
     ...frame,
@@ -235,7 +235,7 @@ export function instancePage(
     title: name,
     where,
     version,
-    live: `${name}: ${instance.ready === "True" ? "ready" : instance.message}`,
+    isLive: true,
     instance: name,
     body: [
       liveTitle(name, generatedAt, instance.domain),

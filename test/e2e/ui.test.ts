@@ -71,28 +71,6 @@ describe("wafsync ui of a folder", () => {
     expect(covered).not.toContain("203.0.113.7");
   });
 
-  test("reads the log once for many viewers", async () => {
-    const waf = folder.simulator.waf(testKey);
-    const queries = (): number => waf.counters.byEndpoint["GET /api/logs/query"] ?? 0;
-    const before = queries();
-    const viewers = Array.from({ length: 20 }, async () => await get("/instances/shop/main/requests"));
-    const [first, ...others] = await Promise.all(viewers);
-    expect(new Set(others.map(({ status, text }) => `${status} ${text === first?.text}`))).toStrictEqual(
-      new Set(["200 true"]),
-    );
-    expect(queries() - before).toBeLessThanOrEqual(2);
-    const { requests } = waf.counters;
-    await get("/instances/shop/main/requests");
-    expect(waf.counters.requests).toBe(requests);
-  });
-
-  test("answers with 503 while too many searches are waiting", async () => {
-    folder.simulator.settings.latencyMs = 200;
-    const searches = Array.from({ length: 20 }, async () => (await get("/why?address=192.0.2.9")).status);
-    expect(new Set(await Promise.all(searches))).toStrictEqual(new Set([200, 503]));
-    folder.simulator.settings.latencyMs = 0;
-  });
-
   test("writes nothing, to the WAF or to the folder, and shows no key", async () => {
     const before = await folder.everyFile();
     const waf = folder.simulator.waf(testKey);
