@@ -12,7 +12,7 @@ import { FileRecordStore } from "../records/file-record-store.ts";
 import { createInventoryRecords } from "../records/inventory-records.ts";
 import type { RecordStore } from "../records/record-store.ts";
 import type { RunFacts } from "../run/facts.ts";
-import type { ReconcileObserver, ReconcilePorts, StatusPort } from "../run/ports.ts";
+import type { ReconcileObserver, ReconcilePorts, ReviewPort, StatusPort } from "../run/ports.ts";
 import { type ReconcileOutcome, reportFacts } from "../run/report.ts";
 import { previewInstance, reconcileInstance } from "../run/run.ts";
 import { DirectorySource } from "../source/directory/directory-source.ts";
@@ -38,6 +38,8 @@ export interface StandaloneOptions extends WorkOptions {
   /** Shown by other processes that wait for this one. */
   readonly command: string;
   readonly observer: ReconcileObserver;
+  /** Absent if anything may be written. */
+  readonly review?: ReviewPort | undefined;
   /** Called for every event. */
   readonly onEvent?: StatusPort["event"];
 }
@@ -284,7 +286,8 @@ export class Standalone {
   }
 
   #ports(): ReconcilePorts {
-    return { ...this.#work.ports, observer: this.#options.observer };
+    const { observer, review } = this.#options;
+    return { ...this.#work.ports, observer, review };
   }
 
   async #previewInstance(name: ObjectName): Promise<Preview | undefined> {

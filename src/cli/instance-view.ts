@@ -123,6 +123,8 @@ export interface DifferenceView {
   readonly target: string;
   readonly value: string;
   readonly reason: string;
+  /** Whether it has another cause than the change that a plan with `--base` is about. Absent if it has not, or is not known. */
+  readonly isDrift?: true;
 }
 
 export interface OperationView extends DifferenceView {
@@ -288,8 +290,12 @@ function progressOf({ kind, progress, domain = "" }: ObjectView & Pick<InstanceV
   return kind === "WafIpRule" ? progress.replaceAll(/\d+/g, (digits) => inThousands(Number(digits))) : progress;
 }
 
-/** What a run did, and what the lists show. */
 export function countsLine(view: InstanceView, paint: Paint): string {
+  return view.lists === undefined ? "" : `${paint("bold", nameKey(view))}: ${countsText(view)}`;
+}
+
+/** What a run did, and what the lists show. */
+export function countsText(view: InstanceView): string {
   const { lists, added, removed, adopted, cleared = 0 } = view;
   if (lists === undefined) return "";
   const done = [
@@ -303,7 +309,7 @@ export function countsLine(view: InstanceView, paint: Paint): string {
     const onHold = held === 0 ? "" : `, ${inThousands(held)} on hold`;
     return `${list} ${inThousands(live)} (${inThousands(managed)} managed${unmanaged}${onHold})`;
   });
-  return `${paint("bold", nameKey(view))}: ${done.filter((part) => part !== "").join(", ") || "nothing to change"}; ${shown.join(", ")}`;
+  return `${done.filter((part) => part !== "").join(", ") || "nothing to change"}; ${shown.join(", ")}`;
 }
 
 /** Further lines of differences are only counted; `--full` prints all of them. */
@@ -371,20 +377,47 @@ const kinds = {
 /** The most important first. */
 export const differenceKinds: readonly Kind[] = Object.values(kinds);
 
-/** Every difference: the operations in the order of execution, and then what the plan does not correct. */
-function partsOf({ operations, held, waiting, unmanaged }: InstanceView): Difference[][] {
-  const all = (items: readonly DifferenceView[], kind: Kind) => items.map((item) => ({ ...item, kind }));
-  const kindOf = ({ operation }: OperationView): Kind => {
-    if (operation.startsWith("Add")) return kinds.Add;
-    if (operation.startsWith("Remove")) return kinds.Remove;
-    return operation === "Adopt" ? kinds.Adopt : kinds.Clear;
+/** Marks what the plan without the change contains as well, on hold or not: it is drift. */
+export function markDrift(view: InstanceView, base: InstanceView | undefined): InstanceView {
+  if (base === undefined) return view;
+  const keyOf = ({ operation = "", target, value }: DifferenceView & { readonly operation?: string }): string =>
+    `${operation} ${target} ${value}`;
+  const known = new Set([...base.operations, ...base.held, ...base.waiting, ...base.unmanaged].map(keyOf));
+  const marked = <One extends DifferenceView>(items: readonly One[]): One[] =>
+    items.map((one) =>
+      known.has(keyOf(one)) ? { ...one, isDrift: true, reason: `${one.reason}; drift, not this change` } : one,
+    );
+  return {
+    ...view,
+    operations: marked(view.operations),
+    held: marked(view.held),
+    waiting: marked(view.waiting),
+    unmanaged: marked(view.unmanaged),
   };
+}
+
+/**
+ * Every difference: the operations in the order of execution, and then what the plan does not correct. What is drift comes last, so that
+ * series with the same reason stay together.
+ */
+function partsOf({ operations, held, waiting, unmanaged }: InstanceView): Difference[][] {
+  const all = (items: readonly DifferenceView[], kind: Kind) => driftLast(items.map((item) => ({ ...item, kind })));
   return [
-    operations.map((item) => ({ ...item, kind: kindOf(item) })),
+    driftLast(operations.map((item) => ({ ...item, kind: kindOfOperation(item) }))),
     all(held, kinds.Hold),
     all(waiting, kinds.Wait),
     all(unmanaged, kinds.Unmanaged),
   ];
+}
+
+function driftLast(items: readonly Difference[]): Difference[] {
+  return items.toSorted((a, b) => Number(a.isDrift ?? false) - Number(b.isDrift ?? false));
+}
+
+function kindOfOperation({ operation }: OperationView): Kind {
+  if (operation.startsWith("Add")) return kinds.Add;
+  if (operation.startsWith("Remove")) return kinds.Remove;
+  return operation === "Adopt" ? kinds.Adopt : kinds.Clear;
 }
 
 export function differencesOf(view: InstanceView): Difference[] {
@@ -456,5 +489,7 @@ function planSummary(view: InstanceView): string {
     ...others.flatMap(([number, what]) => (number === 0 ? [] : [`${inThousands(number)} ${what}`])),
   ];
   if (view.operations.length > adopted) parts.push(adopted > 0 ? "one call for each other change" : "one call each");
-  return `${parts.join(", ")}${count(kinds.Clear) === 0 ? "" : ", and one that clears the cache"}.`;
+  const drifted = differences.filter(({ isDrift }) => isDrift).length;
+  const ofThese = drifted === 0 ? "" : ` ${inThousands(drifted)} of these ${drifted === 1 ? "is" : "are"} drift.`;
+  return `${parts.join(", ")}${count(kinds.Clear) === 0 ? "" : ", and one that clears the cache"}.${ofThese}`;
 }

@@ -1,10 +1,18 @@
-// Formats plans as a comment for a pull request: counts first, then one folded list for each kind of change.
+// Formats plans as a comment for a pull request, and what was applied as the summary of a job: counts first, then one folded list for each
+// kind of change.
 //
 // All strings from files or from the API are inside HTML blocks, and every character that HTML or Markdown could interpret is
 // escaped. No name, address or message can therefore end a block, start markup, or mention a person.
 import { nameKey } from "../model/resource.ts";
 import { counted, inThousands } from "../model/sentence.ts";
-import { differenceKinds, differencesOf, groupByReason, planVerdict, problemLines } from "./instance-view.ts";
+import {
+  countsText,
+  differenceKinds,
+  differencesOf,
+  groupByReason,
+  planVerdict,
+  problemLines,
+} from "./instance-view.ts";
 import type { InstanceView } from "./instance-view.ts";
 import { markdownText } from "./terminal.ts";
 
@@ -18,9 +26,6 @@ const overviewsMax = 40;
 const openLinesMax = 10;
 const lineLengthMax = 1_000;
 
-/** With this marker, a pipeline finds the comment of an earlier run and updates it. */
-const marker = "<!-- wafsync-plan -->";
-
 interface Section {
   readonly title: string;
   readonly lines: readonly string[];
@@ -29,11 +34,37 @@ interface Section {
 /** Starts a heading, which is not counted as a line. */
 const headingMark = "@@ ";
 
-/** @param faults the errors in the files, one per line */
-export function planMarkdown(views: readonly InstanceView[], faults: readonly string[]): string {
-  const overviews = views.slice(0, overviewsMax).map((view) => overview(view, faults.length > 0));
-  const parts = [`${marker}\n### wafsync plan\n`, ...overviews];
+type Verdict = ReturnType<typeof planVerdict>;
+
+/** @param faults the errors in the files, one per line. @param notes about all instances */
+export function planMarkdown(views: readonly InstanceView[], faults: readonly string[], notes: readonly string[]) {
+  return markdown("plan", views, faults, (view) => planVerdict(view, faults.length > 0), notes);
+}
+
+/** What was done. @param isIncomplete whether the WAF is not in the declared state */
+export function applyMarkdown(
+  views: readonly InstanceView[],
+  faults: readonly string[],
+  isIncomplete: (view: InstanceView) => boolean,
+) {
+  return markdown("apply", views, faults, (view) => {
+    if (view.trouble !== undefined) return { text: "Not applied: the WAF cannot be reconciled.", isClean: false };
+    return { text: `Applied: ${countsText(view)}.`, isClean: !isIncomplete(view) };
+  });
+}
+
+function markdown(
+  command: "plan" | "apply",
+  views: readonly InstanceView[],
+  faults: readonly string[],
+  verdictOf: (view: InstanceView) => Verdict,
+  notes: readonly string[] = [],
+): string {
+  const overviews = views.slice(0, overviewsMax).map((view) => overview(view, verdictOf(view)));
+  // With the marker, a pipeline finds the comment of an earlier run and updates it.
+  const parts = [`<!-- wafsync-${command} -->\n### wafsync ${command}\n`, ...overviews];
   if (views.length > overviewsMax) parts.push(`And ${inThousands(views.length - overviewsMax)} more instances.\n`);
+  parts.push(...notes.map((note) => `<p>${markdownText(note)}</p>\n`));
   const inFiles = { title: counted(faults.length, "problem in the files", "problems in the files"), lines: faults };
   const sections = views.flatMap((view) => {
     const where = views.length === 1 ? "" : `${nameKey(view)}: `;
@@ -52,7 +83,7 @@ export function planMarkdown(views: readonly InstanceView[], faults: readonly st
     const are = counted(omitted, "line is", "lines are");
     const limit = `${inThousands(markdownLengthMax)} characters`;
     parts.push(
-      `${are} omitted, because the comment is limited to ${limit}. \`wafsync plan -o json\` prints them all.\n`,
+      `${are} omitted, because the comment is limited to ${limit}. \`wafsync ${command} -o json\` prints them all.\n`,
     );
   }
   return parts.join("\n").trimEnd();
@@ -77,10 +108,9 @@ function folded({ title, lines }: Section, room: number): { readonly text: strin
 }
 
 /** The name of the instance and its counts. */
-function overview(view: InstanceView, isFaulty: boolean): string {
+function overview(view: InstanceView, { text, isClean }: Verdict): string {
   const { domain } = view;
   const where = domain === undefined ? "" : ` → <code>${markdownText(domain.slice(0, lineLengthMax))}</code>`;
-  const { text, isClean } = planVerdict(view, isFaulty);
   return `<p><strong><code>${markdownText(nameKey(view))}</code></strong>${where}</p>\n\n${isClean ? text : `**${text}**`}\n`;
 }
 
@@ -97,7 +127,8 @@ function sectionsOf(view: InstanceView): Section[] {
     return { title: counted(items.length, kind.one, kind.many), lines };
   });
   const plain = (_style: unknown, text: string): string => text;
-  return [...differences, { title: "Problems", lines: problemLines(view, plain) }].filter(
+  const changes = { title: "Changes", lines: view.changes ?? [] };
+  return [changes, ...differences, { title: "Problems", lines: problemLines(view, plain) }].filter(
     ({ lines }) => lines.length > 0,
   );
 }

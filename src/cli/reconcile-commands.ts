@@ -1,4 +1,5 @@
 // `wafsync plan`, `apply` and `run`: show what would change on the WAFs of a folder, change it, and keep them in the declared state.
+import { join } from "node:path";
 import type { Preview, Standalone } from "../app/standalone.ts";
 import { realClock } from "../async/clock.ts";
 import { continuesAnnotation } from "../model/continues.ts";
@@ -13,42 +14,61 @@ import {
   countsLine,
   differsFromDeclared,
   isPartial,
+  markDrift,
   objectTable,
   planLines,
   remarkLines,
   viewInstance,
 } from "./instance-view.ts";
 import type { InstanceView } from "./instance-view.ts";
+import { type Review, reviewOf } from "./plan-review.ts";
 import type { Session } from "./session.ts";
 import { StatusLine } from "./status-line.ts";
-import { withStandalone } from "./targets/folder-target.ts";
+import { defaultStateFolder, type FolderOptions, withStandalone } from "./targets/folder-target.ts";
+import { targetWords } from "./targets/target-options.ts";
 import { ask, canAsk, type Paint, remark, type Terminal } from "./terminal.ts";
 
 /**
  * @returns 0 if there is nothing to do, 1 if there are changes or a feed has a problem, 2 if there is an error in a file or a call, 130 if it was
  * stopped.
  */
-export async function runPlan(options: PlanOptions): Promise<number> {
+export async function runPlan({ base, ...options }: PlanOptions): Promise<number> {
+  const command = "wafsync plan";
+  const before = new Map<string, InstanceView>();
+  if (base !== undefined) {
+    const placed = { ...options, from: base, state: options.state ?? join(options.from, defaultStateFolder) };
+    const code = await withPreviews(placed, command, async (previews, standalone, { notes }) => {
+      for (const view of viewPreviews(standalone, previews)) before.set(nameKey(view), view);
+      const { faults } = standalone.faults();
+      const isFaulty = faults.some(({ severity }) => severity === "Error");
+      const why = `the plan of ${base} is incomplete: drift may not be marked. To see its errors: wafsync plan -f ${base}`;
+      if (isFaulty || [...before.values()].some(({ trouble }) => trouble !== undefined))
+        notes.line(remark(notes.paint, "warning", why));
+      return 0;
+    });
+    if (code !== 0) return code;
+  }
+  return await withPreviews(options, command, async (previews, standalone, session) => {
+    const views = viewPreviews(standalone, previews).map((view) => markDrift(view, before.get(nameKey(view))));
+    return await printPlan(views, reviewOf(previews), options, standalone, session);
+  });
+}
+
+/** Plans without writing anything. @returns what `work` returns, or 130 if it was stopped before */
+async function withPreviews(
+  options: FolderOptions,
+  command: string,
+  work: (previews: readonly Preview[], standalone: Standalone, session: Session) => Promise<number>,
+): Promise<number> {
   return await withStandalone(
     options,
-    () => ({ isDryRun: true, command: "wafsync plan" }),
+    () => ({ isDryRun: true, command }),
     async (standalone, session) => {
-      const { out, notes, stopping } = session;
-      const views = viewPreviews(standalone, await standalone.preview());
-      if (stopping().stop.aborted) {
-        notes.line("Stopped before the plan was complete.");
-        return 130;
-      }
-      const { lines: faults, isFaulty } = await printFaults(standalone, notes);
-      if (options.output === "json") out.line(JSON.stringify({ instances: views }, undefined, 2));
-      else if (options.output === "markdown") {
-        const { planMarkdown } = await import("./plan-markdown.ts");
-        const texts = faults.map(({ kind, text }) => `${kind}: ${visibleText(text)}`);
-        out.line(planMarkdown(views, views.length === 0 ? [...texts, noInstance(isFaulty, "plan")] : texts));
-      } else
-        for (const line of views.flatMap((view) => planLines(view, out.paint, isFaulty, options.full))) out.line(line);
-      if (hasFailed(standalone, notes, views, { isFaulty, act: "plan" }) || views.some(isPartial)) return 2;
-      return standalone.feedProblems().length > 0 || views.some(differsFromDeclared) ? 1 : 0;
+      const previews = await standalone.preview();
+      if (!session.stopping().stop.aborted) return await work(previews, standalone, session);
+      const unchanged = command === "wafsync apply" ? " Nothing was changed." : "";
+      session.notes.line(`Stopped before the plan was complete.${unchanged}`);
+      return 130;
     },
   );
 }
@@ -57,29 +77,64 @@ function viewPreviews(standalone: Standalone, previews: readonly Preview[]): Ins
   return previews.map(({ facts, pendingClears }) => viewInstance(facts, standalone, { pendingClears, isLast: true }));
 }
 
+/** @param note about the whole plan. @returns the exit code of `plan` */
+async function printPlan(
+  views: readonly InstanceView[],
+  { hash }: Review,
+  { output, full }: Pick<PlanOptions, "output"> & { readonly full?: boolean },
+  standalone: Standalone,
+  { out, notes }: Session,
+  note?: string,
+): Promise<number> {
+  const { lines: faults, isFaulty } = await printFaults(standalone, notes);
+  const isDue = views.some(differsFromDeclared);
+  const hints = [note ?? [], isDue ? `Plan hash: ${hash}` : []].flat();
+  if (output === "json") out.line(JSON.stringify({ hash, instances: views }, undefined, 2));
+  else if (output === "markdown") {
+    const { planMarkdown } = await import("./plan-markdown.ts");
+    const texts = faultTexts(faults);
+    out.line(planMarkdown(views, views.length === 0 ? [...texts, noInstance(isFaulty, "plan")] : texts, hints));
+  } else
+    for (const line of [...views.flatMap((view) => planLines(view, out.paint, isFaulty, full)), ...hints])
+      out.line(line);
+  if (hasFailed(standalone, notes, views, { isFaulty, act: "plan" }) || views.some(isPartial)) return 2;
+  return standalone.feedProblems().length > 0 || isDue ? 1 : 0;
+}
+
 /** @returns 0 if everything is done, 1 if something is incomplete or not confirmed, 2 if there is an error, 130 if it was stopped. */
 export async function runApply(options: ApplyOptions): Promise<number> {
-  const code = options.yes || options.output === "json" || !canAsk() ? 0 : await confirm(options);
-  return code === 0 ? await apply(options) : code;
+  const { plan: reviewed, yes, output } = options;
+  if (reviewed === undefined && (yes || output !== "table" || !canAsk())) return await apply(options);
+  let review: Review | undefined;
+  const code = await withPreviews(options, "wafsync apply", async (previews, standalone, session) => {
+    const views = viewPreviews(standalone, previews);
+    if (reviewed === undefined) return await confirm(views, session);
+    review = reviewOf(previews);
+    if (review.hash === reviewed) return 0;
+    const { line, paint } = session.notes;
+    const other = `Nothing was changed: this plan has another hash than "${reviewed}".`;
+    const failed = await printPlan(views, review, options, standalone, session, other);
+    const next = `wafsync apply ${targetWords(options)}--plan ${review.hash}`;
+    line(
+      remark(
+        paint,
+        "error",
+        `the plan has another hash than "${reviewed}", so nothing was changed. Review it, and then run: ${next}`,
+      ),
+    );
+    return Math.max(failed, 1);
+  });
+  return code === 0 ? await apply(options, review) : code;
 }
 
 /** Asks a person, if entries or origins would be removed. @returns 0 if the changes may be made */
-async function confirm(options: ApplyOptions): Promise<number> {
-  return await withStandalone(
-    options,
-    () => ({ isDryRun: true, command: "wafsync apply" }),
-    async (standalone, { out, stopping }) => {
-      const removing = viewPreviews(standalone, await standalone.preview()).filter(({ operations }) =>
-        operations.some(({ operation }) => operation.startsWith("Remove")),
-      );
-      const isStopped = stopping().stop.aborted;
-      if (removing.length === 0 && !isStopped) return 0;
-      if (!isStopped) for (const line of removing.flatMap((view) => planLines(view, out.paint, false))) out.line(line);
-      const answer = isStopped ? "Stopped" : await ask("Make these changes?");
-      if (answer !== "Yes") out.line("Nothing was changed.");
-      return { Yes: 0, No: 1, Stopped: 130 }[answer];
-    },
-  );
+async function confirm(views: readonly InstanceView[], { out }: Session): Promise<number> {
+  const removing = views.filter(({ operations }) => operations.some(({ operation }) => operation.startsWith("Remove")));
+  if (removing.length === 0) return 0;
+  for (const line of removing.flatMap((view) => planLines(view, out.paint, false))) out.line(line);
+  const answer = await ask("Make these changes?");
+  if (answer !== "Yes") out.line("Nothing was changed.");
+  return { Yes: 0, No: 1, Stopped: 130 }[answer];
 }
 
 /** What was seen of an instance while it was reconciled. */
@@ -92,7 +147,8 @@ interface Happened {
 
 const changeReasons: ReadonlySet<string> = new Set(["EntriesAdded", "EntriesRemoved", "EntriesAdopted"]);
 
-async function apply(options: ApplyOptions): Promise<number> {
+/** @param review what may be written; anything if undefined */
+async function apply(options: ApplyOptions, review?: Review): Promise<number> {
   const happened = new Map<string, Happened>();
   const of = (instance: ObjectName): Happened => {
     const known = happened.get(nameKey(instance)) ?? { line: undefined, cleared: 0, drift: [], changes: [] };
@@ -115,13 +171,13 @@ async function apply(options: ApplyOptions): Promise<number> {
       if (reason === "DriftDetected") of(meta).drift.push(`${reason}: ${message}`);
       else if (changeReasons.has(reason)) of(meta).changes.push(message);
     };
-    return { isDryRun: false, command: "wafsync apply", observer, onEvent };
+    return { isDryRun: false, command: "wafsync apply", observer, onEvent, review };
   };
   return await withStandalone(options, how, async (standalone, { out, notes, stopping }) => {
     const printed = new Set<string>();
-    let { isFaulty } = await printFaults(standalone, notes, printed);
+    let { lines: faults, isFaulty } = await printFaults(standalone, notes, printed);
     const results = await standalone.applyOnce(async () => {
-      ({ isFaulty } = await printFaults(standalone, notes, printed));
+      ({ lines: faults, isFaulty } = await printFaults(standalone, notes, printed));
     });
     for (const { line } of happened.values()) line?.end();
     const views = results.flatMap(({ outcome: { facts } }) => {
@@ -130,13 +186,18 @@ async function apply(options: ApplyOptions): Promise<number> {
       const view = viewInstance(facts, standalone, { isLast: true });
       return [{ ...view, cleared, changes, warnings: [...drift, ...view.warnings, ...suspension(facts)] }];
     });
-    printResults(out, options, views);
+    await printResults(out, options, views, faults);
     const isFailed = hasFailed(standalone, notes, views, { isFaulty, act: "apply" });
     if (stopping().stop.aborted && standalone.lost() === undefined) {
       notes.line("Stopped. Completed changes are recorded: run the command again to continue.");
       return 130;
     }
     if (isFailed) return 2;
+    if (review?.stray !== undefined) {
+      const text = `the plan changed while it was applied, and wafsync stopped before a change that was not reviewed (${review.stray}). Run \`wafsync plan\` again.`;
+      notes.line(remark(notes.paint, "error", text));
+      return 1;
+    }
     const hasPendingClears = results.some(({ outcome }) => outcome.pendingClears > 0);
     const isSuspended = results.some(({ outcome: { facts } }) => suspension(facts).length > 0);
     const isOpen = hasPendingClears || isSuspended || standalone.feedProblems().length > 0;
@@ -153,10 +214,19 @@ function suspension(facts: RunFacts | undefined): string[] {
   ];
 }
 
-function printResults(out: Terminal, { output }: ApplyOptions, views: readonly InstanceView[]): void {
+async function printResults(
+  out: Terminal,
+  { output }: ApplyOptions,
+  views: readonly InstanceView[],
+  faults: Faults["lines"],
+): Promise<void> {
+  // The planned operations have been executed by now; the objects show which changes are missing.
   if (output === "json") {
-    // The planned operations have been executed by now; the objects show which changes are missing.
     out.line(JSON.stringify({ instances: views.map((view) => ({ ...view, operations: undefined })) }, undefined, 2));
+  } else if (output === "markdown") {
+    const { applyMarkdown } = await import("./plan-markdown.ts");
+    const done = views.map((view) => ({ ...view, operations: [] }));
+    out.line(applyMarkdown(done, faultTexts(faults), isIncomplete));
   } else if (views.length > 0) {
     for (const line of objectTable(views, out.paint)) out.line(line);
     for (const view of views.filter(({ trouble }) => trouble === undefined)) {
@@ -223,6 +293,10 @@ function time(paint: Paint): string {
 interface Faults {
   readonly lines: readonly { readonly kind: "error" | "warning" | "note"; readonly text: string }[];
   readonly isFaulty: boolean;
+}
+
+function faultTexts(faults: Faults["lines"]): string[] {
+  return faults.map(({ kind, text }) => `${kind}: ${visibleText(text)}`);
 }
 
 /**

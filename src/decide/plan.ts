@@ -70,6 +70,8 @@ export interface PlanInput {
   readonly inventory: Inventory;
   /** Refusals that the inventory has no room for, by `operationKey`. */
   readonly olderRefusals?: ReadonlyMap<string, Refusal>;
+  /** The hash of removals on hold that a user has approved otherwise than by the annotation of the instance. */
+  readonly approval?: string | undefined;
   /** The version of the inventory that the status describes: an older one was restored from a backup. */
   readonly reportedVersion?: number;
   /** Whether its removals count for `guards.window` from now on: the declared state was confirmed, so they will be executed. */
@@ -103,14 +105,19 @@ export function* planInSlices(input: PlanInput): Generator<undefined, Plan> {
   yield;
   const originsInput = originsIn(input, refusals, { off: offOn("origins"), mayRemove });
   const originRows = decideOrigins(originsInput);
-  const decision = decideRemovals(
-    { ...drafts, origins: originRows.removals },
-    desired.removalGuards,
-    { windowMs: desired.instance.removalWindowMs, nowMs },
-    annotation,
-    inventory,
-    obstacle,
-  );
+  const decide = (approval: string | undefined): RemovalDecision =>
+    decideRemovals(
+      { ...drafts, origins: originRows.removals },
+      desired.removalGuards,
+      { windowMs: desired.instance.removalWindowMs, nowMs },
+      approval,
+      inventory,
+      obstacle,
+    );
+  const byAnnotation = decide(annotation);
+  // What the annotation approves is recorded first, because each approval changes the hash of what is left.
+  const isReviewed = byAnnotation.approvals === inventory.approvals && byAnnotation.held?.hash === input.approval;
+  const decision = isReviewed && input.approval !== undefined ? decide(input.approval) : byAnnotation;
   yield;
   const origins = planOrigins(originRows, originsInput);
   const split = splitByPolicy(input, drafts, decision, origins, { offOn, mayRemove });

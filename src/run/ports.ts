@@ -157,6 +157,14 @@ export interface HistoryPort {
   continues(instance: ObjectName, former: ObjectName): void;
 }
 
+/** The plan that a user has reviewed: a run writes nothing else. */
+export interface ReviewPort {
+  /** The hash of the removals on hold that the plan contains, which approves them; undefined if there are none. */
+  approvalOf(instance: ObjectName): string | undefined;
+  /** Asked before each call. False ends the run. */
+  permits(instance: ObjectName, operation: Operation): boolean;
+}
+
 export interface ReconcilePorts {
   /** Why the operator may not call this base URL, in a sentence; undefined if it may. */
   readonly baseUrlObjection: (baseUrl: string) => string | undefined;
@@ -175,6 +183,8 @@ export interface ReconcilePorts {
   /** A number from 0 to below 1. */
   readonly random: () => number;
   readonly observer: ReconcileObserver;
+  /** Absent if a run may write whatever its plan contains. */
+  readonly review?: ReviewPort | undefined;
   /** Whether the run must yield to others, after what it has done so far; called after each write. Absent if there are no others. */
   readonly isTurnOver?: (done: { readonly writes: number; readonly elapsedMs: number }) => boolean;
   /** The minimum time between two progress reports of a run; two seconds if undefined. */

@@ -255,6 +255,7 @@ export class World {
       observed,
       reportedVersion: this.#reportedVersion,
       olderRefusals: this.memory.olderRefusals,
+      approval: this.ports.review?.approvalOf(this.name),
       countsRemovals: this.#confirmedMs !== undefined,
       nowMs: this.ports.clock.nowMs(),
     });

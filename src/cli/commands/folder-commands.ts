@@ -1,14 +1,23 @@
 // The commands that check and reconcile a folder: `validate`, `plan`, `apply` and `run`.
-import { type OptionsOf, command, flag, format } from "./declare.ts";
+import { type OptionsOf, command, flag, format, text } from "./declare.ts";
 import { folderOptions } from "./option-groups.ts";
 
 const planOptions = {
   ...folderOptions,
   output: format("table", "json", "markdown"),
+  base: text(
+    "--base <directory>",
+    "the folder without the change, as at the merge base: what its plan contains as well is marked as drift",
+  ),
   full: flag("--full", "print every change in the table, not only the first with the same reason"),
 };
 const runOptions = { ...folderOptions, output: format("table", "json") };
-const applyOptions = { ...runOptions, yes: flag("-y, --yes", "remove entries without asking") };
+const applyOptions = {
+  ...folderOptions,
+  output: format("table", "json", "markdown"),
+  plan: text("--plan <hash>", "write nothing unless the plan is the one with this hash, which `wafsync plan` prints"),
+  yes: flag("-y, --yes", "remove entries without asking"),
+};
 
 const validateOptions = { from: folderOptions.from, state: folderOptions.state };
 
@@ -36,7 +45,7 @@ Exit codes: 0 all objects are valid, 1 some are not, 2 error.
 Examples:
   $ wafsync plan -f waf/ && echo 'in sync'
   $ wafsync plan -f waf/ --state /var/lib/wafsync -o json
-  $ wafsync plan -f waf/ -o markdown > comment.md
+  $ wafsync plan -f waf/ --base base/waf/ -o markdown > comment.md
 
 Exit codes: 0 nothing to do, 1 the WAF differs from the declared state or a feed has a problem, 2 error.
 `,
@@ -48,11 +57,14 @@ Exit codes: 0 nothing to do, 1 the WAF differs from the declared state or a feed
     help: `
 Examples:
   $ wafsync apply -f waf/
+  $ wafsync apply -f waf/ --plan 0f1e2d3c4b5a
   $ wafsync apply -f waf/ --allow-insecure-http -o json
 
-On a terminal, it first shows what it would remove, and asks. Without a terminal, and with --yes or -o json, it does not ask.
+On a terminal, it first shows what it would remove, and asks. Without a terminal, and with --yes, --plan or another output format, it
+does not ask.
 
-Exit codes: 0 complete, 1 incomplete (rejected, on hold, conflict, suspended, feed with a problem, not confirmed), 2 error, 130 stopped.
+Exit codes: 0 complete, 1 incomplete (rejected, on hold, conflict, suspended, feed with a problem, not confirmed) or another plan than
+that of --plan, 2 error, 130 stopped.
 `,
     load: async () => (await import("../reconcile-commands.ts")).runApply,
   }),

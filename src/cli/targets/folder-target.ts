@@ -311,7 +311,7 @@ export async function lastCommitOf(directory: string, file: string): Promise<Las
 
 // Reconcile runs.
 
-type RunOptions = Pick<StandaloneOptions, "isDryRun" | "stopping" | "observer" | "onEvent"> & {
+type RunOptions = Pick<StandaloneOptions, "isDryRun" | "stopping" | "observer" | "onEvent" | "review"> & {
   /** Shown by other processes that wait for this one. */
   readonly command: string;
 };
@@ -428,7 +428,7 @@ function endingObserver({ rules }: RuleChanges, wait: Waiting, end: () => void):
   };
 }
 
-const defaultStateFolder = ".wafsync";
+export const defaultStateFolder = ".wafsync";
 
 export interface FolderOptions extends TargetOptions {
   readonly from: string;

@@ -40,9 +40,11 @@ export function emitApproval({ ports, memory, gathered }: Emitting, { hash, remo
   memory.emitted.isNew("held", undefined);
   const count = counted(removals.blocklist.size + removals.allowlist.size, "removal is", "removals are");
   const { meta } = gathered.instance;
-  const { approver } = meta;
+  const { approver, annotations } = meta;
   const by = approver === undefined ? "" : `, which ${approver.manager} set at ${approver.time}`;
-  const message = `${count} approved by ${approvalAnnotation}: "${hash}"${by}.`;
+  const isAnnotated = annotations[approvalAnnotation] === hash;
+  const how = isAnnotated ? approvalAnnotation : "`apply --plan`";
+  const message = `${count} approved by ${how}: "${hash}"${isAnnotated ? by : ""}.`;
   ports.status.event(meta, { type: "Normal", reason: "RemovalsApproved", message });
 }
 
