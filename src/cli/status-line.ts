@@ -7,9 +7,6 @@ import { durationInWords } from "../kinds/durations.ts";
 import type { Terminal } from "./terminal.ts";
 
 const clearLine = "\r\u001B[2K";
-const barWidthMax = 24;
-/** A shorter bar is not useful. */
-const barWidthMin = 5;
 /** The minimum width of the label. */
 const labelWidthMin = 4;
 const columnsMin = 20;
@@ -66,7 +63,7 @@ export class StatusLine {
     if (nowMs - this.#drawnMs < (this.#terminal.isInteractive ? redrawIntervalMs : plainIntervalMs)) return;
     this.#drawnMs = nowMs;
     if (this.#terminal.isInteractive) this.#redraw();
-    else this.#terminal.line(this.#text(undefined));
+    else this.#terminal.line(this.#text());
   }
 
   /** Shows why the work is waiting. It continues by itself. */
@@ -97,36 +94,19 @@ export class StatusLine {
     this.#terminal.write(`${clearLine}${visibleText(this.#text(width)).slice(0, width)}`);
   }
 
-  /** @param width the maximum width; first the bar and then the label shrink to fit. Undefined: no bar */
-  #text(width: number | undefined): string {
-    const counts = this.#done === 0 ? "" : this.#counts();
-    const rest = [counts, ...this.#pace(), this.#note].filter((part) => part !== "").join("  ");
-    const gap = this.#label === "" || rest === "" ? "" : " ";
-    const whole = `${this.#label}${counts === "" ? gap.repeat(2) : gap}`;
-    if (width === undefined) return `${whole}${rest}`;
-    const room = width - whole.length - rest.length;
-    if (room >= 0) return `${whole}${this.#bar(room)}${rest}`;
-    const labelWidth = Math.max(labelWidthMin, this.#label.length + room);
-    return `${shortened(this.#label, labelWidth)}${gap}${rest}`;
-  }
-
-  /** Empty if there is no space or no known total. */
-  #bar(room: number): string {
-    const width = Math.min(barWidthMax, room - 1);
-    if (this.#total === undefined || this.#done === 0 || width < barWidthMin) return "";
-    const filled = Math.round(this.#share() * width);
-    return `${"█".repeat(filled)}${"░".repeat(width - filled)} `;
-  }
-
-  #share(): number {
-    const total = Math.max(this.#total ?? 0, this.#done);
-    return total === 0 ? 0 : this.#done / total;
+  /** @param width the maximum width, to which the label shrinks */
+  #text(width = Infinity): string {
+    const rest = [this.#counts(), ...this.#pace(), this.#note].filter((part) => part !== "").join("  ");
+    const label = shortened(this.#label, Math.max(labelWidthMin, width - rest.length - 1));
+    return [label, rest].filter((part) => part !== "").join(" ");
   }
 
   #counts(): string {
-    if (this.#total === undefined) return `${inThousands(this.#done)}${this.#unit}`;
-    const total = Math.max(this.#total, this.#done);
-    return `${inThousands(this.#done)}/${inThousands(total)}${this.#unit} ${Math.floor(this.#share() * 100)} %`;
+    const done = this.#done;
+    if (done === 0) return "";
+    if (this.#total === undefined) return `${inThousands(done)}${this.#unit}`;
+    const total = Math.max(this.#total, done);
+    return `${inThousands(done)}/${inThousands(total)}${this.#unit} ${Math.floor((done / total) * 100)} %`;
   }
 
   #pace(): string[] {

@@ -19,8 +19,8 @@ import { unattachedOf } from "../../source/directory/gather.ts";
 import { type DirectorySnapshot, placeOfSource } from "../../source/directory/snapshot.ts";
 import { faultText } from "../../source/directory/source-fault.ts";
 import type { GitState } from "../../source/directory/git-state.ts";
-import { type StateDirectory, userOfState, viewStateDirectory } from "../../source/directory/state-directory.ts";
-import { readStatusFile, statusFile } from "../../source/directory/status-files.ts";
+import { userOfState, viewStateDirectory } from "../../source/directory/state-directory.ts";
+import { readStatusFile } from "../../source/directory/status-files.ts";
 import { type CommandRule, entriesOf } from "../command-rule.ts";
 import { CommandError } from "../describe-error.ts";
 import { type Session, withSession } from "../session.ts";
@@ -79,7 +79,6 @@ class FolderTarget extends Target {
   readonly namespace = undefined;
   readonly #place: FolderPlace;
   readonly #source: DirectorySource;
-  readonly #statuses = new FolderStatuses();
 
   constructor(place: FolderPlace, source: DirectorySource, call: CallWaf) {
     super(place.redactor, call, new FileRecordStore(viewStateDirectory(place.stateDirectory, place.git)));
@@ -122,7 +121,7 @@ class FolderTarget extends Target {
   async see(): Promise<Seen> {
     const snapshot = await this.#source.load();
     const state = viewStateDirectory(this.#place.stateDirectory);
-    const objects = await seenObjects(snapshot, async (ref) => await this.#statuses.read(state, ref));
+    const objects = seenObjects(snapshot, (ref) => readStatusFile(state, ref));
     return { atMs: realClock.nowMs(), where: this.where, objects, refused: undefined, gaps: gapsOf(snapshot) };
   }
 
@@ -219,40 +218,23 @@ class FolderTarget extends Target {
   }
 }
 
-/** The statuses as the files had them, read again only if their files have changed: a page may show thousands of objects. */
-class FolderStatuses {
-  readonly #known = new Map<string, { readonly stamp: string; readonly status: SeenObject["status"] }>();
-
-  async read(state: StateDirectory, ref: ResourceRef): Promise<SeenObject["status"]> {
-    const found = await stat(state.pathOf(statusFile(ref))).catch(() => undefined);
-    const stamp = found === undefined ? "" : `${found.mtimeMs} ${found.size} ${found.ino}`;
-    const known = this.#known.get(resourceKey(ref));
-    if (known?.stamp === stamp) return known.status;
-    const status = found === undefined ? undefined : readStatusFile(state, ref);
-    this.#known.set(resourceKey(ref), { stamp, status });
-    return status;
-  }
-}
-
-async function seenObjects(
+function seenObjects(
   snapshot: DirectorySnapshot,
-  statusOf: (object: ResourceRef) => Promise<SeenObject["status"]>,
-): Promise<readonly SeenObject[]> {
+  statusOf: (object: ResourceRef) => SeenObject["status"],
+): readonly SeenObject[] {
   const problems = problemsOf(snapshot);
-  return await Promise.all(
-    Object.values(snapshot.declared)
-      .flat()
-      .map(async ({ meta, ...spec }) => {
-        const { kind, namespace, name } = meta;
-        const { instance, description, baseUrl, suspend }: Partial<SeenObject> = spec;
-        const problem = problems.get(resourceKey(meta));
-        // No run writes this one: the stored status of such an object is that of its former instance.
-        const status = problem === undefined ? await statusOf(meta) : { conditions: [unattachedCondition(problem)] };
-        const placeOf = (source?: string) =>
-          source === undefined ? meta.location : placeOfSource(snapshot, meta, source);
-        return { kind, namespace, name, status, instance, description, baseUrl, suspend, placeOf };
-      }),
-  );
+  return Object.values(snapshot.declared)
+    .flat()
+    .map(({ meta, ...spec }) => {
+      const { kind, namespace, name } = meta;
+      const { instance, description, baseUrl, suspend }: Partial<SeenObject> = spec;
+      const problem = problems.get(resourceKey(meta));
+      // No run writes this one: the stored status of such an object is that of its former instance.
+      const status = problem === undefined ? statusOf(meta) : { conditions: [unattachedCondition(problem)] };
+      const placeOf = (source?: string) =>
+        source === undefined ? meta.location : placeOfSource(snapshot, meta, source);
+      return { kind, namespace, name, status, instance, description, baseUrl, suspend, placeOf };
+    });
 }
 
 function gapsOf({ faults }: DirectorySnapshot): string[] {
