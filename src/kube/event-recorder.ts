@@ -173,14 +173,15 @@ export class EventRecorder {
     const { clock } = this.#options;
     const { signal } = this.#stop;
     while (this.#pending.size > 0 && !signal.aborted) {
-      const next = [...this.#pending.values()].reduce((first, other) => (other.dueMs < first.dueMs ? other : first));
-      const delayMs = next.dueMs - clock.monotonicMs();
-      if (delayMs > 0) {
+      const nowMs = clock.monotonicMs();
+      const due = this.#pending.values().find(({ dueMs }) => dueMs <= nowMs);
+      if (due === undefined) {
+        const dueMs = Math.min(...Array.from(this.#pending.values(), (pending) => pending.dueMs));
         this.#added = new AbortController();
-        await clock.sleep(delayMs, AbortSignal.any([signal, this.#added.signal]));
+        await clock.sleep(dueMs - nowMs, AbortSignal.any([signal, this.#added.signal]));
       } else {
-        this.#pending.delete(next.series.key);
-        await this.#send(next);
+        this.#pending.delete(due.series.key);
+        await this.#send(due);
       }
     }
     this.#sending = undefined;
@@ -209,8 +210,7 @@ export class EventRecorder {
     const options = { timeoutMs: requestTimeoutMs, signal: this.#stop.signal };
     if (series.created) {
       const change = { count: series.count, lastTimestamp: secondsTime(series.lastMs) };
-      const address = { namespace, name: series.name };
-      const patched = await mergePatchObject(api, events, address, change, options);
+      const patched = await mergePatchObject(api, events, { namespace, name: series.name }, change, options);
       if (patched.ok) return undefined;
       if (patched.fault.code !== "NotFound") return patched.fault;
       // It has expired on the server: create it again with the same count.

@@ -79,13 +79,13 @@ export function createObjectStore<T extends KubeObject>(
 
 type Index = Map<string, Set<string>> | undefined;
 
-function addKey(index: Index, value: string, key: string): void {
+export function addKey(index: Index, value: string, key: string): void {
   const keys = index?.get(value);
   if (keys === undefined) index?.set(value, new Set([key]));
   else keys.add(key);
 }
 
-function removeKey(index: Index, value: string, key: string): void {
+export function removeKey(index: Index, value: string, key: string): void {
   const keys = index?.get(value);
   keys?.delete(key);
   if (keys?.size === 0) index?.delete(value);

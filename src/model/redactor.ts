@@ -10,9 +10,8 @@ export const excerptLengthMax = 200;
 /** The keys of one namespace; those that were not added for the longest time are dropped first. */
 export const keysOfNamespaceMax = 2000;
 
-/** With more secrets, a string is searched only for those whose last few characters it contains. */
+/** With more secrets, a string is searched only for those whose last characters it contains. */
 const secretsSearchedMax = 8;
-const endLength = 4;
 
 const form = (text: string): string => new URLSearchParams({ k: text }).toString().slice(2);
 const json = (text: string): string => JSON.stringify(text).slice(1, -1);
@@ -57,9 +56,10 @@ interface TextRange {
 /** Finds secrets in strings, in every spelling. */
 export class SecretSearch {
   readonly #needles = new Map<string, readonly Needle[]>();
-  readonly #byEnd = new Map<string, Set<Needle>>();
+  /** For many secrets, by the hash of the last characters. */
+  #byEnd: Map<number, Needle[]> | undefined;
   /** For few secrets, because hardly any text contains one. */
-  #filter: NeedleFilter | undefined;
+  #mayOccurIn: ((text: string) => boolean) | undefined;
 
   constructor(secrets: readonly string[] = []) {
     for (const secret of secrets) this.add(secret);
@@ -69,34 +69,26 @@ export class SecretSearch {
     if (secret === "" || this.#needles.has(secret)) return;
     const needles = needlesOf(secret);
     this.#needles.set(secret, needles);
-    this.#filter = undefined;
-    for (const needle of needles) {
-      const end = needle.wanted.slice(-endLength);
-      this.#byEnd.set(end, (this.#byEnd.get(end) ?? new Set<Needle>()).add(needle));
-    }
+    this.#mayOccurIn = undefined;
+    if (this.#byEnd !== undefined) addByEnd(this.#byEnd, needles);
   }
 
   delete(secret: string): void {
-    for (const needle of this.#needles.get(secret) ?? []) {
-      const end = needle.wanted.slice(-endLength);
-      const needles = this.#byEnd.get(end);
-      needles?.delete(needle);
-      if (needles?.size === 0) this.#byEnd.delete(end);
-    }
     this.#needles.delete(secret);
-    this.#filter = undefined;
+    this.#mayOccurIn = undefined;
+    this.#byEnd = undefined;
   }
 
   /** @param lengthMin shorter secrets are ignored */
   occursIn(text: string, lengthMin = 0): boolean {
-    return this.#find(text, lengthMin).next().done !== true;
+    return this.#find(text, lengthMin).length > 0;
   }
 
   /** The string with all secrets replaced. A secret that contains another one is replaced as a whole. */
   redact(text: string): string {
     let redacted = "";
     let done = 0;
-    for (const { start, end } of [...this.#find(text, 0)].sort((one, other) => one.start - other.start)) {
+    for (const { start, end } of this.#find(text, 0).sort((one, other) => one.start - other.start)) {
       if (start >= done) redacted += text.slice(done, start) + redactedKey;
       done = Math.max(done, end);
     }
@@ -104,87 +96,97 @@ export class SecretSearch {
   }
 
   /** The ranges with secrets; they may overlap. */
-  *#find(text: string, lengthMin: number): Generator<TextRange, void> {
-    if (this.#needles.size <= secretsSearchedMax) {
-      this.#filter ??= new NeedleFilter([...this.#needles.values()].flat());
-      if (!this.#filter.mayOccurIn(text)) return;
-    }
-    const folded = inLowerCase(text);
-    for (const { secret, wanted, isBase64 } of this.#candidates(text, folded)) {
+  #find(text: string, lengthMin: number): TextRange[] {
+    const ranges: TextRange[] = [];
+    let folded: string | undefined;
+    for (const { secret, wanted, isBase64 } of this.#candidates(text)) {
       if (secret.length < lengthMin) continue;
-      const searched = isBase64 ? text : folded;
+      const searched = isBase64 ? text : (folded ??= inLowerCase(text));
       for (let at = searched.indexOf(wanted); at !== -1; at = searched.indexOf(wanted, at + 1)) {
         const range = { start: at, end: at + wanted.length };
-        if (isBase64 || secret.length >= distinctiveLengthMin || isWord(text, range)) yield range;
+        if (isBase64 || secret.length >= distinctiveLengthMin || isWord(text, range)) ranges.push(range);
       }
     }
+    return ranges;
   }
 
-  #candidates(text: string, folded: string): Iterable<Needle> {
-    if (this.#needles.size <= secretsSearchedMax) return [...this.#needles.values()].flat();
+  /** The spellings that may occur in the text: of many secrets, those whose last four characters do. */
+  #candidates(text: string): Iterable<Needle> {
+    if (this.#needles.size <= secretsSearchedMax) {
+      this.#mayOccurIn ??= filterFor(this.#all());
+      return this.#mayOccurIn(text) ? this.#all() : [];
+    }
+    const byEnd = (this.#byEnd ??= addByEnd(new Map(), this.#all()));
     const candidates = new Set<Needle>();
-    for (const searched of new Set([text, folded])) {
-      for (let at = 0; at + endLength <= searched.length; at += 1) {
-        for (const needle of this.#byEnd.get(searched.slice(at, at + endLength)) ?? []) candidates.add(needle);
-      }
+    // Hardly any text contains the end of a needle, so this allocates nothing for each character.
+    for (let at = 0, end = 0; at < text.length; at += 1) {
+      end = nextEnd(end, text, at);
+      const needles = byEnd.get(end);
+      if (needles !== undefined) for (const needle of needles) candidates.add(needle);
     }
     return candidates;
   }
+
+  #all(): readonly Needle[] {
+    return [...this.#needles.values()].flat();
+  }
+}
+
+function addByEnd(byEnd: Map<number, Needle[]>, needles: readonly Needle[]): Map<number, Needle[]> {
+  for (const needle of needles) {
+    let end = 0;
+    for (let at = 0; at < needle.wanted.length; at += 1) end = nextEnd(end, needle.wanted, at);
+    const known = byEnd.get(end);
+    if (known === undefined) byEnd.set(end, [needle]);
+    else known.push(needle);
+  }
+  return byEnd;
+}
+
+/** The hash of the last four characters, after one more: earlier ones are shifted out. */
+function nextEnd(end: number, text: string, at: number): number {
+  return ((end << 5) ^ lowerCodeAt(text, at)) & 0xf_ffff;
+}
+
+function lowerCodeAt(text: string, at: number): number {
+  const code = text.charCodeAt(at);
+  return code >= 65 && code <= 90 ? code + 32 : code;
 }
 
 /**
- * Compares as few characters of a text as possible: of each window with the length of the shortest needle, only the last pair, unless
- * a needle contains it (Wu and Manber, 1994).
+ * Whether a needle may occur in a text. Compares as few characters as possible: of each window with the length of the shortest needle,
+ * only the last pair, unless a needle contains it (Wu and Manber, 1994).
  */
-class NeedleFilter {
-  readonly #length: number;
-  /** How far the window moves after a pair; 0 if a needle may end with it. */
-  readonly #shifts = new Uint8Array(4096);
-  readonly #needles: readonly Needle[];
-
-  constructor(needles: readonly Needle[]) {
-    this.#needles = needles;
-    this.#length = Math.min(200, ...needles.map(({ wanted }) => wanted.length));
-    this.#shifts.fill(Math.max(0, this.#length - 1));
-    for (const { wanted, isBase64 } of needles) {
-      for (let end = 1; end < this.#length; end += 1) {
-        for (const first of codesOf(wanted.charAt(end - 1), isBase64)) {
-          for (const second of codesOf(wanted.charAt(end), isBase64)) {
-            const pair = pairOf(first, second);
-            this.#shifts[pair] = Math.min(this.#shifts[pair] ?? 0, this.#length - 1 - end);
-          }
-        }
-      }
+function filterFor(needles: readonly Needle[]): (text: string) => boolean {
+  const last = Math.min(200, ...needles.map(({ wanted }) => wanted.length)) - 1;
+  // How far the window moves after a pair; 0 if a needle may end with it.
+  const shifts = new Uint8Array(1024).fill(Math.max(0, last));
+  for (const { wanted } of needles) {
+    for (let end = 1; end <= last; end += 1) {
+      const pair = pairAt(wanted, end);
+      shifts[pair] = Math.min(shifts[pair] ?? 0, last - end);
     }
   }
-
-  mayOccurIn(text: string): boolean {
-    const last = this.#length - 1;
-    const shifts = this.#shifts;
+  const isStart = (window: string): boolean => {
+    const folded = inLowerCase(window);
+    return needles.some(({ wanted, isBase64 }) => wanted.startsWith(isBase64 ? window : folded));
+  };
+  return (text) => {
     if (last < 1) return true;
     for (let end = last; end < text.length;) {
-      const shift = shifts[pairOf(text.charCodeAt(end - 1), text.charCodeAt(end))] ?? 0;
-      if (shift === 0 && this.#isStart(text.slice(end - last, end + 1))) return true;
+      const shift = shifts[pairAt(text, end)] ?? 0;
+      if (shift === 0 && isStart(text.slice(end - last, end + 1))) return true;
       // Most shifts are the largest one: with this branch, a processor need not wait for the shift.
       if (shift === last) end += last;
       else end += Math.max(1, shift);
     }
     return false;
-  }
-
-  #isStart(window: string): boolean {
-    const folded = inLowerCase(window);
-    return this.#needles.some(({ wanted, isBase64 }) => wanted.startsWith(isBase64 ? window : folded));
-  }
+  };
 }
 
-function codesOf(letter: string, isBase64: boolean): readonly number[] {
-  return [letter, ...(isBase64 ? [] : [letter.toUpperCase()])].map((one) => one.charCodeAt(0));
-}
-
-/** Some pairs share a number. */
-function pairOf(first: number, second: number): number {
-  return ((first << 5) ^ second) & 4095;
+/** The number of a pair of characters in lower case. Some pairs share a number. */
+function pairAt(text: string, end: number): number {
+  return ((lowerCodeAt(text, end - 1) << 5) ^ lowerCodeAt(text, end)) & 1023;
 }
 
 function needlesOf(secret: string): readonly Needle[] {
@@ -219,8 +221,8 @@ export function excerpt(text: string): string {
 }
 
 export class Redactor {
-  /** The secrets of each namespace by fingerprint, the least recently added first. */
-  readonly #known = new Map<string, Map<string, string>>();
+  /** The secrets of each namespace, the least recently added first. */
+  readonly #known = new Map<string, Set<string>>();
   readonly #search = new SecretSearch();
 
   /**
@@ -228,18 +230,18 @@ export class Redactor {
    *
    * @param namespace omit it for keys of the user who runs the command
    */
-  add(key: { fingerprint(): string; reveal(): string }, namespace = ""): void {
-    const known = this.#known.get(namespace) ?? new Map<string, string>();
+  add(key: { reveal(): string }, namespace = ""): void {
+    const secret = key.reveal();
+    const known = this.#known.get(namespace) ?? new Set();
     this.#known.set(namespace, known);
-    const fingerprint = key.fingerprint();
-    known.delete(fingerprint);
-    known.set(fingerprint, key.reveal());
-    this.#search.add(key.reveal());
+    known.delete(secret);
+    known.add(secret);
+    this.#search.add(secret);
     const [oldest] = known.size > keysOfNamespaceMax ? known : [];
     if (oldest === undefined) return;
-    known.delete(oldest[0]);
-    const isKnown = [...this.#known.values()].some((others) => others.has(oldest[0]));
-    if (!isKnown) this.#search.delete(oldest[1]);
+    known.delete(oldest);
+    const isKnown = [...this.#known.values()].some((others) => others.has(oldest));
+    if (!isKnown) this.#search.delete(oldest);
   }
 
   /** The string without any of the keys. */

@@ -2,6 +2,7 @@
 // instance's resync interval or when the WAF has refused it, so a rotated key needs no restart. The last valid key is kept while the API
 // server does not answer.
 import type { ApiServer } from "../../kube/api-server.ts";
+import { addKey, removeKey } from "../../kube/store.ts";
 import { ApiKey, apiKeyLengthMax, validateApiKey } from "../../model/api-key.ts";
 import type { DeclaredInstance } from "../../model/declared.ts";
 import type { GatheredKey } from "../../model/gathered.ts";
@@ -32,6 +33,8 @@ interface Known {
 export class ApiKeys {
   readonly #options: ApiKeysOptions;
   readonly #known = new Map<string, Known>();
+  /** The instances with a last valid key, by the fingerprint of that key. */
+  readonly #byKey = new Map<string, Set<string>>();
 
   constructor(options: ApiKeysOptions) {
     this.#options = options;
@@ -50,9 +53,11 @@ export class ApiKeys {
     const former = known.lastGood;
     if (key.state === "Missing" || key.key === former) return key;
     known.lastGood = key.key;
-    const { namespace, name } = instance.meta;
     // Do not report it if the instance was deleted or names another Secret since the request started.
-    if (this.#known.get(nameKey(instance.meta)) === known) onKey({ namespace, name }, former);
+    if (this.#known.get(nameKey(instance.meta)) !== known) return key;
+    removeKey(this.#byKey, former?.fingerprint() ?? "", nameKey(instance.meta));
+    addKey(this.#byKey, key.key.fingerprint(), nameKey(instance.meta));
+    onKey(instance.meta, former);
     return key;
   }
 
@@ -63,16 +68,12 @@ export class ApiKeys {
 
   /** Whether the key of the instance was ever read, with any outcome, and its Secret and URL are unchanged. */
   wasTried(instance: DeclaredInstance): boolean {
-    return this.#knownOf(instance).outcome !== undefined;
+    return this.#known.has(nameKey(instance.meta)) && this.#knownOf(instance).outcome !== undefined;
   }
 
   /** All instances whose last valid key is this one, by `namespace/name`. Reads nothing. */
   sharing(key: ApiKey): readonly string[] {
-    const names: string[] = [];
-    for (const [name, { lastGood }] of this.#known) {
-      if (lastGood?.fingerprint() === key.fingerprint()) names.push(name);
-    }
-    return names;
+    return [...(this.#byKey.get(key.fingerprint()) ?? [])];
   }
 
   /** The Secrets without a valid key, which are often completed after their instances. */
@@ -88,6 +89,7 @@ export class ApiKeys {
 
   /** Call this after the instance was deleted. */
   forget(instance: ObjectName): void {
+    removeKey(this.#byKey, this.lastGood(instance)?.fingerprint() ?? "", nameKey(instance));
     this.#known.delete(nameKey(instance));
   }
 
@@ -96,6 +98,7 @@ export class ApiKeys {
     const known = this.#known.get(nameKey(meta));
     if (known?.identity === identity) return known;
     const secret = { kind: "Secret", namespace: meta.namespace, name } as const;
+    this.forget(meta);
     const fresh: Known = { identity, secret, lastGood: undefined, outcome: undefined };
     this.#known.set(nameKey(meta), fresh);
     return fresh;

@@ -143,8 +143,7 @@ export class ClusterSource {
   async confirm(name: ObjectName): Promise<ConfirmedGathering> {
     const { api, namespace } = this.#options;
     const subject = `WafInstance ${nameKey(name)}`;
-    const options = { timeoutMs: requestTimeoutMs };
-    const found = await getObject<ClusterObject>(api, typeOfKind("WafInstance"), name, options);
+    const found = await getObject<ClusterObject>(api, typeOfKind("WafInstance"), name, { timeoutMs: requestTimeoutMs });
     if (!found.ok && found.fault.code === "NotFound") {
       const unserved = await this.#unserved();
       return unserved === undefined ? { state: "Read", gathered: undefined } : failed(unserved);
@@ -171,9 +170,8 @@ export class ClusterSource {
     // The lists are complete only if no CRD was being deleted meanwhile.
     const unserved = await this.#unserved();
     if (unserved !== undefined) return failed(unserved);
-    const { gathered, problems } = await this.#gather(fresh.value, true);
-    const [problem] = problems;
-    return problem === undefined ? { state: "Read", gathered } : failed(problem);
+    const read = await this.#gather(fresh.value, true);
+    return read.problems[0] === undefined ? { state: "Read", gathered: read.gathered } : failed(read.problems[0]);
   }
 
   /** Increases with every change that concerns the instance. */
