@@ -1,0 +1,190 @@
+// Jobs of a pipeline on fresh machines, whose state is in a branch of a Git repository: two at once, one of which is killed at any step,
+// against one WAF.
+import { execFileSync } from "node:child_process";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as realDelay } from "node:timers/promises";
+import { expect, test } from "@jest/globals";
+import { caseCount } from "../support/builders/case-count.ts";
+import { seededRandom } from "../support/builders/seeded-random.ts";
+import {
+  type ProcessOptions,
+  runWafsync,
+  type RunningProcess,
+  startWafsync,
+} from "../support/processes/wafsync-process.ts";
+import { type GitRemote, gitRemote, stateBranch } from "../support/worlds/git-remote.ts";
+import { originDocument, ruleDocument, testKey, wafFolder, type WafFolder } from "../support/worlds/waf-folder.ts";
+
+const kills = caseCount(200);
+const seed = 20_261_127;
+const foreign = ["198.51.100.7", "198.51.100.8"];
+const poolSize = 60;
+/** Two minutes without a change of the branch are four seconds. */
+const haste = 30;
+const spec =
+  "  guards: {maxRemovals: 10000, maxRemovalPercent: 100}\n  requestTimeout: 60s\n  consistencyWindow: 100ms\n";
+/** An apply needs about as many commands of Git, and requests. */
+const [commandsMax, requestsMax] = [60, 30];
+
+type Random = () => number;
+
+/** Another machine: it shares neither a lock nor the disk with others. */
+function machine({ folder }: GitRemote, name: string): { readonly path: string; readonly options: ProcessOptions } {
+  const path = join(folder, name);
+  mkdirSync(path, { recursive: true });
+  const environment = {
+    XDG_RUNTIME_DIR: path,
+    TMPDIR: path,
+    PATH: `${path}:${process.env["PATH"]}`,
+    CI_JOB_URL: `https://ci.example/${name}`,
+  };
+  return { path, options: { environment, haste } };
+}
+
+/** A Git that kills the process which has called it, at this command: before it, after it, or in the middle of it. */
+function killingGit(path: string, command: number, moment: number): void {
+  const kill = "kill -9 $PPID";
+  const acts = [
+    `${kill}; exit 1`,
+    `git "$@" > /dev/null 2>&1; ${kill}; exit 1`,
+    `(sleep 0.003; ${kill}) & exec git "$@"`,
+  ];
+  writeFileSync(
+    join(path, "git"),
+    `#!/bin/sh
+PATH=\${PATH#*:}
+n=$(cat ${path}/count 2> /dev/null || echo 1)
+echo $((n + 1)) > ${path}/count
+[ "$n" -ne ${command} ] || { ${acts[moment]}; }
+exec git "$@"
+`,
+    { mode: 0o755 },
+  );
+}
+
+async function declareAtRandom({ files }: WafFolder, random: Random): Promise<Set<string>> {
+  const wanted = new Set<string>();
+  for (const name of ["one", "two"]) {
+    const [from, count] = [Math.floor(random() * poolSize), 3 + Math.floor(random() * 8)];
+    const addresses = Array.from({ length: count }, (_, index) => `203.0.113.${(from + index) % poolSize}`);
+    for (const address of addresses) wanted.add(address);
+    await files.write(`${name}.yaml`, ruleDocument(name, { addresses }));
+  }
+  await files.write(
+    "origin.yaml",
+    originDocument("spare", "spare.shop.example", random() < 0.5 ? "Alternate" : "Backup"),
+  );
+  return wanted;
+}
+
+function owned(remote: GitRemote): Set<string> {
+  if (!remote.files().includes("inventory/shop/main.txt")) return new Set();
+  const text = remote.git("show", `${stateBranch}:inventory/shop/main.txt`);
+  return new Set(text.match(/^203\.0\.113\.\d+(?= )/gm));
+}
+
+test(`of two pipelines at once, one is killed ${kills} times: no call beside another, nothing orphaned, and the declared state`, async () => {
+  const random = seededRandom(seed);
+  let onRequest: () => void = () => undefined;
+  await using remote = await gitRemote();
+  await using folder = await wafFolder({ overlap: "Record", onRequest: () => onRequest() }, spec);
+  const waf = folder.simulator.waf(testKey);
+  waf.add("blocklist", foreign);
+  folder.simulator.settings.latencyMs = 3;
+  const words = ["apply", ...folder.from, "--state", `git:${remote.url}#${stateBranch}`];
+  const died = { byGit: 0, byRequest: 0, not: 0 };
+  for (let kill = 0; kill < kills; kill += 1) {
+    const wanted = await declareAtRandom(folder, random);
+    const [victim, survivor] = [machine(remote, `victim-${kill}`), machine(remote, `survivor-${kill}`)];
+    const isByGit = random() < 0.6;
+    killingGit(victim.path, isByGit ? 1 + Math.floor(random() * commandsMax) : 0, Math.floor(random() * 3));
+    const start = [victim, survivor].map(
+      ({ options }) =>
+        () =>
+          startWafsync(words, options),
+    );
+    // The one that starts later usually has to wait for the other one.
+    const order = random() < 0.6 ? [0, 1] : [1, 0];
+    const running: RunningProcess[] = [];
+    for (const index of order) {
+      running[index] = start[index]!();
+      await realDelay(random() * 300);
+    }
+    const [dying, living] = running as [RunningProcess, RunningProcess];
+    if (!isByGit) {
+      let left = 1 + Math.floor(random() * requestsMax);
+      const delayMs = random() * 5;
+      onRequest = () => void ((left -= 1) === 0 && setTimeout(() => dying.child.kill("SIGKILL"), delayMs));
+    }
+    const [end, { code, stdout, stderr }] = await Promise.all([dying.ended, living.ended]);
+    onRequest = () => undefined;
+    died[end.signal !== "SIGKILL" ? "not" : isByGit ? "byGit" : "byRequest"] += 1;
+    expect({ kill, code, printed: code === 0 ? "" : stdout + stderr }).toStrictEqual({ kill, code: 0, printed: "" });
+    const known = owned(remote);
+    const unowned = waf.blocklist.filter((text) => !known.has(text) && !foreign.includes(text));
+    expect({ kill, unowned, overlaps: waf.overlaps }).toStrictEqual({ kill, unowned: [], overlaps: 0 });
+    expect(waf.blocklist).toStrictEqual(expect.arrayContaining([...foreign, ...wanted]));
+    for (const { path } of [victim, survivor]) await rm(path, { recursive: true });
+  }
+  const wanted = await declareAtRandom(folder, random);
+  for (const name of ["last", "again"]) {
+    expect((await runWafsync(words, machine(remote, name).options)).code).toBe(0);
+  }
+  expect(new Set(waf.blocklist)).toStrictEqual(new Set([...foreign, ...wanted]));
+  expect(owned(remote)).toStrictEqual(wanted);
+  expect(waf.overlaps).toBe(0);
+  expect(remote.git("grep", "--fixed-strings", "--count", "-e", "wafsync writes this file", stateBranch)).not.toBe("");
+  expect(() => remote.git("grep", "--fixed-strings", "-e", testKey, stateBranch)).toThrow();
+  process.stdout.write(
+    `\nTwo pipelines: ${kills} rounds, killed at Git ${died.byGit}, at a request ${died.byRequest}, too late ${died.not}.\n`,
+  );
+});
+
+test("a fresh machine knows what earlier jobs have added, and commands of people use the same branch", async () => {
+  await using remote = await gitRemote();
+  await using folder = await wafFolder({}, spec);
+  await folder.files.write("rule.yaml", ruleDocument("office", { addresses: ["192.0.2.1", "192.0.2.2"] }));
+  execFileSync("git", ["-C", folder.path, "init", "--quiet"]);
+  execFileSync("git", ["-C", folder.path, "remote", "add", "origin", remote.url]);
+  const run = async (name: string, ...words: string[]) =>
+    await runWafsync([...words, ...folder.from, "--state", `git:${stateBranch}`], machine(remote, name).options);
+  const first = await run("first", "plan");
+  expect(first.stdout).toMatch(/^No record of earlier runs: if there were any, set --state\./);
+  expect(first.stdout).toContain("2 to add, 0 to remove");
+  expect((await run("first", "plan", "-o", "markdown")).stdout).toContain(
+    "### wafsync plan\n\nNo record of earlier runs",
+  );
+  expect((await run("first", "plan", "-o", "json")).stderr).toContain("No record of earlier runs");
+  // A plan leaves nothing.
+  expect(remote.git("for-each-ref")).toBe("");
+  expect((await run("merged", "apply")).code).toBe(0);
+  await folder.files.write("rule.yaml", ruleDocument("office", { addresses: ["192.0.2.1"] }));
+  const changed = await run("pull-request", "plan");
+  expect(changed.stdout).toContain("0 to add, 1 to remove");
+  expect(changed.stdout).not.toContain("No record");
+  expect((await run("merged-too", "apply")).code).toBe(0);
+  expect(folder.simulator.waf(testKey).blocklist).toStrictEqual(["192.0.2.1"]);
+  expect((await run("laptop", "history")).stdout).toMatch(/Removed +blocklist +192\.0\.2\.2/);
+  expect((await run("laptop", "why", "192.0.2.1")).stdout).toContain("managed since");
+  expect((await run("laptop", "block", "198.51.100.9")).code).toBe(0);
+  expect((await run("laptop", "status")).stdout).toMatch(/True +Synced +2 /);
+  expect(remote.git("log", "--format=%s", stateBranch)).toMatch(/^wafsync \[skip ci\]\nwafsync apply/);
+});
+
+test("a state that can't be read stops a command, and no password is accepted in its options", async () => {
+  await using remote = await gitRemote();
+  await using folder = await wafFolder();
+  const failing = await folder.run("plan", "--state", `git:${remote.url}.away#${stateBranch}`);
+  expect(failing).toMatchObject({ code: 2, stdout: "" });
+  expect(failing.stderr).toContain(
+    `error: Branch ${stateBranch} of ${remote.url}.away cannot be held: git ls-remote: fatal: `,
+  );
+  const secret = await folder.run("plan", "--state", "git:https://job:t0ken@git.example/waf.git#state");
+  expect(secret).toMatchObject({ code: 2 });
+  expect(secret.stderr).toContain("--state contains a password");
+  expect(secret.stderr).not.toContain("t0ken");
+  const validated = await runWafsync(["validate", "-f", folder.path, "--state", `git:${stateBranch}`]);
+  expect(validated).toMatchObject({ code: 0 });
+});
