@@ -124,6 +124,11 @@ export class Standalone {
     return (await this.#store.known()).filter((name) => !declared.has(nameKey(name)) && !mayBeDeclared(name));
   }
 
+  /** Whether earlier runs have left the inventory of any instance. */
+  async hasRecord(): Promise<boolean> {
+    return (await this.#store.known()).length > 0;
+  }
+
   readStatus(...[meta]: Parameters<StatusPort["read"]>): ReturnType<StatusPort["read"]> {
     return this.#store.status.read(meta);
   }

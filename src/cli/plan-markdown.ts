@@ -36,8 +36,11 @@ const headingMark = "@@ ";
 
 type Verdict = ReturnType<typeof planVerdict>;
 
-/** @param faults the errors in the files, one per line. @param notes about all instances */
-export function planMarkdown(views: readonly InstanceView[], faults: readonly string[], notes: readonly string[]) {
+/** What is said about all instances, before them and after them. */
+type Notes = Readonly<Record<"first" | "last", readonly string[]>>;
+
+/** @param faults the errors in the files, one per line */
+export function planMarkdown(views: readonly InstanceView[], faults: readonly string[], notes: Notes) {
   return markdown("plan", views, faults, (view) => planVerdict(view, faults.length > 0), notes);
 }
 
@@ -58,13 +61,14 @@ function markdown(
   views: readonly InstanceView[],
   faults: readonly string[],
   verdictOf: (view: InstanceView) => Verdict,
-  notes: readonly string[] = [],
+  { first, last }: Notes = { first: [], last: [] },
 ): string {
+  const paragraphs = (notes: readonly string[]): string[] => notes.map((note) => `<p>${markdownText(note)}</p>\n`);
   const overviews = views.slice(0, overviewsMax).map((view) => overview(view, verdictOf(view)));
   // With the marker, a pipeline finds the comment of an earlier run and updates it.
-  const parts = [`<!-- wafsync-${command} -->\n### wafsync ${command}\n`, ...overviews];
+  const parts = [`<!-- wafsync-${command} -->\n### wafsync ${command}\n`, ...paragraphs(first), ...overviews];
   if (views.length > overviewsMax) parts.push(`And ${inThousands(views.length - overviewsMax)} more instances.\n`);
-  parts.push(...notes.map((note) => `<p>${markdownText(note)}</p>\n`));
+  parts.push(...paragraphs(last));
   const inFiles = { title: counted(faults.length, "problem in the files", "problems in the files"), lines: faults };
   const sections = views.flatMap((view) => {
     const where = views.length === 1 ? "" : `${nameKey(view)}: `;

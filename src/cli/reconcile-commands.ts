@@ -77,6 +77,9 @@ function viewPreviews(standalone: Standalone, previews: readonly Preview[]): Ins
   return previews.map(({ facts, pendingClears }) => viewInstance(facts, standalone, { pendingClears, isLast: true }));
 }
 
+const withoutRecord =
+  "No record of earlier runs: if there were any, set --state. Without it, entries that they added are unmanaged, and only Exclusive lists lose them.";
+
 /** @param note about the whole plan. @returns the exit code of `plan` */
 async function printPlan(
   views: readonly InstanceView[],
@@ -88,15 +91,21 @@ async function printPlan(
 ): Promise<number> {
   const { lines: faults, isFaulty } = await printFaults(standalone, notes);
   const isDue = views.some(differsFromDeclared);
-  const hints = [note ?? [], isDue ? `Plan hash: ${hash}` : []].flat();
-  if (output === "json") out.line(JSON.stringify({ hash, instances: views }, undefined, 2));
-  else if (output === "markdown") {
+  const isBlind = views.some(({ trouble }) => trouble === undefined) && !(await standalone.hasRecord());
+  const first = isBlind ? [withoutRecord] : [];
+  const last = [note ?? [], isDue ? `Plan hash: ${hash}` : []].flat();
+  if (output === "json") {
+    for (const line of first) notes.line(line);
+    out.line(JSON.stringify({ hash, instances: views }, undefined, 2));
+  } else if (output === "markdown") {
     const { planMarkdown } = await import("./plan-markdown.ts");
     const texts = faultTexts(faults);
-    out.line(planMarkdown(views, views.length === 0 ? [...texts, noInstance(isFaulty, "plan")] : texts, hints));
-  } else
-    for (const line of [...views.flatMap((view) => planLines(view, out.paint, isFaulty, full)), ...hints])
-      out.line(line);
+    const problems = views.length === 0 ? [...texts, noInstance(isFaulty, "plan")] : texts;
+    out.line(planMarkdown(views, problems, { first, last }));
+  } else {
+    const lines = views.flatMap((view) => planLines(view, out.paint, isFaulty, full));
+    for (const line of [...first, ...lines, ...last]) out.line(line);
+  }
   if (hasFailed(standalone, notes, views, { isFaulty, act: "plan" }) || views.some(isPartial)) return 2;
   return standalone.feedProblems().length > 0 || isDue ? 1 : 0;
 }
