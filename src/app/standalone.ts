@@ -377,7 +377,7 @@ async function openStore(options: StandaloneOptions): Promise<OpenedStore | NotO
 function storeIn(state: StateDirectory, clock: Clock, isDryRun: boolean) {
   const problems: string[] = [];
   const onProblem = (problem: string): void => {
-    if (!isDryRun && problems.length < problemsMax) problems.push(problem);
+    if (!isDryRun && problems.length < problemsMax && !problems.includes(problem)) problems.push(problem);
   };
   const files = new FileRecordStore(state);
   const records = isDryRun ? unsaved(files) : files;

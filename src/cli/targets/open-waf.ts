@@ -50,25 +50,33 @@ export function clientsFor(
 
 /**
  * How a target that commands opened calls the WAFs of its instances: to read.
- * @param git the branch that the process has to hold meanwhile
+ * @param git the branch that the process holds meanwhile
  */
 export function commandCalls(
   options: TargetOptions,
   session: Session,
   how: WafWork | undefined,
-  git?: Pick<GitState, "hold" | "lost">,
+  git?: Pick<GitState, "hold" | "lost" | "release">,
 ): CallWaf {
   const clients = clientsFor(how ?? { command: "a read-only command" }, session, () => {
     const lost = git?.lost();
     return lost === undefined ? { permitted: true } : { permitted: false, reason: lost };
   });
+  let working = 0;
   return async (instance, key, work) => {
     const objection = baseUrlObjection(policyOf(options), instance.baseUrl);
     if (objection !== undefined) return { ok: false, problem: objection };
     session.redactor.add(key);
-    const held = await git?.hold();
-    if (held?.ok === false) return held;
-    return { ok: true, value: await work(clients.open({ ...instance, ...how }, key)) };
+    working += 1;
+    try {
+      const held = await git?.hold();
+      if (held?.ok === false) return held;
+      return { ok: true, value: await work(clients.open({ ...instance, ...how }, key)) };
+    } finally {
+      working -= 1;
+      // A page is open for hours, and jobs must not wait for it.
+      if (working === 0) await git?.release();
+    }
   };
 }
 

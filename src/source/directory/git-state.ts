@@ -3,7 +3,7 @@
 // The holder renews that with each save and every few seconds, and makes no call once it could not do so for a minute. Others take the
 // branch over when they have not seen it change for two minutes, by their own clocks, so clocks that differ do no harm.
 import { randomUUID } from "node:crypto";
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, renameSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import * as z from "zod";
@@ -95,7 +95,7 @@ export class GitState {
   }
 
   /**
-   * Waits for other holders, reads the branch, and holds it until `close`. Call it before the first call of a WAF.
+   * Waits for other holders, reads the branch, and holds it until `release`. Call it before the first call of a WAF.
    * @param onLost called once if this process must not make calls any longer
    */
   async hold(signal?: AbortSignal, onLost?: () => void): Promise<FileResult<void>> {
@@ -128,15 +128,19 @@ export class GitState {
     });
   }
 
-  /** Stores what is left, and lets other processes use the branch. */
-  async close(): Promise<void> {
-    this.#cancelRenewal?.();
+  /** Stores what is left, and lets other processes use the branch, until the next `hold`. */
+  async release(): Promise<void> {
     await this.#turns.run(async () => {
+      this.#cancelRenewal?.();
       if (this.#held === undefined || this.lost() !== undefined) return;
       const released = await this.#attempt("cannot be released", async () => await this.#release());
       if (!released.ok)
         this.#options.onNotice(`warning: ${released.problem} Others wait until it has not changed for two minutes.`);
     });
+  }
+
+  async close(): Promise<void> {
+    await this.release();
     rmSync(this.#folder, { recursive: true, force: true });
   }
 
@@ -151,7 +155,8 @@ export class GitState {
       const nowMs = clock.monotonicMs();
       if (found?.revision !== before?.revision) sameSinceMs = nowMs;
       const lease = leaseIn(found?.message ?? "");
-      if (lease === undefined || nowMs - sameSinceMs >= deadAfterMs) {
+      const isFree = lease === undefined || lease.id === this.#id;
+      if (isFree || nowMs - sameSinceMs >= deadAfterMs) {
         await this.#checkOut(found?.revision);
         this.#found = this.#head = found?.revision;
         this.#isClean = lease === undefined;
@@ -171,9 +176,13 @@ export class GitState {
   }
 
   async #checkOut(revision: string | undefined): Promise<void> {
-    rmSync(this.path, { recursive: true, force: true });
-    mkdirSync(this.path, { mode: 0o700 });
-    if (revision !== undefined) await this.#branch.checkOut(revision, this.path);
+    const [next, former] = [join(this.#folder, "next"), join(this.#folder, "former")];
+    mkdirSync(next);
+    if (revision !== undefined) await this.#branch.checkOut(revision, next);
+    // Whoever reads at this moment finds all files or none.
+    renameSync(this.path, former);
+    renameSync(next, this.path);
+    rmSync(former, { recursive: true });
   }
 
   async #save(changes: Changes): Promise<void> {

@@ -58,6 +58,24 @@ describe("A state directory in a branch", () => {
     expect(remote.git("for-each-ref")).toBe("");
   });
 
+  test("is free between two uses of one process, which sees what others have changed meanwhile", async () => {
+    await using remote = await gitRemote();
+    const [page, job] = [await gitProcess(remote), await gitProcess(remote)];
+    expect(await page.state.read()).toStrictEqual(done);
+    for (const content of ["one", "two"]) {
+      await page.state.hold();
+      await page.state.release();
+      await job.state.hold();
+      await job.state.publish(record, content);
+      await job.state.release();
+      await page.state.hold();
+      expect(readFileSync(join(page.state.path, ...record), "utf8")).toBe(content);
+      await page.state.release();
+    }
+    await page.state.close();
+    await job.state.close();
+  });
+
   test("that can't be reached is not empty: nothing is read or held, and the message says why", async () => {
     await using remote = await gitRemote();
     const one = await gitProcess(remote);
@@ -165,6 +183,20 @@ describe("A state directory in a branch", () => {
     await clock.sleep(60_000);
     next();
     expect(losses).toBe(1);
+    await one.state.close();
+  });
+
+  test("whose lease has an unknown outcome is held at the next attempt without waiting", async () => {
+    await using remote = await gitRemote();
+    const clock = hurriedClock();
+    const one = await gitProcess(remote, { clock });
+    one.loseAnswer("push");
+    renameSync(remote.url, `${remote.url}.away`);
+    expect(await one.state.hold()).toMatchObject({ ok: false });
+    renameSync(`${remote.url}.away`, remote.url);
+    const startMs = clock.nowMs();
+    expect(await one.state.hold()).toStrictEqual(done);
+    expect(clock.nowMs() - startMs).toBeLessThan(60_000);
     await one.state.close();
   });
 
