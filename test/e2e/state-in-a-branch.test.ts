@@ -1,0 +1,62 @@
+// The state of a folder in a branch: what a fresh machine knows, what commands of people share with jobs, and errors.
+import { execFileSync } from "node:child_process";
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "@jest/globals";
+import { type FinishedProcess, runFaster, runWafsync } from "../support/processes/wafsync-process.ts";
+import { gitRemote, stateBranch } from "../support/worlds/git-remote.ts";
+import { ruleDocument, testKey, wafFolder } from "../support/worlds/waf-folder.ts";
+
+runFaster();
+
+test("a fresh machine knows what earlier jobs have added, and commands of people use the same branch", async () => {
+  await using remote = await gitRemote();
+  await using folder = await wafFolder({}, "  guards: {maxRemovalPercent: 100}\n");
+  await folder.files.write("rule.yaml", ruleDocument("office", { addresses: ["192.0.2.1", "192.0.2.2"] }));
+  execFileSync("git", ["-C", folder.path, "init", "--quiet"]);
+  execFileSync("git", ["-C", folder.path, "remote", "add", "origin", remote.url]);
+  /** On a machine of its own. */
+  const run = async (name: string, ...words: string[]): Promise<FinishedProcess> => {
+    const path = join(remote.folder, name);
+    mkdirSync(path, { recursive: true });
+    const environment = { XDG_RUNTIME_DIR: path, TMPDIR: path };
+    return await runWafsync([...words, ...folder.from, "--state", `git:${stateBranch}`], { environment });
+  };
+  const first = await run("first", "plan");
+  expect(first.stdout).toMatch(/^No record of earlier runs: if there were any, set --state\./);
+  expect(first.stdout).toContain("2 to add, 0 to remove");
+  expect((await run("first", "plan", "-o", "markdown")).stdout).toContain(
+    "### wafsync plan\n\nNo record of earlier runs",
+  );
+  expect((await run("first", "plan", "-o", "json")).stderr).toContain("No record of earlier runs");
+  // A plan leaves nothing.
+  expect(remote.git("for-each-ref")).toBe("");
+  expect((await run("merged", "apply")).code).toBe(0);
+  await folder.files.write("rule.yaml", ruleDocument("office", { addresses: ["192.0.2.1"] }));
+  const changed = await run("pull-request", "plan");
+  expect(changed.stdout).toContain("0 to add, 1 to remove");
+  expect(changed.stdout).not.toContain("No record");
+  expect((await run("merged-too", "apply")).code).toBe(0);
+  expect(folder.simulator.waf(testKey).blocklist).toStrictEqual(["192.0.2.1"]);
+  expect((await run("laptop", "history")).stdout).toMatch(/Removed +blocklist +192\.0\.2\.2/);
+  expect((await run("laptop", "why", "192.0.2.1")).stdout).toContain("managed since");
+  expect((await run("laptop", "block", "198.51.100.9")).code).toBe(0);
+  expect((await run("laptop", "status")).stdout).toMatch(/True +Synced +2 /);
+  expect(remote.git("log", "--format=%s", stateBranch)).toMatch(/^wafsync \[skip ci\]\nwafsync apply/);
+});
+
+test("a state that can't be read stops a command, and no password is accepted in its options", async () => {
+  await using remote = await gitRemote();
+  await using folder = await wafFolder();
+  const failing = await folder.run("plan", "--state", `git:${remote.url}.away#${stateBranch}`);
+  expect(failing).toMatchObject({ code: 2, stdout: "" });
+  expect(failing.stderr).toContain(
+    `error: Branch ${stateBranch} of ${remote.url}.away cannot be held: git ls-remote: fatal: `,
+  );
+  const secret = await folder.run("plan", "--state", "git:https://job:t0ken@git.example/waf.git#state");
+  expect(secret).toMatchObject({ code: 2 });
+  expect(secret.stderr).toContain("--state contains a password");
+  expect(secret.stderr).not.toContain("t0ken");
+  const validated = await runWafsync(["validate", "-f", folder.path, "--state", `git:${stateBranch}`]);
+  expect(validated).toMatchObject({ code: 0 });
+});
