@@ -94,10 +94,8 @@ async function printPlan(
   const isBlind = views.some(({ trouble }) => trouble === undefined) && !(await standalone.hasRecord());
   const first = isBlind ? [withoutRecord] : [];
   const last = [note ?? [], isDue ? `Plan hash: ${hash}` : []].flat();
-  if (output === "json") {
-    for (const line of first) notes.line(line);
-    out.line(JSON.stringify({ hash, instances: views }, undefined, 2));
-  } else if (output === "markdown") {
+  if (output === "json") out.line(JSON.stringify({ hash, instances: views }, undefined, 2));
+  else if (output === "markdown") {
     const { planMarkdown } = await import("./plan-markdown.ts");
     const texts = faultTexts(faults);
     const problems = views.length === 0 ? [...texts, noInstance(isFaulty, "plan")] : texts;
