@@ -64,12 +64,12 @@ export class LogController extends Controller<RunOf<ForwardLogsPorts>, ForwardMe
 export function openLogs(work: Work, book: BlockBook): LogController {
   const { place, options, ports, fed } = work;
   const { clock, random, logRowsMax, stopping } = options;
-  const { outputOf, onJudged, startRun, mayWrite } = place;
+  const { outputOf, mayWrite } = place;
   const records = new LogRecords(place.records);
   return new LogController({
     ...place,
     startRun: (instance, reasons) => {
-      const { status, logObserver, onError } = startRun(instance, reasons);
+      const { status, logObserver, onError } = work.startRun(instance, reasons);
       return {
         onError,
         ports: {
@@ -81,7 +81,7 @@ export function openLogs(work: Work, book: BlockBook): LogController {
           openLogs: work.open,
           outputOf: outputOf ?? notForwarded,
           records,
-          blocks: autoBlockPublisher(book, status, onJudged),
+          blocks: autoBlockPublisher(book, status, (...judged) => work.blockMeasure?.published(...judged)),
           ...(logRowsMax !== undefined && { limits: { rowsMax: logRowsMax } }),
           status,
           mayForward: () => mayWrite().permitted,

@@ -1,36 +1,69 @@
-// Records what the operator does as metrics.
+// Records what the process does as metrics, in a cluster and in a folder.
 import { findCondition } from "../kinds/conditions.ts";
 import type { Clock } from "../async/clock.ts";
 import { listNames } from "../model/declared.ts";
-import { nameKey, type ObjectName } from "../model/resource.ts";
+import { nameKey, nameOfKey, type ObjectName } from "../model/resource.ts";
 import type { ReconcileOutcome } from "../run/report.ts";
-import type { BlockPublisher } from "../logs/forward-ports.ts";
+import type { BlockPublisher, ForwardLogsPorts } from "../logs/forward-ports.ts";
 import type { ReconcileObserver } from "../run/ports.ts";
 import { isCutOff } from "../run/facts.ts";
 import { instanceStatus } from "../run/status/instance-status.ts";
-import type { AutoBlockMetrics } from "../telemetry/metrics-sources.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
+import type { Place, RunReports } from "./work.ts";
 
-export function measuringObserver(metrics: Metrics): ReconcileObserver {
+/** The reports of a run of the instance, which are also measured. */
+export function measuredRun(own: RunReports, instance: ObjectName, metrics: Metrics, clock: Clock): RunReports {
   return {
-    planned: (instance, plan) => metrics.planMade(nameKey(instance), plan.operations),
-    clearTried: (instance, cause, isCleared) => metrics.clearTried(nameKey(instance), cause, isCleared),
-    orphaned: (_instance, count) => metrics.entriesOrphaned(count ?? 1),
-    operationDone(instance, operation) {
-      if (operation.kind === "AddEntry") metrics.entryWritten(nameKey(instance), operation.list, "Added");
-      if (operation.kind === "RemoveEntry") metrics.entryWritten(nameKey(instance), operation.list, "Removed");
+    ...own,
+    observer: measured(own.observer, metrics),
+    logObserver: measuredLogs(own.logObserver, metrics),
+    onOutcome(outcome, result, durationMs) {
+      own.onOutcome?.(outcome, result, durationMs);
+      measureOutcome(metrics, clock, instance, outcome);
     },
   };
 }
 
-/** Call this at the end of every run. Removes the series of an instance that no longer exists. */
+function measured(own: ReconcileObserver, metrics: Metrics): ReconcileObserver {
+  return {
+    ...own,
+    planned(instance, plan) {
+      metrics.planMade(nameKey(instance), plan.operations);
+      own.planned?.(instance, plan);
+    },
+    clearTried(instance, cause, isCleared) {
+      metrics.clearTried(nameKey(instance), cause, isCleared);
+      own.clearTried?.(instance, cause, isCleared);
+    },
+    orphaned(instance, count) {
+      metrics.entriesOrphaned(count ?? 1);
+      own.orphaned?.(instance, count);
+    },
+    operationDone(instance, operation, left) {
+      if (operation.kind === "AddEntry") metrics.entryWritten(nameKey(instance), operation.list, "Added");
+      if (operation.kind === "RemoveEntry") metrics.entryWritten(nameKey(instance), operation.list, "Removed");
+      own.operationDone?.(instance, operation, left);
+    },
+  };
+}
+
+function measuredLogs(own: RunReports["logObserver"], metrics: Metrics): ForwardLogsPorts["observer"] {
+  return {
+    forwarded: ({ instance: { meta } }, entries, output) => metrics.logsForwarded(nameKey(meta), entries, output),
+    lagged: (instance, lagMs) => metrics.logsLagged(nameKey(instance), lagMs),
+    remembered: (instance, rows) => metrics.logsRemembered(nameKey(instance), rows),
+    failed(instance, reason, fault) {
+      metrics.logForwardingFailed(nameKey(instance), reason);
+      own.failed?.(instance, reason, fault);
+    },
+  };
+}
+
+/** Call this at the end of every run. */
 export function measureOutcome(metrics: Metrics, clock: Clock, instance: ObjectName, outcome: ReconcileOutcome): void {
   const { result, facts } = outcome;
   const name = nameKey(instance);
-  if (result.kind === "Gone") {
-    metrics.forgetInstance(name);
-    return;
-  }
+  if (result.kind === "Gone") return;
   metrics.addInstance(name);
   if (facts === undefined) return;
   metrics.resyncs(name, facts.gathered.instance.resyncIntervalMs);
@@ -51,14 +84,13 @@ type Published = Parameters<BlockPublisher["publish"]>[1];
 
 /** What the log reader publishes about automatic blocks. */
 export class AutoBlockMeasure {
-  readonly #metrics: AutoBlockMetrics;
+  readonly #metrics: Metrics;
   /** The WafAutoBlocks of each instance that have series. */
   readonly #known = new Map<string, ReadonlySet<string>>();
 
-  readonly #isDeclared: (block: string, uid: string) => boolean;
+  readonly #isDeclared: Place["hasAutoBlock"];
 
-  /** @param isDeclared whether the WafAutoBlock `namespace/name` exists with this UID */
-  constructor(metrics: AutoBlockMetrics, isDeclared: (block: string, uid: string) => boolean) {
+  constructor(metrics: Metrics, isDeclared: Place["hasAutoBlock"]) {
     this.#metrics = metrics;
     this.#isDeclared = isDeclared;
   }
@@ -68,7 +100,7 @@ export class AutoBlockMeasure {
     const byBlock = new Map(
       [...judgements].flatMap(([blockKey, judgement]) => {
         const [block = "", uid = ""] = blockKey.split(" ");
-        return this.#isDeclared(block, uid) ? [[block, judgement] as const] : [];
+        return this.#isDeclared(nameOfKey(block), uid) ? [[block, judgement] as const] : [];
       }),
     );
     for (const block of this.#known.get(key) ?? []) if (!byBlock.has(block)) this.#metrics.forgetAutoBlock(block);

@@ -8,14 +8,7 @@ import type { KubeObject } from "../kube/kube-object.ts";
 import type { ObjectAddress } from "../kube/resource-path.ts";
 import { createLogOutputs, type LogOutputs } from "../logs/log-outputs.ts";
 import type { LabelSelector } from "../model/declared.ts";
-import {
-  nameKey,
-  nameOfKey,
-  type ObjectName,
-  type ResourceKind,
-  resourceKey,
-  type ResourceRef,
-} from "../model/resource.ts";
+import { nameKey, type ObjectName, type ResourceKind, resourceKey, type ResourceRef } from "../model/resource.ts";
 import { ClusterRecordStore } from "../records/cluster-record-store.ts";
 import { recordOwnerOf } from "../records/record-object.ts";
 import { readSecretValue } from "../source/cluster/api-keys.ts";
@@ -25,7 +18,6 @@ import { ClusterSource } from "../source/cluster/cluster-source.ts";
 import type { Logger } from "../telemetry/log.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 import { type Leadership, writePermission } from "./leadership.ts";
-import { AutoBlockMeasure, measureOutcome, measuringObserver } from "./measure.ts";
 import { type ReportedStatus, reportedStatus } from "./reported-status.ts";
 import { handOverMs, SelectedInstances } from "./selected-instances.ts";
 import { ThrottledLog } from "./throttled-log.ts";
@@ -57,7 +49,6 @@ export class OperatorWork {
   readonly work: Work;
   readonly #records: ClusterRecords;
   readonly #history: History;
-  readonly #blockMeasure: AutoBlockMeasure;
   readonly #outputs: LogOutputs;
   readonly #throttledLog: ThrottledLog;
   readonly #changed = new ChangeSignal();
@@ -92,9 +83,6 @@ export class OperatorWork {
     });
     this.#history = new History(store, clock, (problem) => log.warn("could not write history", { problem }));
     this.#outputs = createLogOutputs({ ...options, otlpEndpoint: options.otlpEndpoint, abandon: stopping.abandon });
-    this.#blockMeasure = new AutoBlockMeasure(metrics, (block, uid) => {
-      return this.#objectOf("WafAutoBlock", nameOfKey(block))?.metadata.uid === uid;
-    });
     this.work = new Work(options, this.#place(store));
     metrics.watches(() => this.source.watches.health());
   }
@@ -149,9 +137,7 @@ export class OperatorWork {
     const membership = this.selected.note(instance);
     if (!this.#isWorking) return;
     if (membership === "Joined") void this.#join(instance);
-    if (membership !== "Left") return;
-    this.work.forget(instance);
-    this.metrics.forgetInstance(nameKey(instance));
+    if (membership === "Left") this.work.forget(instance);
   }
 
   async #join(instance: ObjectName): Promise<void> {
@@ -204,7 +190,6 @@ export class OperatorWork {
       feeds: {
         records: this.#feedRecords(),
         readSecret: async (namespace, ref) => await readSecretValue(api, namespace, ref),
-        observer: metrics.feeds,
         isOwn: (feed) => this.selected.matches(this.#labelsOf("WafFeed", feed)),
         feeds: () => source.changes.declaredFeeds(),
       },
@@ -217,17 +202,13 @@ export class OperatorWork {
           ? { permitted: true }
           : { permitted: false, reason: "The labels of the instance no longer match --selector." },
       mayWrite,
-      onCall: (instance, call) => metrics.wafCalled(instance, call),
       readsLogs: (instance) =>
         forwardsLogs(this.#objectOf("WafInstance", instance)) ||
         source.watches.stores.byKind.WafAutoBlock.listBy("instance", nameKey(instance)).length > 0,
       outputOf: (output) => this.#outputs.of(output),
-      onJudged: (instance, judgements) => this.#blockMeasure.published(instance, judgements),
+      hasAutoBlock: (block, uid) => this.#objectOf("WafAutoBlock", block)?.metadata.uid === uid,
       onFeedsChanged: (feeds) => source.changes.feedsChanged(feeds),
-      onForgotten: (instance) => {
-        this.selected.forget(instance);
-        this.#blockMeasure.forget(instance);
-      },
+      onForgotten: (instance) => this.selected.forget(instance),
       metrics,
     };
   }
@@ -246,35 +227,24 @@ export class OperatorWork {
 
   /** Every line about the run has its fields. */
   #startRun(instance: ObjectName, reasons: readonly string[]): RunReports {
-    const { metrics, source } = this;
-    const name = nameKey(instance);
-    if (source.declared(instance) !== undefined) metrics.addInstance(name);
-    const log = this.options.log.child({ reconcileID: randomUUID(), instance: name, reasons });
+    const log = this.options.log.child({ reconcileID: randomUUID(), instance: nameKey(instance), reasons });
     const failed = (message: string, fields: object, fault: Fault | undefined): void => {
       log.warn(message, { ...fields, ...(fault?.cause !== undefined && { cause: fault.cause }) });
-      if (fault?.code === "BadApiKey" || fault?.code === "MissingApiKey") source.secretRefused(instance);
+      if (fault?.code === "BadApiKey" || fault?.code === "MissingApiKey") this.source.secretRefused(instance);
     };
     return {
       status: this.#statusFor(log),
       observer: {
-        ...measuringObserver(metrics),
         failed: (_instance, fault) => failed("reconcile failed", { code: fault.code }, fault),
         waiting: (_instance, why, delayMs) => log.info("waiting", { why, delayMs }),
       },
       logObserver: {
-        forwarded: (_gathered, entries, output) => metrics.logsForwarded(name, entries, output),
-        lagged: (_instance, lagMs) => metrics.logsLagged(name, lagMs),
-        remembered: (_instance, rows) => metrics.logsRemembered(name, rows),
-        failed: (_instance, reason, fault) => {
-          metrics.logForwardingFailed(name, reason);
-          failed("log forwarding failed", { reason }, fault);
-        },
+        failed: (_instance, reason, fault) => failed("log forwarding failed", { reason }, fault),
       },
       onOutcome: (outcome, result, durationMs) => {
         const { kind } = outcome.result;
         log.debug("reconcile finished", { result, outcome: kind, durationMs: Math.round(durationMs) });
         if (kind === "Gone" && outcome.facts !== undefined) log.info("instance released");
-        measureOutcome(metrics, this.options.clock, instance, outcome);
       },
       onError: (error) => log.error("reconcile panicked", { error }),
     };

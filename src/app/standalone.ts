@@ -22,6 +22,7 @@ import { blocksRemovalsOf, type SourceFault } from "../source/directory/source-f
 import type { GitState } from "../source/directory/git-state.ts";
 import { openStateDirectory, type StateDirectory, viewStateDirectory } from "../source/directory/state-directory.ts";
 import { StatusFiles } from "../source/directory/status-files.ts";
+import type { Metrics } from "../telemetry/metrics.ts";
 import { reportedStatus } from "./reported-status.ts";
 import { SeenKeeper } from "./seen-keeper.ts";
 import { type Place, Work, type WorkOptions } from "./work.ts";
@@ -40,6 +41,8 @@ export interface StandaloneOptions extends WorkOptions {
   readonly observer: ReconcileObserver;
   /** Absent if anything may be written. */
   readonly review?: ReviewPort | undefined;
+  /** Undefined if nothing is measured. */
+  readonly metrics?: Metrics | undefined;
   /** Called for every event. */
   readonly onEvent?: StatusPort["event"];
 }
@@ -257,6 +260,8 @@ export class Standalone {
       readsLogs: (instance) =>
         source.snapshot().declared.WafAutoBlock.some((block) => nameKey(block.instance) === nameKey(instance)),
       outputOf: undefined,
+      hasAutoBlock: (block) => source.snapshot().find("WafAutoBlock", block) !== undefined,
+      metrics: this.#options.metrics,
       onFeedsChanged: () => this.#wakeAll("feeds changed"),
     };
   }

@@ -17,16 +17,18 @@ import type { RecordStore } from "../records/record-store.ts";
 import type { ReconcileOutcome } from "../run/report.ts";
 import type { ReconcileObserver, ReconcilePorts, SourcePort } from "../run/ports.ts";
 import type { InstanceMemory } from "../run/instance-memory.ts";
+import type { Metrics } from "../telemetry/metrics.ts";
 import type { ReconcileResult } from "../telemetry/metrics-runtime.ts";
 import type { AnswerLimits, Permission, WafClient } from "../waf/client.ts";
 import type { KeyLocks } from "../waf/lane.ts";
 import { type BaseUrlPolicy, baseUrlObjection, connectionsOf } from "./base-url-policy.ts";
-import { type ControllerOptions, InstanceController } from "./controller.ts";
+import { InstanceController } from "./controller.ts";
 import type { Feeds, FeedsOptions } from "../feeds/feeds.ts";
 import type { LogController } from "./log-controller.ts";
 import type { ReportedStatus } from "./reported-status.ts";
 import type { StoppingControl } from "./stopping.ts";
-import { WafClients, type WafClientsOptions } from "./waf-clients.ts";
+import { AutoBlockMeasure, measuredRun } from "./measure.ts";
+import { WafClients } from "./waf-clients.ts";
 
 /** The options of the process, declared once. */
 export interface WorkOptions {
@@ -50,7 +52,7 @@ export interface WorkOptions {
 export interface RunReports {
   readonly status: ReportedStatus;
   readonly observer: ReconcileObserver;
-  readonly logObserver: ForwardLogsPorts["observer"];
+  readonly logObserver: Pick<ForwardLogsPorts["observer"], "failed">;
   /** Called at the end of a reconcile run. Must not throw. */
   readonly onOutcome?: (outcome: ReconcileOutcome, result: ReconcileResult, durationMs: number) => void;
   /** Called if the run threw, which is a bug in wafsync. Must not throw. */
@@ -62,7 +64,7 @@ export interface Place extends Pick<ReconcilePorts, "inventory" | "history" | "l
   readonly declared: SourcePort;
   /** Where the positions in logs are stored. */
   readonly records: RecordStore;
-  readonly feeds: Pick<FeedsOptions, "records" | "readSecret" | "feeds" | "isOwn" | "observer">;
+  readonly feeds: Pick<FeedsOptions, "records" | "readSecret" | "feeds" | "isOwn">;
   /** For whatever belongs to no run. */
   readonly status: ReportedStatus;
   readonly startRun: (instance: ObjectName, reasons: readonly string[]) => RunReports;
@@ -73,17 +75,18 @@ export interface Place extends Pick<ReconcilePorts, "inventory" | "history" | "l
   readonly mayCall: (instance: ObjectName) => Permission;
   /** Whether the process may write to WAFs, and forward logs. */
   readonly mayWrite: () => Permission;
-  readonly onCall?: WafClientsOptions["onCall"];
   readonly hidesCause?: boolean;
   /** Whether the logs of the instance are forwarded or judged. Must be cheap, because it is called at every change. */
   readonly readsLogs: (instance: ObjectName) => boolean;
   /** Undefined if logs are only judged. */
   readonly outputOf: ForwardLogsPorts["outputOf"] | undefined;
-  readonly onJudged?: ForwardLogsPorts["blocks"]["publish"];
+  /** Whether the WafAutoBlock exists with this UID, which is empty in a folder. */
+  readonly hasAutoBlock: (block: ObjectName, uid: string) => boolean;
   readonly onFeedsChanged: OnFeedsChanged;
   /** Called when everything about the instance is forgotten. */
   readonly onForgotten?: (instance: ObjectName) => void;
-  readonly metrics?: ControllerOptions<unknown>["metrics"];
+  /** Undefined if nothing is measured. */
+  readonly metrics: Metrics | undefined;
 }
 
 export class Work {
@@ -94,6 +97,7 @@ export class Work {
   readonly fed: SourcePort;
   /** The ports of all runs, but for how they report. */
   readonly ports: ReconcilePorts;
+  readonly blockMeasure: AutoBlockMeasure | undefined;
   readonly #controller: InstanceController;
   /** The domain of each instance's key, as its last run found. */
   readonly #domains = new Map<string, string>();
@@ -104,6 +108,7 @@ export class Work {
   constructor(options: WorkOptions, place: Place) {
     this.options = options;
     this.place = place;
+    this.blockMeasure = place.metrics && new AutoBlockMeasure(place.metrics, place.hasAutoBlock);
     this.wafClients = this.#makeWafClients();
     this.fed = withFeeds(
       { ...place.declared, gather: async (name) => await this.#gather(name) },
@@ -120,8 +125,9 @@ export class Work {
   async openFeeds(): Promise<Feeds> {
     const { openFeeds } = await import("../feeds/feeds.ts");
     const { clock, random, redactor, version, feedPolicy } = this.options;
-    const { feeds, status } = this.place;
-    return (this.#feeds ??= openFeeds({ clock, random, redactor, version, feedPolicy, ...feeds, status }));
+    const { feeds, status, metrics } = this.place;
+    const ports = { ...feeds, status, ...(metrics && { observer: metrics.feeds }) };
+    return (this.#feeds ??= openFeeds({ clock, random, redactor, version, feedPolicy, ...ports }));
   }
 
   /** The results of the log reader, whose records are used before it has read anything. */
@@ -170,6 +176,13 @@ export class Work {
     ]);
   }
 
+  /** How a run reports, and is measured. */
+  startRun(instance: ObjectName, reasons: readonly string[]): RunReports {
+    const own = this.place.startRun(instance, reasons);
+    const { metrics } = this.place;
+    return metrics === undefined ? own : measuredRun(own, instance, metrics, this.options.clock);
+  }
+
   /** Forgets everything about the instance, as if the process had just started. */
   forget(instance: ObjectName): void {
     this.#controller.forget(instance);
@@ -181,17 +194,20 @@ export class Work {
     this.#domains.delete(nameKey(instance));
     this.#blocks?.forget(instance);
     void this.wafClients.forget(nameKey(instance));
+    this.place.metrics?.forgetInstance(nameKey(instance));
+    this.blockMeasure?.forget(instance);
     this.place.onForgotten?.(instance);
   }
 
   async #gather(name: ObjectName): ReturnType<SourcePort["gather"]> {
     const gathered = await this.place.declared.gather(name);
+    if (gathered !== undefined) this.place.metrics?.addInstance(nameKey(name));
     if (gathered?.key.state === "Present") this.options.redactor.add(gathered.key.key, name.namespace);
     return gathered;
   }
 
   #makeWafClients(): WafClients {
-    const { mayCall, mayWrite, onCall, hidesCause } = this.place;
+    const { mayCall, mayWrite, metrics, hidesCause } = this.place;
     const connections = connectionsOf(this.options.baseUrls);
     return new WafClients({
       ...this.options,
@@ -202,7 +218,7 @@ export class Work {
         return permission.permitted ? mayWrite() : permission;
       },
       permitRead: mayCall,
-      onCall,
+      onCall: metrics && ((instance, call) => metrics.wafCalled(instance, call)),
     });
   }
 
@@ -234,11 +250,11 @@ export class Work {
   }
 
   #makeController(): InstanceController {
-    const { startRun, isOwn, memoryOf, metrics } = this.place;
+    const { isOwn, memoryOf, metrics } = this.place;
     const { clock, random } = this.options;
     return new InstanceController({
       startRun: (instance, reasons) => {
-        const { status, observer, onOutcome, onError } = startRun(instance, reasons);
+        const { status, observer, onOutcome, onError } = this.startRun(instance, reasons);
         return {
           ports: { ...this.ports, status, observer },
           onError,
