@@ -9,16 +9,17 @@ import type { Stopping } from "./stopping.ts";
 export type Leadership = Pick<LeaseElector, "run" | "whenLeading" | "mayWrite" | "mayRecord" | "lost" | "release">;
 
 /** Without leader election, this process always leads: for a single replica, and for trials. */
-export function soleLeadership(): Leadership {
+export function soleLeadership(onStanding: (standing: LeaseStanding) => void): Leadership {
   let standing: "Waiting" | "Leading" | "Released" = "Waiting";
   return {
-    run: async () => void (standing = "Leading"),
+    run: async () => onStanding((standing = "Leading")),
     whenLeading: async () => true,
     mayWrite: () => standing === "Leading",
     mayRecord: () => standing !== "Waiting",
     lost: new Promise(() => undefined),
     release: async (workEnded) => {
       standing = "Released";
+      onStanding("Ended");
       await workEnded();
       return "NotHeld";
     },

@@ -32,7 +32,9 @@ export async function runOperator(options: OperatorOptions): Promise<OperatorOut
   metrics.leading(leaseName, false);
   const onStanding = (standing: LeaseStanding): void => metrics.leading(leaseName, standing === "Leading");
   const leadership =
-    lease === undefined ? soleLeadership() : electedLeadership({ ...options, lease, api: leaseClient, onStanding });
+    lease === undefined
+      ? soleLeadership(onStanding)
+      : electedLeadership({ ...options, lease, api: leaseClient, onStanding });
   const work = new OperatorWork(options, { api, metrics, leadership });
   const health = await listen(options, work, metrics);
   if ("problem" in health) return { state: "NotStarted", ...health };

@@ -74,6 +74,9 @@ await describeWithOwnControlPlane("wafsync operator", (cluster) => {
     expect(await process.metric('leader_election_master_status{name="none"}')).toBe(0);
     await installDefinitions(cluster);
     await isReady(process);
+    await waitFor("the lead", waitMs, async () =>
+      (await process.metric('leader_election_master_status{name="none"}')) === 1 ? true : undefined,
+    );
     expect(await process.metric('wafsync_watch_synced{kind="wafiprules"}')).toBe(1);
     expect(await process.end("SIGTERM")).toMatchObject({ code: 0, signal: undefined });
   });
