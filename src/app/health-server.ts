@@ -1,56 +1,65 @@
-// Liveness, readiness and metrics for the cluster. Plain HTTP, GET only.
+// Liveness, readiness and metrics. Plain HTTP, GET only.
 import { createServer, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
-export interface HealthChecks {
-  /** Undefined once the process has listed all objects; otherwise, what is missing. */
-  readonly readiness: () => string | undefined;
-  readonly metrics: () => Promise<string>;
-  readonly metricsContentType: string;
+/** Answers the requests for one path after another. */
+type Handle = (path: string, response: ServerResponse) => void;
+
+export interface Service {
+  readonly handle: Handle;
+  /** 0 means any free port. */
+  readonly port: number;
 }
 
-export interface HealthServer {
-  readonly healthPort: number;
-  readonly metricsPort: number;
+export interface Listening {
+  /** Those of the services, in the same order. */
+  readonly ports: readonly number[];
   close(): Promise<void>;
 }
 
 const requestTimeoutMs = 10_000;
 
-/** Serves `/healthz` and `/readyz` on one port and `/metrics` on another. Port 0 means any free port; no host means all addresses. */
-export async function startHealthServer(
-  checks: HealthChecks,
-  where: { readonly host: string | undefined; readonly healthPort: number; readonly metricsPort: number },
-): Promise<HealthServer> {
-  const health = listenOn((path, response) => {
-    // A hung process cannot answer, so any answer means alive.
-    if (path === "/healthz") answerCheck(response, undefined);
-    else if (path === "/readyz") answerCheck(response, checks.readiness());
-    else answer(response, 404, "Not found: this port serves /healthz and /readyz.\n");
-  });
-  const metrics = listenOn((path, response) => {
-    if (path !== "/metrics") {
-      answer(response, 404, "Not found: this port serves /metrics.\n");
-      return;
-    }
-    checks.metrics().then(
-      (text) => answer(response, 200, text, checks.metricsContentType),
-      () => answer(response, 500, "The metrics can't be collected.\n"),
-    );
-  });
-  const healthPort = await start(health, where.host, where.healthPort);
+/** Serves each service on its own port. Rejects with Node's error if one of them is in use. @param host all addresses if undefined */
+export async function listen(host: string | undefined, services: readonly Service[]): Promise<Listening> {
+  const servers = services.map(({ handle, port }) => ({ port, server: serverOf(handle) }));
+  const close = async (): Promise<void> =>
+    void (await Promise.all(servers.map(async ({ server }) => await stop(server))));
+  const ports: number[] = [];
   try {
-    const metricsPort = await start(metrics, where.host, where.metricsPort);
-    const close = async (): Promise<void> => void (await Promise.all([stop(health), stop(metrics)]));
-    return { healthPort, metricsPort, close };
+    for (const { server, port } of servers) ports.push(await start(server, host, port));
+    return { ports, close };
   } catch (error) {
     // An open port would keep the process alive.
-    await stop(health);
+    await close();
     throw error;
   }
 }
 
-function listenOn(handle: (path: string, response: ServerResponse) => void): Server {
+/** Answers `/healthz` and `/readyz`. @param readiness what is missing; undefined once the process has listed all objects */
+export function healthOf(readiness: () => string | undefined): Handle {
+  return (path, response) => {
+    // A hung process cannot answer, so any answer means alive.
+    if (path === "/healthz") answerCheck(response, undefined);
+    else if (path === "/readyz") answerCheck(response, readiness());
+    else answer(response, 404, "Not found: this port serves /healthz and /readyz.\n");
+  };
+}
+
+/** Answers `/metrics`. */
+export function metricsOf(metrics: { readonly text: () => Promise<string>; readonly contentType: string }): Handle {
+  return (path, response) => {
+    if (path !== "/metrics") {
+      answer(response, 404, "Not found: this port serves /metrics.\n");
+      return;
+    }
+    metrics.text().then(
+      (text) => answer(response, 200, text, metrics.contentType),
+      () => answer(response, 500, "The metrics can't be collected.\n"),
+    );
+  };
+}
+
+function serverOf(handle: Handle): Server {
   return createServer({ requestTimeout: requestTimeoutMs }, (request, response) => {
     if (request.method !== "GET" && request.method !== "HEAD") answer(response, 405, "Method not allowed: use GET.\n");
     else handle((request.url ?? "").split("?")[0] ?? "", response);

@@ -6,8 +6,9 @@
 import { createApiServer } from "../kube/api-server.ts";
 import { kubeConfigCredentials } from "../kube/credentials.ts";
 import type { LeaseStanding } from "../kube/lease.ts";
-import { createMetrics, type Metrics } from "../telemetry/metrics.ts";
-import { type HealthServer, startHealthServer } from "./health-server.ts";
+import type { Logger } from "../telemetry/log.ts";
+import { createMetrics } from "../telemetry/metrics.ts";
+import { healthOf, listen, metricsOf } from "./health-server.ts";
 import { electedLeadership, type Leadership, soleLeadership } from "./leadership.ts";
 import { type OperatorOptions, OperatorWork } from "./operator-work.ts";
 
@@ -36,9 +37,12 @@ export async function runOperator(options: OperatorOptions): Promise<OperatorOut
       ? soleLeadership(onStanding)
       : electedLeadership({ ...options, lease, api: leaseClient, onStanding });
   const work = new OperatorWork(options, { api, metrics, leadership });
-  const health = await listen(options, work, metrics);
-  if ("problem" in health) return { state: "NotStarted", ...health };
-  const { healthPort, metricsPort } = health;
+  const servers = await listen(options.ports.host, [
+    { handle: healthOf(() => work.source.watches.notReadyBecause()), port: options.ports.healthPort },
+    { handle: metricsOf(metrics), port: options.ports.metricsPort },
+  ]).catch((error: ListenError) => error);
+  if (servers instanceof Error) return notStarted(servers, log);
+  const [healthPort, metricsPort] = servers.ports;
   log.info("started", { version, namespaces: options.namespace ?? "all", ...options.ports, healthPort, metricsPort });
   const watching = work.watch(stopping.stop);
   const outcome = await lead(options, leadership, work);
@@ -55,11 +59,13 @@ export async function runOperator(options: OperatorOptions): Promise<OperatorOut
   await work.close(outcome.state === "Stopped" ? eventFlushMs : 0);
   api.close();
   leaseClient.close();
-  await health.close();
+  await servers.close();
   stopping.done();
   log.info("stopped", { outcome: outcome.state });
   return outcome;
 }
+
+type ListenError = NodeJS.ErrnoException & { readonly port?: number };
 
 /** How long the last events may take to reach the API server. */
 const eventFlushMs = 2_000;
@@ -91,24 +97,8 @@ async function lead(options: OperatorOptions, leadership: Leadership, work: Oper
   return await Promise.race([stopped, lost, failed]);
 }
 
-async function listen(
-  { ports, log }: OperatorOptions,
-  work: OperatorWork,
-  metrics: Metrics,
-): Promise<HealthServer | { readonly problem: string; readonly hint: string }> {
-  const checks = {
-    readiness: () => work.source.watches.notReadyBecause(),
-    metrics: async () => await metrics.text(),
-    metricsContentType: metrics.contentType,
-  };
-  try {
-    return await startHealthServer(checks, ports);
-  } catch (error) {
-    const { code = "unknown error", port } = error as NodeJS.ErrnoException & { readonly port?: number };
-    log.error("the health server cannot listen", { code, port });
-    return {
-      problem: `cannot open port ${port ?? ""} (${code})`,
-      hint: "Choose other ports with --health-port and --metrics-port.",
-    };
-  }
+function notStarted({ code = "unknown error", port }: ListenError, log: Logger): OperatorOutcome {
+  log.error("the health server cannot listen", { code, port });
+  const hint = "Choose other ports with --health-port and --metrics-port.";
+  return { state: "NotStarted", problem: `cannot open port ${port ?? ""} (${code})`, hint };
 }

@@ -16,6 +16,7 @@ export interface MetricsOptions {
 
 export function createMetrics({ version, withProcess }: MetricsOptions) {
   const registry = new Registry();
+  const ofProcess = new Registry();
   const build = new Gauge({
     name: "wafsync_build_info",
     help: "Always 1; the labels name the version of wafsync and of Node.js.",
@@ -23,7 +24,7 @@ export function createMetrics({ version, withProcess }: MetricsOptions) {
     registers: [registry],
   });
   build.set({ version, node_version: process.version }, 1);
-  if (withProcess) collectDefaultMetrics({ register: registry });
+  if (withProcess) collectDefaultMetrics({ register: ofProcess });
   return {
     ...makeWafMetrics(registry),
     feeds: makeFeedMetrics(registry),
@@ -32,6 +33,8 @@ export function createMetrics({ version, withProcess }: MetricsOptions) {
     /** The HTTP Content-Type of `text`. */
     contentType: registry.contentType,
     /** All series in the text format of Prometheus. */
-    text: async (): Promise<string> => await registry.metrics(),
+    text: async (): Promise<string> => (await registry.metrics()) + (await ofProcess.metrics()),
+    /** The same without the series of the process, whose names other exporters have as well. */
+    ownText: async (): Promise<string> => await registry.metrics(),
   };
 }
