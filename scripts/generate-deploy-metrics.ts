@@ -70,7 +70,7 @@ export async function metricsPage(): Promise<string> {
     "",
     "# Metrics",
     "",
-    "`wafsync operator` serves its metrics at `/metrics` on port 8080, in the Prometheus text format. Every series whose labels are known in advance exists from the start, at zero. `waf_instance` is the namespace and name of a WafInstance; its series are removed when it is deleted. `waf_feed` is the same for a WafFeed, and `waf_auto_block` for a WafAutoBlock. No label contains an address, a host or a key. Of each kind, only the first 5,000 objects that wafsync sees have metrics. Each object has a fixed number of series, and at most 600 more that depend on its WAF's responses and logs. Above these limits, wafsync creates no more series.",
+    "`wafsync operator` serves its metrics at `/metrics` on port 8080, in the Prometheus text format. Every series whose labels are known in advance exists from the start, at zero. `waf_instance` is the namespace and name of a WafInstance; its series are removed when it is deleted. `waf_feed` is the same for a WafFeed, and `waf_auto_block` for a WafAutoBlock. No label contains an address, a host or a key. Of each kind, only the first 5,000 objects that wafsync sees have metrics. Each object has a fixed number of series, and at most 600 more that depend on its WAF's responses and logs. Above these limits, wafsync creates no more series.\n\n`wafsync run` has the same metrics with `--metrics-address` and `--metrics-file`. The `name` of `leader_election_master_status` is the Lease, `none` without leader election, and `folder` for `wafsync run`, whose only kind in `wafsync_watch_synced` is `files`: 0 while a file of the folder has an error. In a folder, logs are not forwarded, and the metrics of automatic blocks come from reading the logs.",
     "",
     "The [monitoring guide](../guides/monitoring.md) describes the dashboard and the alerts that use these metrics.",
     "",
@@ -94,7 +94,7 @@ export async function metricsPage(): Promise<string> {
     "",
     ...table(shared),
     "",
-    "There are also metrics of the process, whose names start with `process_` and `nodejs_`.",
+    "There are also metrics of the process, whose names start with `process_` and `nodejs_`. A file of `--metrics-file` has none of them, because node_exporter has series with the same names.",
   ];
   return `${lines.join("\n")}\n`;
 }

@@ -54,6 +54,10 @@ export abstract class Controller<Run extends RunOf<unknown>, Memory> {
     this.memories.delete(nameKey(instance));
   }
 
+  known(): readonly ObjectName[] {
+    return [...this.memories.keys()].map(nameOfKey);
+  }
+
   stats(): QueueStats {
     return this.queue.stats();
   }

@@ -39,8 +39,9 @@ export async function listen(host: string | undefined, services: readonly Servic
 export function healthOf(readiness: () => string | undefined): Handle {
   return (path, response) => {
     // A hung process cannot answer, so any answer means alive.
-    if (path === "/healthz") answerCheck(response, undefined);
-    else if (path === "/readyz") answerCheck(response, readiness());
+    const problem = path === "/readyz" ? readiness() : undefined;
+    if (problem !== undefined) answer(response, 503, `${problem}\n`);
+    else if (path === "/healthz" || path === "/readyz") answer(response, 200, "ok\n");
     else answer(response, 404, "Not found: this port serves /healthz and /readyz.\n");
   };
 }
@@ -64,10 +65,6 @@ function serverOf(handle: Handle): Server {
     if (request.method !== "GET" && request.method !== "HEAD") answer(response, 405, "Method not allowed: use GET.\n");
     else handle((request.url ?? "").split("?")[0] ?? "", response);
   });
-}
-
-function answerCheck(response: ServerResponse, problem: string | undefined): void {
-  answer(response, problem === undefined ? 200 : 503, problem === undefined ? "ok\n" : `${problem}\n`);
 }
 
 function answer(response: ServerResponse, status: number, body: string, type = "text/plain; charset=utf-8"): void {

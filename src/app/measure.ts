@@ -1,5 +1,5 @@
 // Records what the process does as metrics, in a cluster and in a folder.
-import { findCondition } from "../kinds/conditions.ts";
+import { type Condition, findCondition } from "../kinds/conditions.ts";
 import type { Clock } from "../async/clock.ts";
 import { listNames } from "../model/declared.ts";
 import { nameKey, nameOfKey, type ObjectName } from "../model/resource.ts";
@@ -78,6 +78,12 @@ export function measureOutcome(metrics: Metrics, clock: Clock, instance: ObjectN
     if (facts.plan === undefined) continue;
     metrics.contested(name, list, facts.plan.contested.filter((item) => item.list === list).length);
   }
+}
+
+/** Whether an object's status says that it is not Ready. */
+export function saysNotReady(status: unknown): boolean {
+  const { conditions = [] } = (status ?? {}) as { readonly conditions?: readonly Condition[] };
+  return findCondition(conditions, "Ready")?.status === "False";
 }
 
 type Published = Parameters<BlockPublisher["publish"]>[1];

@@ -7,7 +7,14 @@ import type { History } from "../history/history.ts";
 import { continuesOf } from "../model/continues.ts";
 import type { SecretKeyRef } from "../model/declared-feed.ts";
 import type { DeclaredCacheClear } from "../model/declared.ts";
-import { nameKey, type ObjectName, resourceKey, type ResourceMeta, type ResourceRef } from "../model/resource.ts";
+import {
+  nameKey,
+  notReadyKinds,
+  type ObjectName,
+  resourceKey,
+  type ResourceMeta,
+  type ResourceRef,
+} from "../model/resource.ts";
 import { FileRecordStore } from "../records/file-record-store.ts";
 import { createInventoryRecords } from "../records/inventory-records.ts";
 import type { RecordStore } from "../records/record-store.ts";
@@ -23,6 +30,7 @@ import type { GitState } from "../source/directory/git-state.ts";
 import { openStateDirectory, type StateDirectory, viewStateDirectory } from "../source/directory/state-directory.ts";
 import { StatusFiles } from "../source/directory/status-files.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
+import { saysNotReady } from "./measure.ts";
 import { reportedStatus } from "./reported-status.ts";
 import { SeenKeeper } from "./seen-keeper.ts";
 import { type Place, Work, type WorkOptions } from "./work.ts";
@@ -130,6 +138,20 @@ export class Standalone {
   /** Whether earlier runs have left the inventory of any instance. */
   async hasRecord(): Promise<boolean> {
     return (await this.#store.known()).length > 0;
+  }
+
+  /** Brings the metrics of the files and objects up to date, for a process that holds the state directory. */
+  measureObjects(metrics: Metrics): void {
+    const snapshot = this.#source.snapshot();
+    const isSynced = snapshot.faults.every(({ severity }) => severity !== "Error");
+    metrics.leading("folder", true);
+    metrics.watches(() => [{ plural: "files", isSynced, relists: 0 }]);
+    const unattached = new Set(unattachedOf(snapshot).map(({ declared: { meta } }) => meta));
+    const byKind = Map.groupBy(unattached, ({ kind }) => `${kind} InstanceNotFound` as const);
+    metrics.unattached(new Map([...byKind].map(([key, metas]) => [key, metas.length])));
+    const isNotReady = (meta: ResourceMeta): boolean => !unattached.has(meta) && saysNotReady(this.readStatus(meta));
+    for (const kind of notReadyKinds)
+      metrics.notReady(kind, snapshot.declared[kind].filter(({ meta }) => isNotReady(meta)).length);
   }
 
   readStatus(...[meta]: Parameters<StatusPort["read"]>): ReturnType<StatusPort["read"]> {
@@ -292,6 +314,8 @@ export class Standalone {
     if (!(await this.#source.settle(this.#options.stopping.stop))) return;
     const { faults } = this.#source.snapshot();
     if (faults.some(({ severity, isTransient }) => severity === "Error" || isTransient)) return;
+    for (const instance of this.#work.known())
+      if (this.#source.snapshot().find("WafInstance", instance) === undefined) this.#work.forget(instance);
     await this.#store.keepOnly(declared());
   }
 

@@ -1,18 +1,19 @@
 // Reports on objects that no reconcile run covers, after changes and periodically. Anyone can create such objects in any number,
 // so namespaces take turns, writes are rate-limited, and nothing here triggers a run.
 import { isDeepStrictEqual } from "node:util";
-import { type Condition, findCondition, seeReady, withConditions } from "../kinds/conditions.ts";
+import { type Condition, seeReady, withConditions } from "../kinds/conditions.ts";
 import type { ChangeSignal } from "../async/change-signal.ts";
 import type { Clock } from "../async/clock.ts";
 import { withDeadline } from "../async/deadline.ts";
 import { TimeSlices } from "../async/time-slices.ts";
-import { type ObjectName, type ResourceMeta, resourceKey, type ResourceRef } from "../model/resource.ts";
+import { notReadyKinds, type ObjectName, type ResourceMeta, resourceKey, type ResourceRef } from "../model/resource.ts";
 import type { ReconcilePorts, StatusPort } from "../run/ports.ts";
 import { handledRequest } from "../run/status/write-status.ts";
 import type { Unattached, UnattachedObjects } from "../source/cluster/attachment.ts";
 import { instanceNameOf } from "../source/cluster/cluster-object.ts";
 import type { ClusterSource } from "../source/cluster/cluster-source.ts";
-import { notReadyKinds, type RuntimeMetrics, type UnattachedKey } from "../telemetry/metrics-runtime.ts";
+import { saysNotReady } from "./measure.ts";
+import { type RuntimeMetrics, type UnattachedKey } from "../telemetry/metrics-runtime.ts";
 
 /** Changes that follow one another within this time cause one round. */
 const debounceMs = 500;
@@ -104,9 +105,7 @@ export class UnattachedLoop {
         if (slices.isOver) await slices.pause();
         const { namespace = "", name } = object.metadata;
         if (!this.#options.isOwn({ kind, namespace, name }, instanceNameOf(object))) continue;
-        const status = object.status as { readonly conditions?: readonly Condition[] } | undefined;
-        const isNotReady = findCondition(status?.conditions ?? [], "Ready")?.status === "False";
-        if (isNotReady && !unattached.has(object)) count += 1;
+        if (saysNotReady(object.status) && !unattached.has(object)) count += 1;
       }
       this.#options.metrics.notReady(kind, count);
     }

@@ -183,6 +183,11 @@ export class Work {
     return metrics === undefined ? own : measuredRun(own, instance, metrics, this.options.clock);
   }
 
+  /** Every instance that has had a run. */
+  known(): readonly ObjectName[] {
+    return this.#controller.known();
+  }
+
   /** Forgets everything about the instance, as if the process had just started. */
   forget(instance: ObjectName): void {
     this.#controller.forget(instance);

@@ -252,14 +252,19 @@ function isIncomplete(view: InstanceView): boolean {
 export async function runFollow(options: RunOptions): Promise<number> {
   const printed = new Map<string, string>();
   const faultsPrinted = new Set<string>();
+  const shows = options.metricsAddress !== undefined || options.metricsFile !== undefined;
+  const output = shows ? (await import("./metrics-output.ts")).createMetricsOutput(options) : undefined;
   const how = ({ notes }: Session) => ({
     isDryRun: false,
     command: "wafsync run",
+    metrics: output?.metrics,
     onEvent: (meta: ResourceMeta, event: ObjectEvent): void => {
       if (event.isRepeated !== true) notes.line(eventLine(meta, event, notes.paint));
     },
   });
-  return await withStandalone(options, how, async (standalone, { out, notes }) => {
+  return await withStandalone(options, how, async (standalone, session) => {
+    const { out, notes } = session;
+    await output?.show(standalone, session);
     await printFaults(standalone, notes, faultsPrinted);
     notes.line(`${time(notes.paint)}  Watching ${options.from}. Press Ctrl-C to stop.`);
     await standalone.follow(

@@ -2,8 +2,7 @@
 import { once } from "node:events";
 import { realClock } from "../async/clock.ts";
 import type { UiOptions } from "./commands/process-commands.ts";
-import { CommandError } from "./describe-error.ts";
-import { isLoopback, parseBindAddress, startPageServer } from "../pages/server.ts";
+import { cannotListen, isLoopback, parseBindAddress, startPageServer } from "../pages/server.ts";
 import { StatePages } from "../pages/app.ts";
 import { withTarget } from "./targets/open-target.ts";
 import { planningWords, targetWords } from "./targets/target-options.ts";
@@ -30,10 +29,7 @@ export async function runUi(options: UiOptions): Promise<number> {
       app,
       // `notes` shows no keys.
       onProblem: (error) => notes.line(remark(notes.paint, "error", String((error as Partial<Error>).message))),
-    }).catch((error: unknown) => {
-      const { code = "unknown error" } = error as NodeJS.ErrnoException;
-      throw new CommandError(`cannot listen on ${options.bindAddress} (${code})`, "Choose another --bind-address.");
-    });
+    }).catch(cannotListen("--bind-address", options.bindAddress));
     atEnd(async () => await server.close());
     if (!isLoopback(bind)) {
       const open = `there is no login: everyone who can reach ${options.bindAddress} can see the page.`;

@@ -2,6 +2,8 @@
 
 /** The kinds that declare entries or origins: those last declared by an object that can't be read are kept. */
 export const entryKinds = ["WafIpRule", "WafOrigin", "WafAutoBlock"] as const;
+/** The kinds whose attached objects metrics count if they are not Ready. Instances and cache clears have their own metrics. */
+export const notReadyKinds = [...entryKinds, "WafFeed"] as const;
 /** The kinds that refer to an instance, and that its owner can grant to other namespaces. */
 export const guestKinds = [...entryKinds, "WafCacheClear"] as const;
 export type GuestKind = (typeof guestKinds)[number];

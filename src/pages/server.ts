@@ -125,16 +125,23 @@ function send({ method }: IncomingMessage, response: ServerResponse, found: Page
 const portMax = 65_535;
 
 /** `127.0.0.1:8082` or `[::1]:8082`. @throws CommandError */
-export function parseBindAddress(text: string): BindAddress {
+export function parseBindAddress(text: string, option = "--bind-address"): BindAddress {
   const { ipv6, ipv4, port } = /^(?:\[(?<ipv6>[^\]]+)\]|(?<ipv4>[^:]+)):(?<port>\d{1,5})$/.exec(text)?.groups ?? {};
   const host = ipv6 ?? (ipv4 === "localhost" ? "127.0.0.1" : (ipv4 ?? ""));
   if (isIP(host) === 0 || isIPv6(host) !== (ipv6 !== undefined) || Number(port) > portMax) {
     throw new CommandError(
-      `--bind-address ${JSON.stringify(text)} is not an address with a port`,
+      `${option} ${JSON.stringify(text)} is not an address with a port`,
       "Write an IP address and a port, for example 127.0.0.1:8082 or [::1]:8082. Port 0 takes a free one.",
     );
   }
   return { host, port: Number(port) };
+}
+
+/** For `catch`: throws a CommandError that says why the address in this option can't be used. */
+export function cannotListen(option: string, address: string): (error: NodeJS.ErrnoException) => never {
+  return ({ code = "unknown error" }) => {
+    throw new CommandError(`cannot listen on ${address} (${code})`, `Choose another ${option}.`);
+  };
 }
 
 /** Whether only this machine can reach the address. */

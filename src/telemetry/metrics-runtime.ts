@@ -3,7 +3,7 @@
 import { Counter, Gauge, Histogram } from "prom-client";
 import type { Registry } from "prom-client";
 import type { QueueObserver, QueueStats } from "../async/keyed-queue.ts";
-import { entryKinds, type ResourceKind, resourceKinds } from "../model/resource.ts";
+import { notReadyKinds, type ResourceKind, resourceKinds } from "../model/resource.ts";
 
 /** Why an event was dropped, as the event recorder names it. */
 export const eventDropReasons = ["QueueFull", "Spam", "Refused", "Unavailable", "Stopped"] as const;
@@ -11,8 +11,6 @@ export type EventDropReason = (typeof eventDropReasons)[number];
 
 /** Why no reconcile run covers an object, as its condition Ready names it. */
 export const unattachedReasons = ["InstanceNotFound", "NotAllowed", "InvalidSpec"] as const;
-/** The kinds whose attached objects are counted if they are not Ready. Instances and cache clears have their own metrics. */
-export const notReadyKinds = [...entryKinds, "WafFeed"] as const;
 export type UnattachedKey = `${ResourceKind} ${(typeof unattachedReasons)[number]}`;
 
 /**

@@ -59,8 +59,6 @@ export interface AutoBlockFigures {
   readonly rows: number;
 }
 
-export type AutoBlockMetrics = ReturnType<typeof makeAutoBlockMetrics>;
-
 /** WafAutoBlocks are identified by `namespace/name`. */
 export function makeAutoBlockMetrics(registry: Registry) {
   const blocks = new InstanceSeries(registry, "waf_auto_block");

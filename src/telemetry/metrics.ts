@@ -7,14 +7,11 @@ import { makeWafMetrics } from "./metrics-waf.ts";
 
 export type Metrics = ReturnType<typeof createMetrics>;
 
-export interface MetricsOptions {
-  /** The version of wafsync. */
-  readonly version: string;
-  /** Adds memory, CPU and event loop lag under the names that prom-client uses. */
-  readonly withProcess: boolean;
-}
-
-export function createMetrics({ version, withProcess }: MetricsOptions) {
+/**
+ * @param version that of wafsync
+ * @param withProcess adds memory, CPU and event loop lag under the names that prom-client uses
+ */
+export function createMetrics({ version, withProcess }: { readonly version: string; readonly withProcess: boolean }) {
   const registry = new Registry();
   const ofProcess = new Registry();
   const build = new Gauge({

@@ -112,18 +112,26 @@ function faultsIn(expression: string, metrics: readonly DescribedMetric[]): stri
   });
 }
 
+/** About the file of `wafsync run`. */
+const ofNodeExporter: DescribedMetric = {
+  name: "node_textfile_mtime_seconds",
+  type: "gauge",
+  help: "Unixtime mtime of textfiles successfully read.",
+  labels: ["file"],
+};
+
 describe("every query", () => {
   const alerts = alertRules.map(({ expr }) => expr);
 
   test("asks for metrics and labels that the operator serves", async () => {
-    const metrics = await describeMetrics();
+    const metrics = [...(await describeMetrics()), ofNodeExporter];
     const faults = [...alerts, ...(await dashboardQueries())].flatMap((query) => faultsIn(query, metrics));
     expect(faults).toStrictEqual([]);
   });
 
   test("groups by labels that one of its metrics has", async () => {
     const known = new Set((await describeMetrics()).flatMap(({ labels }) => labels));
-    for (const label of ["le", "namespace", "job", "instance"]) known.add(label);
+    for (const label of [...ofNodeExporter.labels, "le", "namespace", "job", "instance"]) known.add(label);
     const groupings = [...alerts, ...(await dashboardQueries())].flatMap((query) =>
       [...query.matchAll(/\b(?:by|on) \(([^)]*)\)/g)].flatMap(([, labels = ""]) => labels.split(", ")),
     );

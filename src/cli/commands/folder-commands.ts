@@ -11,7 +11,18 @@ const planOptions = {
   ),
   full: flag("--full", "print every change in the table, not only the first with the same reason"),
 };
-const runOptions = { ...folderOptions, output: format("table", "json") };
+const runOptions = {
+  ...folderOptions,
+  output: format("table", "json"),
+  metricsAddress: text(
+    "--metrics-address <address>",
+    "address and port to serve metrics at, for example 127.0.0.1:8080; port 0 takes a free one",
+  ),
+  metricsFile: text(
+    "--metrics-file <file>",
+    "file NAME.prom to keep the metrics in, for node_exporter's textfile collector",
+  ),
+};
 const applyOptions = {
   ...folderOptions,
   output: format("table", "json", "markdown"),
@@ -75,6 +86,7 @@ that of --plan, 2 error, 130 stopped.
 Examples:
   $ wafsync run -f waf/
   $ wafsync run -f waf/ -o json
+  $ wafsync run -f waf/ --metrics-address 127.0.0.1:8080
 
 Exit codes: 0 stopped by a signal, 2 error.
 `,

@@ -293,7 +293,7 @@ export async function lastCommitOf(directory: string, file: string): Promise<Las
 
 // Reconcile runs.
 
-type RunOptions = Pick<StandaloneOptions, "isDryRun" | "stopping" | "observer" | "onEvent" | "review"> & {
+type RunOptions = Pick<StandaloneOptions, "isDryRun" | "stopping" | "observer" | "metrics" | "onEvent" | "review"> & {
   /** Shown by other processes that wait for this one. */
   readonly command: string;
 };

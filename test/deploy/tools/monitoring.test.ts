@@ -1,17 +1,22 @@
 // The alerts by promtool, and every query of the dashboard and of the alerts in a real Prometheus that reads what the
-// operator serves.
+// operator serves, and what `wafsync run` does.
 // Long: `npm run test:deploy` runs it.
 import { spawn } from "node:child_process";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import { parse } from "yaml";
 import { realClock } from "../../../src/async/clock.ts";
 import { createMetrics, type Metrics } from "../../../src/telemetry/metrics.ts";
 import { waitFor } from "../../support/builders/cluster-objects.ts";
+import { addresses } from "../../support/builders/declare.ts";
 import { findFreePorts } from "../../support/control-plane/free-ports.ts";
+import { startWafsync } from "../../support/processes/wafsync-process.ts";
+import { scratchDirectory } from "../../support/worlds/scratch-directory.ts";
+import { instanceDocument, ruleDocument, wafFolder } from "../../support/worlds/waf-folder.ts";
 import { dashboardQueries } from "../dashboard.ts";
 import { describeWithTools, runTool } from "./tools-suite.ts";
 
@@ -73,6 +78,10 @@ async function startPrometheus(file: string, target: string, ruleFiles: readonly
 const folder = join(import.meta.dirname, "..", "..", "..", "deploy", "monitoring");
 const rulesFile = join(folder, "alerts.yaml");
 const startMs = 120_000;
+
+interface AlertFile {
+  readonly groups: readonly { readonly rules: readonly { readonly alert: string; readonly expr: string }[] }[];
+}
 
 /** It has no series before a request was blocked. */
 const emptyAtFirst = /wafsync_blocked_requests_total/;
@@ -154,6 +163,54 @@ await describeWithTools("the monitoring", ["promtool", "prometheus"], ({ files }
     const own = text.split(/^(?=# HELP )/m).filter((part) => !/^# HELP (?:nodejs|process)_/.test(part));
     const checked = await runTool(files.promtool, ["check", "metrics"], { input: own.join("") });
     expect(checked.stderr + checked.stdout).toBe("");
+  });
+
+  test("the alerts fire for a folder by what run exposes, and promtool accepts its file", async () => {
+    await using world = await wafFolder();
+    await using collected = await scratchDirectory({});
+    const metricsFile = join(collected.path, "wafsync.prom");
+    await world.files.write("rule.yaml", ruleDocument("rule", { addresses: addresses(60) }));
+    expect(await world.run("apply")).toMatchObject({ code: 0 });
+    await world.files.write("rule.yaml", ruleDocument("rule", { addresses: addresses(1) }));
+    await world.files.write(
+      "refused.yaml",
+      `${instanceDocument(world.simulator.baseUrl, { name: "refused" }).replace("waf-key", "other-key")}---
+apiVersion: v1
+kind: Secret
+metadata: {name: other-key, namespace: shop}
+stringData: {apiKey: unknown-key-0123456789}
+${ruleDocument("lost", { addresses: ["198.51.100.1"] }).replace("name: main", "name: mian")}`,
+    );
+    const shown = ["--metrics-address", "127.0.0.1:0", "--metrics-file", metricsFile];
+    const running = startWafsync(["run", ...world.from, ...shown]);
+    await running.hasPrinted(/metrics are at \S+/);
+    const target = /metrics are at http:\/\/(\S+)\/metrics/.exec(running.printed())?.[1] ?? "";
+    const ofFolder = await startPrometheus(files.prometheus, target, []);
+    try {
+      const rules = (parse(await readFile(rulesFile, "utf8")) as AlertFile).groups.flatMap((group) => group.rules);
+      const fires = async (name: string): Promise<boolean> =>
+        (await ofFolder.query(rules.find(({ alert }) => alert === name)?.expr ?? "")).length > 0;
+      const expected = ["InstanceNotReady", "ApiKeyRefused", "RemovalsHeld", "ObjectsUnattached"];
+      for (const alert of expected.map((name) => `Wafsync${name}`))
+        await waitFor(alert, startMs / 2, async () => ((await fires(alert)) ? true : undefined));
+      const others = ["NoLeader", "SeveralLeaders", "ObjectsNotReady", "WatchNotSynced", "WorkStuck", "Contested"];
+      for (const alert of others.map((name) => `Wafsync${name}`))
+        expect([alert, await fires(alert)]).toStrictEqual([alert, false]);
+      await world.files.write("broken.yaml", "kind: [");
+      await waitFor("a broken file", startMs / 2, async () =>
+        (await fires("WafsyncWatchNotSynced")) ? true : undefined,
+      );
+      const checked = await runTool(files.promtool, ["check", "metrics"], {
+        input: await readFile(metricsFile, "utf8"),
+      });
+      expect(checked.stderr + checked.stdout).toBe("");
+      running.child.kill("SIGTERM");
+      await waitFor("its end", startMs / 2, async () => ((await fires("WafsyncNoLeader")) ? true : undefined));
+    } finally {
+      running.child.kill("SIGKILL");
+      await ofFolder.end();
+      await running.ended;
+    }
   });
 
   test("every query of the dashboard returns data", async () => {
