@@ -39,7 +39,7 @@ export async function runStatus(options: StatusOptions): Promise<number> {
 async function readSummary(target: Target, options: StatusOptions): Promise<Summary> {
   const { instance: wanted, from } = options;
   const named = wanted === undefined ? undefined : parseInstanceName(wanted);
-  const seen = await target.see(named?.namespace ?? target.namespace);
+  const seen = await target.see(named?.namespace);
   if (seen.refused !== undefined) throw new CommandError(seen.refused);
   const isInstance = ({ kind }: SeenObject): boolean => kind === "WafInstance";
   const chosen = new Set(chosenFrom(seen.objects.filter(isInstance), wanted, target));

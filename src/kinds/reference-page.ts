@@ -163,7 +163,7 @@ function statusesText(on: ReasonFact["on"]): string {
 
 function summaryPage(): string {
   return page("/summary", [
-    "`wafsync ui` and the operator serve the state of all WAFs as JSON, next to [the page](../guides/page.md). `?instance=shop/main` limits the response to one instance.",
+    "`wafsync ui` serves the state of all WAFs as JSON, next to [the page](../guides/page.md). `?instance=shop/main` limits the response to one instance.",
     "If the viewer may not read the instances, the status code is 403, `refused` gives the reason, and there is no data. New versions of wafsync add fields, but do not rename or remove them.",
     ...objectSections("summary", structuralSchema(summarySchema)),
   ]);

@@ -48,7 +48,7 @@ const place = {
 /** A folder or a cluster, and what may be called. */
 export const placeOptions = { ...place, allowInsecureHttp, allowedBaseUrls };
 
-const allNamespaces = flag("-A, --all-namespaces", "the instances of all namespaces in the cluster");
+export const allNamespaces = flag("-A, --all-namespaces", "the instances of all namespaces in the cluster");
 const instances = text(
   "--instance <name>",
   "the WafInstance, as NAME or NAMESPACE/NAME (default: all instances, or the only one)",

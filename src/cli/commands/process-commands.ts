@@ -1,10 +1,11 @@
 // The commands that keep running, `ui`, `operator` and `simulator`, and those about wafsync itself.
 import { Argument } from "commander";
 import { type OptionsOf, choice, command, flag, format, number, text, texts } from "./declare.ts";
-import { allowedBaseUrls, allowPrivateFeeds, clusterOptions, placeOptions } from "./option-groups.ts";
+import { allNamespaces, allowedBaseUrls, allowPrivateFeeds, clusterOptions, placeOptions } from "./option-groups.ts";
 
 const uiOptions = {
   ...placeOptions,
+  allNamespaces,
   bindAddress: text(
     "--bind-address <address>",
     "address and port to serve the page at; port 0 takes a free one",
@@ -85,11 +86,11 @@ export const processCommands = [
     description: "Serve a read-only page that shows the state of all WAFs, and what is waiting and why.",
     options: uiOptions,
     help: `
-In a cluster, the page shows what your own permissions allow, in all namespaces unless -n names one.
+In a cluster, the page shows what your own permissions allow, in the namespace of -n or of the context, or with -A in all namespaces.
 
 Examples:
   $ wafsync ui -f waf/
-  $ wafsync ui --context staging
+  $ wafsync ui --context staging -A
   $ wafsync ui -n shop --bind-address 127.0.0.1:0
 
 Exit codes: 0 stopped by a signal, 2 error.

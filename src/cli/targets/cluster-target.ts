@@ -7,7 +7,7 @@ import { readEnvironment } from "../../app/config.ts";
 import type { CalledWaf } from "../../app/waf-clients.ts";
 import { realClock } from "../../async/clock.ts";
 import { findCondition } from "../../kinds/conditions.ts";
-import type { ApiFault } from "../../kube/api-result.ts";
+import type { ApiFault, ApiResult } from "../../kube/api-result.ts";
 import { type ApiServer, createApiServer } from "../../kube/api-server.ts";
 import { kubeConfigCredentials } from "../../kube/credentials.ts";
 import type { KubeObject } from "../../kube/kube-object.ts";
@@ -65,7 +65,6 @@ export class ClusterTarget extends Target {
   readonly api: ApiServer;
   readonly namespace: string | undefined;
   readonly #options: TargetOptions;
-  readonly #contextNamespace: string;
   /** Asked once for all rules of a command. */
   #user: Promise<string | undefined> | undefined;
 
@@ -76,7 +75,6 @@ export class ClusterTarget extends Target {
     this.namespace = options.allNamespaces === true ? undefined : (options.namespace ?? contextNamespace);
     this.where = whereOf(this.namespace);
     this.#options = options;
-    this.#contextNamespace = contextNamespace;
   }
 
   async instances(): Promise<readonly ObjectName[]> {
@@ -106,9 +104,7 @@ export class ClusterTarget extends Target {
   }
 
   async see(namespace?: string): Promise<Seen> {
-    const { allNamespaces, namespace: named } = this.#options;
-    const scope = namespace ?? (allNamespaces === true ? undefined : named);
-    return await seeCluster(this.api, { namespace: scope, fallback: this.#contextNamespace }, realClock.nowMs());
+    return await seeCluster(this.api, namespace ?? this.namespace, realClock.nowMs());
   }
 
   keyOf({ key, instance }: Gathered): CalledWaf<ApiKey> {
@@ -243,59 +239,47 @@ function refusedRule(verb: string, name: ObjectName, { code, message }: ApiFault
   return new CommandError(`WafIpRule ${nameKey(name)} cannot be written: ${message}`);
 }
 
-// All objects that the user may list: cluster-wide, or otherwise in one namespace.
-
 const listTimeoutMs = 30_000;
-
-interface Scope {
-  /** The only namespace to read; undefined for all namespaces that the user may list. */
-  readonly namespace: string | undefined;
-  /** The namespace to read if the user may not list all namespaces. */
-  readonly fallback: string;
-}
 
 /**
  * Never rejects: kinds that cannot be listed are reported as gaps. If the instances cannot be listed, the result has no objects.
+ * @param namespace of the instances; all namespaces if undefined
  */
-async function seeCluster(api: ApiServer, scope: Scope, atMs: number): Promise<Seen> {
-  const { objects, fault, namespace: home } = await list(api, "WafInstance", scope);
-  const where = whereOf(home);
-  const base = home ?? scope.fallback;
-  if (fault !== undefined) return { atMs, where, objects, refused: refusalOf(fault, base), gaps: [] };
+async function seeCluster(api: ApiServer, namespace: string | undefined, atMs: number): Promise<Seen> {
+  const where = whereOf(namespace);
+  const instances = await list(api, "WafInstance", namespace);
+  if (!instances.ok) return { atMs, where, objects: [], refused: refusalOf(instances.fault, where), gaps: [] };
+  const objects = [...instances.value];
   const gaps: string[] = [];
-  const narrowed = scope.namespace === home ? [] : ["wafinstances"];
-  const add = async (kind: ResourceKind, namespace: string | undefined): Promise<void> => {
-    const read = await list(api, kind, { namespace, fallback: base });
+  const narrowed: string[] = [];
+  for (const kind of [...guestKinds, "WafFeed"] as const) {
     const { plural } = typeOfKind(kind);
-    if (read.fault?.code === "Forbidden") gaps.push(`You are not allowed to list ${plural}: they are not shown.`);
-    else if (read.fault !== undefined) gaps.push(`The ${plural} cannot be listed: ${read.fault.message}`);
-    else if (read.namespace !== namespace) narrowed.push(plural);
     // Objects of other namespaces may refer to the instances of this one.
-    objects.push(
-      ...read.objects.filter((one) => [one.namespace, one.instance?.namespace].includes(home ?? one.namespace)),
-    );
-  };
-  for (const kind of guestKinds) await add(kind, undefined);
-  await add("WafFeed", home);
+    const all = await list(api, kind, kind === "WafFeed" ? namespace : undefined);
+    const isNarrowed = !all.ok && all.fault.code === "Forbidden" && kind !== "WafFeed" && namespace !== undefined;
+    const read = isNarrowed ? await list(api, kind, namespace) : all;
+    if (read.ok) {
+      if (isNarrowed) narrowed.push(plural);
+      const concerns = (one: SeenObject): boolean =>
+        namespace === undefined || [one.namespace, one.instance?.namespace].includes(namespace);
+      objects.push(...read.value.filter(concerns));
+    } else if (read.fault.code === "Forbidden") gaps.push(`You are not allowed to list ${plural}: they are not shown.`);
+    else gaps.push(`The ${plural} cannot be listed: ${read.fault.message}`);
+  }
   if (narrowed.length > 0) {
     const plurals = narrowed.join(", ");
-    gaps.unshift(`You are not allowed to list ${plurals} in all namespaces: only those in ${base} are shown.`);
+    gaps.unshift(`You are not allowed to list ${plurals} in all namespaces: only those ${where} are shown.`);
   }
   return { atMs, where, objects, refused: undefined, gaps };
 }
 
-/** With the namespace that was read; undefined for all. */
 async function list(
   api: ApiServer,
   kind: ResourceKind,
-  { namespace, fallback }: Scope,
-): Promise<{ objects: SeenObject[]; fault?: ApiFault; namespace: string | undefined }> {
-  const options = { namespace, timeoutMs: listTimeoutMs };
-  const listed = await listObjects<ClusterObject>(api, typeOfKind(kind), options);
-  if (listed.ok) return { objects: listed.value.items.map((object) => seenObject(kind, object)), namespace };
-  if (namespace !== undefined || listed.fault.code !== "Forbidden")
-    return { objects: [], fault: listed.fault, namespace };
-  return await list(api, kind, { namespace: fallback, fallback });
+  namespace: string | undefined,
+): Promise<ApiResult<readonly SeenObject[]>> {
+  const listed = await listObjects<ClusterObject>(api, typeOfKind(kind), { namespace, timeoutMs: listTimeoutMs });
+  return listed.ok ? { ...listed, value: listed.value.items.map((object) => seenObject(kind, object)) } : listed;
 }
 
 function whereOf(namespace: string | undefined): string {
@@ -317,9 +301,9 @@ function seenObject(kind: ResourceKind, object: ClusterObject): SeenObject {
   };
 }
 
-function refusalOf({ code, message }: ApiFault, namespace: string): string {
+function refusalOf({ code, message }: ApiFault, where: string): string {
   if (code === "Forbidden") {
-    return `You are not allowed to list wafinstances in namespace ${namespace}. Ask for this permission, or choose another namespace with -n.`;
+    return `You are not allowed to list wafinstances ${where}. Ask for this permission, or choose another namespace with -n.`;
   }
   if (code === "NotFound") return "The wafsync CRDs are not installed in this cluster.";
   return `The instances cannot be listed: ${message}`;

@@ -112,7 +112,7 @@ export abstract class Target {
   protected abstract readDeclared(instance: ObjectName): Promise<DeclaredSight>;
   /**
    * The reported state of all objects. Reads files and objects again, but calls no WAF. In a cluster: of the instances in this
-   * namespace, by default that of `-n`, or all that may be listed.
+   * namespace, by default that of the target.
    */
   abstract see(namespace?: string): Promise<Seen>;
   /** The API key of the instance, or why it is unknown. */
