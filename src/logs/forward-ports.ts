@@ -9,11 +9,10 @@ import type { Gathered } from "../model/gathered.ts";
 import type { LogEntry } from "../model/log-entry.ts";
 import type { ObjectName, ResourceMeta } from "../model/resource.ts";
 import { hourMs } from "../model/time-text.ts";
-import type { WafFault } from "../model/waf-result.ts";
+import type { WafFault, LogPort } from "../model/waf-result.ts";
 import type { SourcePort, StatusPort } from "../run/ports.ts";
 import type { LogCursor } from "./cursor.ts";
 import type { LogRecord } from "./log-records.ts";
-import type { LogPort } from "./read-logs.ts";
 
 /** `record` is undefined if there is none, and null if it is damaged. */
 export type LoadedLogRecord =

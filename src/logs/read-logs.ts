@@ -4,22 +4,10 @@ import { upwardBackOffDelayMs } from "../async/back-off.ts";
 import type { Clock } from "../async/clock.ts";
 import type { LogEntry, LogPage } from "../model/log-entry.ts";
 import { formatDay } from "../model/time-text.ts";
-import type { WafFault, WafResult } from "../model/waf-result.ts";
-import type { CallOptions } from "../run/ports.ts";
+import type { WafFault, WafResult, LogPort } from "../model/waf-result.ts";
 import type { DayRange, LogCursor } from "./cursor.ts";
 import { type DaySummary, LogDayReading, type ReadingDefect } from "./day-reading.ts";
 import { createRowIdentity, type IdentitySeed } from "./row-tally.ts";
-
-/** The logs of one key. Calls wait for their turn in the key's lane, behind all more urgent calls. */
-export interface LogPort {
-  /** The first page of a range of days (`YYYY-MM-DD`, both included); at most 10,000 rows a page. */
-  queryLogs(
-    query: { readonly startDate: string; readonly endDate: string; readonly perPage: number },
-    options?: CallOptions,
-  ): Promise<WafResult<LogPage>>;
-  /** The page for the scroll ID of the previous page. */
-  scrollLogs(scrollId: string, options?: CallOptions): Promise<WafResult<LogPage>>;
-}
 
 /** Why the reader waits. */
 export interface LogWait {

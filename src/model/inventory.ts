@@ -3,6 +3,7 @@
 import type { ListName, OriginType } from "./declared.ts";
 import type { EntryOwners } from "./entry-owners.ts";
 import type { Entry } from "../address/entry.ts";
+import type { ObjectName } from "./resource.ts";
 
 /** `Adopted`: it was on the list before a rule adopted it. */
 export type Manner = "Added" | "Adopted";
@@ -154,6 +155,19 @@ export type SavedInventory =
   /** Another process has written it since it was loaded, so this process must stop. */
   | { readonly state: "Conflict"; readonly problem: string }
   | { readonly state: "Failed"; readonly problem: string };
+
+/** Where inventories are stored. */
+export interface InventoryPort {
+  /** Finds it by the name of the instance, whatever its UID. If missing: an empty inventory. Never rejects. */
+  load(instance: ObjectName): Promise<LoadedInventory>;
+  /** Stored once it resolves with `Saved`. `Conflict` if another writer has saved since `revision`. Never rejects. */
+  save(instance: ObjectName, inventory: Inventory, revision: string): Promise<SavedInventory>;
+  /**
+   * Called when the instance is gone and nothing has to be remembered. Returns undefined, or why the inventory could not be deleted.
+   * Never rejects.
+   */
+  remove(instance: ObjectName): Promise<string | undefined>;
+}
 
 /** The number of managed entries and origins on the current WAF. */
 export function countManaged({ entries, origins }: Managed): number {

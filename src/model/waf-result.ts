@@ -1,4 +1,6 @@
-// The possible results of a WAF API call. Results are unions, not exceptions, so every caller must handle every case.
+// The calls of a WAF's API, and their possible results. Results are unions, not exceptions, so every caller must handle every case.
+import type { ListName, OriginType } from "./declared.ts";
+import type { LogPage } from "./log-entry.ts";
 
 /**
  * - `BadApiKey`: 403, the key is wrong. `MissingApiKey`: 403, no key arrived.
@@ -52,4 +54,39 @@ export interface WriteAccepted {
   readonly domain: string;
   /** The API's message, with the key redacted; empty if there is none. */
   readonly message: string;
+}
+
+export interface CallOptions {
+  /** Cancels the call. If a write is already in flight, its outcome is unknown. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** The WAF of one key. Calls wait for their turn in the key's lane. */
+export interface WafPort {
+  readOrigins(options?: CallOptions): Promise<WafResult<OriginsRead>>;
+  /** Returns the entries in the API's spelling. */
+  readList(list: ListName, options?: CallOptions): Promise<WafResult<readonly string[]>>;
+  addEntry(list: ListName, text: string, options?: CallOptions): Promise<WafResult<WriteAccepted>>;
+  /** `text` is the spelling on the list. */
+  removeEntry(list: ListName, text: string, options?: CallOptions): Promise<WafResult<WriteAccepted>>;
+  addOrigin(host: string, type: OriginType, options?: CallOptions): Promise<WafResult<WriteAccepted>>;
+  removeOrigin(host: string, options?: CallOptions): Promise<WafResult<WriteAccepted>>;
+  /** Starts a clear of the whole cache. */
+  clearCache(options?: CallOptions): Promise<WafResult<WriteAccepted>>;
+}
+
+export interface LogQuery {
+  /** `YYYY-MM-DD`; both days are included. */
+  readonly startDate: string;
+  readonly endDate: string;
+  /** 1 to 10,000. */
+  readonly perPage: number;
+}
+
+/** The logs of the same WAF. These calls wait behind all more urgent ones. */
+export interface LogPort {
+  /** Returns the first page of the blocked requests for a range of days. */
+  queryLogs(query: LogQuery, options?: CallOptions): Promise<WafResult<LogPage>>;
+  /** Returns the page for the `scrollId` of the previous page. */
+  scrollLogs(scrollId: string, options?: CallOptions): Promise<WafResult<LogPage>>;
 }

@@ -3,16 +3,14 @@ import { stringify } from "yaml";
 import { eachRows } from "../cli/logs/collect-logs.ts";
 import { type LogRange, describeRange, isWithin } from "../cli/logs/log-range.ts";
 import type { LogWatch } from "../cli/logs/log-watch.ts";
-import type { ListName } from "../model/declared.ts";
 import type { Entry } from "../address/entry.ts";
 import { type LogEntry, logTimeMs } from "../model/log-entry.ts";
 import type { ObjectName } from "../model/resource.ts";
 import { inThousands } from "../model/sentence.ts";
 import { dayMs, dayOf, formatDay, formatTime } from "../model/time-text.ts";
-import type { OriginsRead, WafResult } from "../model/waf-result.ts";
+import type { WafPort, LogPort } from "../model/waf-result.ts";
 import type { DayRange } from "../logs/cursor.ts";
-import { countLogs, type LogPort, type LogReaderPorts } from "../logs/read-logs.ts";
-import type { CallOptions } from "../run/ports.ts";
+import { countLogs, type LogReaderPorts } from "../logs/read-logs.ts";
 import { type DeclaredLists, addressesToBlock, listStates, networksIn } from "./client-lists.ts";
 import { RequestStatistics } from "./statistics.ts";
 
@@ -25,10 +23,7 @@ const daysBlocked = 7;
 const unknownInstance = "my-waf";
 
 export interface RequestPorts extends LogReaderPorts {
-  readonly waf: LogPort & {
-    readOrigins(options?: CallOptions): Promise<WafResult<OriginsRead>>;
-    readList(list: ListName, options?: CallOptions): Promise<WafResult<readonly string[]>>;
-  };
+  readonly waf: LogPort & Pick<WafPort, "readOrigins" | "readList">;
   /** Removes keys from strings that attackers control. */
   readonly redact: (text: string) => string;
 }

@@ -2,22 +2,13 @@
 import type { Clock } from "../async/clock.ts";
 import { LruMap } from "../async/lru-map.ts";
 import { inSlices } from "../async/time-slices.ts";
-import { emptyInventory, type Inventory, type LoadedInventory, type SavedInventory } from "../model/inventory.ts";
+import { emptyInventory, type LoadedInventory, type InventoryPort } from "../model/inventory.ts";
 import { nameKey, type ObjectName } from "../model/resource.ts";
 import { decodeInventory, encodeInventory, inventorySlices } from "./inventory-text.ts";
 import type { RecordKey, RecordStore } from "./record-store.ts";
 
 /** The number of inventories that are not decoded again if they are unchanged. */
 const knownMax = 100;
-
-export interface InventoryRecords {
-  /** Finds it by the name of the instance, whatever its UID. If missing: an empty inventory. Never rejects. */
-  load(instance: ObjectName): Promise<LoadedInventory>;
-  /** Stored once it resolves with `Saved`. `Conflict` if another writer has saved since `revision`. Never rejects. */
-  save(instance: ObjectName, inventory: Inventory, revision: string): Promise<SavedInventory>;
-  /** Deletes the inventory of a released instance. Returns undefined, or why it could not be deleted. Never rejects. */
-  remove(instance: ObjectName): Promise<string | undefined>;
-}
 
 export function inventoryKey({ namespace, name }: ObjectName): RecordKey {
   return { type: "Inventory", namespace, name };
@@ -27,7 +18,7 @@ export function inventoryKey({ namespace, name }: ObjectName): RecordKey {
 export function createInventoryRecords(
   store: RecordStore,
   clock?: Pick<Clock, "monotonicMs" | "sleep">,
-): InventoryRecords {
+): InventoryPort {
   // Plans compare only what has changed since the same inventory.
   const decoded = new LruMap<string, Extract<LoadedInventory, { state: "Loaded" }>>(knownMax);
   return {

@@ -2,8 +2,8 @@
 import { backOffDelayMs } from "../async/back-off.ts";
 import type { Inventory } from "../model/inventory.ts";
 import type { Operation } from "../model/operation.ts";
-import type { WafFault, WafResult, WriteAccepted } from "../model/waf-result.ts";
-import type { CallOptions, ObjectEvent, WafPort } from "./ports.ts";
+import type { WafFault, WafResult, WriteAccepted, CallOptions, WafPort } from "../model/waf-result.ts";
+import type { ObjectEvent } from "./ports.ts";
 import type { RunResult } from "./facts.ts";
 import { releaseEndsMs } from "./release.ts";
 import type { World } from "./world.ts";

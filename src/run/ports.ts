@@ -1,12 +1,12 @@
 // The ports of the use cases. The cluster, the directory, the simulation and the tests each have their own adapters.
 import type { Clock } from "../async/clock.ts";
-import type { DeclaredCacheClear, DeclaredInstance, ListName, OriginType } from "../model/declared.ts";
+import type { DeclaredCacheClear, DeclaredInstance } from "../model/declared.ts";
 import type { ApiKey } from "../model/api-key.ts";
 import type { ConfirmedGathering, ConfirmOptions, Gathered } from "../model/gathered.ts";
-import type { Approval, Inventory, LoadedInventory, Refusal, SavedInventory } from "../model/inventory.ts";
+import type { Approval, Inventory, Refusal, InventoryPort } from "../model/inventory.ts";
 import type { Adoption, Operation } from "../model/operation.ts";
 import type { ObjectName, ResourceMeta } from "../model/resource.ts";
-import type { OriginsRead, WafFault, WafResult, WriteAccepted } from "../model/waf-result.ts";
+import type { WafFault, WafPort } from "../model/waf-result.ts";
 import type { Plan } from "../decide/plan.ts";
 import type { CompiledRule } from "../decide/compiled-rule.ts";
 import type { DriftedEntry } from "../decide/other-writers.ts";
@@ -33,35 +33,12 @@ export interface SourcePort {
   removeObject?(object: ResourceMeta): Promise<void>;
 }
 
-/** Where the inventory is stored. */
-export interface InventoryPort {
-  load(instance: ObjectName): Promise<LoadedInventory>;
-  save(instance: ObjectName, inventory: Inventory, revision: string): Promise<SavedInventory>;
-  /** Called when the instance is gone and nothing has to be remembered. Returns undefined, or why the inventory could not be removed. */
-  remove(instance: ObjectName): Promise<string | undefined>;
-}
-
 /** Prevents the deletion of an instance until its entries are removed: with a finalizer, if there are finalizers. */
 export interface LifecyclePort {
   /** Called before the first write. Returns undefined if the finalizer exists, or why it could not be added. */
   ensureFinalizer(instance: ResourceMeta): Promise<string | undefined>;
   /** Called after the last write. Returns undefined if the finalizer is gone, or why it could not be removed. */
   removeFinalizer(instance: ResourceMeta): Promise<string | undefined>;
-}
-
-export interface CallOptions {
-  readonly signal?: AbortSignal;
-}
-
-/** The WAF of one key. Calls wait for their turn in the key's lane. */
-export interface WafPort {
-  readOrigins(options?: CallOptions): Promise<WafResult<OriginsRead>>;
-  readList(list: ListName, options?: CallOptions): Promise<WafResult<readonly string[]>>;
-  addEntry(list: ListName, text: string, options?: CallOptions): Promise<WafResult<WriteAccepted>>;
-  removeEntry(list: ListName, text: string, options?: CallOptions): Promise<WafResult<WriteAccepted>>;
-  addOrigin(host: string, type: OriginType, options?: CallOptions): Promise<WafResult<WriteAccepted>>;
-  removeOrigin(host: string, options?: CallOptions): Promise<WafResult<WriteAccepted>>;
-  clearCache(options?: CallOptions): Promise<WafResult<WriteAccepted>>;
 }
 
 /** Opens the WAF of an instance; the same lane for the same base URL and key. */

@@ -3,8 +3,8 @@ import type { ListName } from "../model/declared.ts";
 import { emptyInventory, type Inventory, type LoadedInventory } from "../model/inventory.ts";
 import type { Operation } from "../model/operation.ts";
 import { nameKey, type ObjectName } from "../model/resource.ts";
-import type { OriginsRead, WafResult, WriteAccepted } from "../model/waf-result.ts";
-import type { ReconcilePorts, WafPort } from "./ports.ts";
+import type { OriginsRead, WafResult, WriteAccepted, WafPort } from "../model/waf-result.ts";
+import type { ReconcilePorts } from "./ports.ts";
 
 /** @param calls the operations that a run would perform, added in their order */
 export function inMemory(ports: ReconcilePorts, calls: Operation[]): ReconcilePorts {

@@ -3,10 +3,9 @@
 // retries.
 import type { Clock } from "../async/clock.ts";
 import type { ApiKey } from "../model/api-key.ts";
-import type { ListName, OriginType } from "../model/declared.ts";
-import type { LogPage } from "../model/log-entry.ts";
+import type { ListName } from "../model/declared.ts";
 import { SecretSearch } from "../model/redactor.ts";
-import type { OriginsRead, WafFault, WafFaultCode, WafResult, WriteAccepted } from "../model/waf-result.ts";
+import type { CallOptions, LogPort, WafFault, WafFaultCode, WafPort, WafResult } from "../model/waf-result.ts";
 import { readListAnswer, readLogAnswer, readOriginsAnswer, readWriteAnswer } from "./answer.ts";
 import type { AnswerReader } from "./answer.ts";
 import { requireBaseUrl } from "./base-url.ts";
@@ -36,11 +35,6 @@ const widestLimits: AnswerLimits = { listEntriesMax: listLengthMax, bodyBytesMax
 export const writeBodyBytesMax = 1_048_576;
 
 export type Permission = { readonly permitted: true } | { readonly permitted: false; readonly reason: string };
-
-export interface CallOptions {
-  /** Cancels the call. If a write is already in flight, its outcome is unknown. */
-  readonly signal?: AbortSignal | undefined;
-}
 
 /** One call that was passed to the connection, for metrics and logs. It never contains the key, an address or a host. */
 export interface CallRecord {
@@ -75,30 +69,7 @@ export interface WafClientOptions {
   readonly onCall?: ((call: CallRecord) => void) | undefined;
 }
 
-export interface LogQuery {
-  /** `YYYY-MM-DD`; both days are included. */
-  readonly startDate: string;
-  readonly endDate: string;
-  /** 1 to 10,000. */
-  readonly perPage: number;
-}
-
-export interface WafClient {
-  readOrigins(options?: CallOptions): Promise<WafResult<OriginsRead>>;
-  /** Returns the entries in the API's spelling. */
-  readList(list: ListName, options?: CallOptions): Promise<WafResult<readonly string[]>>;
-  addEntry(list: ListName, text: string, options?: CallOptions): Promise<WafResult<WriteAccepted>>;
-  /** `text` is the spelling on the list. */
-  removeEntry(list: ListName, text: string, options?: CallOptions): Promise<WafResult<WriteAccepted>>;
-  addOrigin(host: string, type: OriginType, options?: CallOptions): Promise<WafResult<WriteAccepted>>;
-  removeOrigin(host: string, options?: CallOptions): Promise<WafResult<WriteAccepted>>;
-  /** Starts a clear of the whole cache. */
-  clearCache(options?: CallOptions): Promise<WafResult<WriteAccepted>>;
-  /** Returns the first page of the blocked requests for a range of days. */
-  queryLogs(query: LogQuery, options?: CallOptions): Promise<WafResult<LogPage>>;
-  /** Returns the page for the `scrollId` of the previous page. */
-  scrollLogs(scrollId: string, options?: CallOptions): Promise<WafResult<LogPage>>;
-}
+export type WafClient = WafPort & LogPort;
 
 /** A client for one base URL and key, for which `lane` must have been acquired. */
 export function createWafClient(options: WafClientOptions): WafClient {

@@ -1,11 +1,12 @@
 // What wafsync stores in the cluster: inventories, the finalizer of instances, status and events. Every write checks for
 // permission first, so that a process that has lost its Lease no longer writes. Events are fire-and-forget.
+import type { InventoryPort } from "../../model/inventory.ts";
 import { apiGroup, instanceFinalizer } from "../../kinds/kinds.ts";
 import { type EventDropReason, EventRecorder } from "../../kube/event-recorder.ts";
 import { addFinalizer, type FinalizerResult, removeFinalizer } from "../../kube/finalizer.ts";
 import { nameKey, type ObjectName, type ResourceMeta } from "../../model/resource.ts";
 import { ClusterRecordStore } from "../../records/cluster-record-store.ts";
-import { createInventoryRecords, inventoryKey, type InventoryRecords } from "../../records/inventory-records.ts";
+import { createInventoryRecords, inventoryKey } from "../../records/inventory-records.ts";
 import { recordOwnerOf } from "../../records/record-object.ts";
 import { typeOfKind } from "./cluster-object.ts";
 import type { ClusterSource } from "./cluster-source.ts";
@@ -30,7 +31,7 @@ export interface ClusterRecordsOptions extends ClusterAccess {
 }
 
 export class ClusterRecords {
-  readonly inventory: InventoryRecords;
+  readonly inventory: InventoryPort;
   readonly lifecycle = {
     /** Adds the finalizer. Call it before the first write to the WAF. Returns undefined, or why it could not be added. */
     ensureFinalizer: async (instance: ResourceMeta): Promise<string | undefined> => {

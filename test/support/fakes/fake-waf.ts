@@ -3,8 +3,7 @@
 import type { Clock } from "../../../src/async/clock.ts";
 import type { ListName, OriginType } from "../../../src/model/declared.ts";
 import type { ApiKey } from "../../../src/model/api-key.ts";
-import type { WafFault, WafResult, WriteAccepted } from "../../../src/model/waf-result.ts";
-import type { CallOptions, WafPort } from "../../../src/run/ports.ts";
+import type { WafFault, WafResult, WriteAccepted, CallOptions, WafPort } from "../../../src/model/waf-result.ts";
 import { testKey } from "../builders/gathered.ts";
 import { crash } from "./crash.ts";
 import { MemoryWaf } from "./memory-waf.ts";

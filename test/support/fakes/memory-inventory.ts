@@ -4,9 +4,9 @@ import {
   type Inventory,
   type LoadedInventory,
   type SavedInventory,
+  type InventoryPort,
 } from "../../../src/model/inventory.ts";
 import { nameKey, type ObjectName } from "../../../src/model/resource.ts";
-import type { InventoryPort } from "../../../src/run/ports.ts";
 import { crash } from "./crash.ts";
 
 interface Stored {

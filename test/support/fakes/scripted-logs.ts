@@ -1,8 +1,8 @@
 // A log port with scripted responses: for each day, one list of pages per reading of the day.
 import { parseDay } from "../../../src/model/time-text.ts";
 import type { LogEntry, LogPage } from "../../../src/model/log-entry.ts";
-import type { WafFault, WafFaultCode, WafResult } from "../../../src/model/waf-result.ts";
-import type { LogPiece, LogPort } from "../../../src/logs/read-logs.ts";
+import type { WafFault, WafFaultCode, WafResult, LogPort } from "../../../src/model/waf-result.ts";
+import type { LogPiece } from "../../../src/logs/read-logs.ts";
 import { anEntry } from "../builders/log-entry.ts";
 
 /** One row, identified by its path. */

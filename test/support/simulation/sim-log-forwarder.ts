@@ -1,4 +1,5 @@
 // Log forwarding in one process of a simulation: the real controller, with ports to the simulated world.
+import type { LogPort } from "../../../src/model/waf-result.ts";
 import { LogController } from "../../../src/app/log-controller.ts";
 import type { Clock } from "../../../src/async/clock.ts";
 import type { ApiKey } from "../../../src/model/api-key.ts";
@@ -6,7 +7,6 @@ import type { DeclaredInstance } from "../../../src/model/declared.ts";
 import { nameKey, type ObjectName, type ResourceMeta } from "../../../src/model/resource.ts";
 import { autoBlockPublisher, type BlockBook } from "../../../src/blocks/block-book.ts";
 import type { ForwardLogsPorts } from "../../../src/logs/forward-ports.ts";
-import type { LogPort } from "../../../src/logs/read-logs.ts";
 import type { SimProcess } from "./sim-process.ts";
 import type { SimWorld } from "./sim-world.ts";
 
