@@ -62,6 +62,7 @@ export class ClusterSource {
   readonly unattached: UnattachedObjects;
   readonly changes: InstanceChanges;
   readonly #options: ClusterSourceOptions;
+  readonly #stores: ClusterWatches["stores"];
   readonly #keys: ApiKeys;
   readonly #texts: DataTexts;
   readonly #rollouts: Rollouts;
@@ -84,6 +85,7 @@ export class ClusterSource {
       onProblem: (plural, problem) => onProblem?.(plural, problem),
     });
     const { stores } = this.watches;
+    this.#stores = stores;
     this.unattached = new UnattachedObjects(stores.byKind, stores.labelsOf, namespace);
     this.#texts = new DataTexts({
       api,
@@ -249,10 +251,6 @@ export class ClusterSource {
     const stored = this.#stores.byKind[kind].get(nameKey({ namespace, name }));
     const isSame = stored?.metadata.uid === uid && stored.metadata.resourceVersion === resourceVersion;
     return isSame ? stored : slimObject(kind, read, stored);
-  }
-
-  get #stores(): ClusterWatches["stores"] {
-    return this.watches.stores;
   }
 
   #declaredInstances(): DeclaredInstance[] {
