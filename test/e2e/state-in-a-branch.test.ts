@@ -44,7 +44,7 @@ test("a fresh machine knows what earlier jobs have added, and commands of people
   expect(remote.git("log", "--format=%s", stateBranch)).toMatch(/^wafsync \[skip ci\]\nwafsync apply/);
 });
 
-test("a state that can't be read stops a command, and no password is accepted in its options", async () => {
+test("a state that can't be read stops a command, and no credentials are accepted in its options", async () => {
   await using remote = await gitRemote();
   await using folder = await wafFolder();
   const failing = await folder.run("plan", "--state", `git:${remote.url}.away#${stateBranch}`);
@@ -52,10 +52,12 @@ test("a state that can't be read stops a command, and no password is accepted in
   expect(failing.stderr).toContain(
     `error: Branch ${stateBranch} of ${remote.url}.away cannot be held: git ls-remote: fatal: `,
   );
-  const secret = await folder.run("plan", "--state", "git:https://job:t0ken@git.example/waf.git#state");
-  expect(secret).toMatchObject({ code: 2 });
-  expect(secret.stderr).toContain("--state contains a password");
-  expect(secret.stderr).not.toContain("t0ken");
+  for (const user of ["job:t0ken", "t0ken"]) {
+    const secret = await folder.run("plan", "--state", `git:https://${user}@git.example/waf.git#state`);
+    expect(secret).toMatchObject({ code: 2 });
+    expect(secret.stderr).toContain("--state contains credentials");
+    expect(secret.stderr).not.toContain("t0ken");
+  }
   const validated = await runWafsync(["validate", "-f", folder.path, "--state", `git:${stateBranch}`]);
   expect(validated).toMatchObject({ code: 0 });
 });

@@ -449,10 +449,10 @@ async function openPlace(options: FolderOptions, session: Session, command: stri
   const { remote = "origin", branch } = gitState.exec(stateDirectory)?.groups ?? {};
   const { redactor } = session;
   if (branch === undefined) return { directory, stateDirectory, git: undefined, options, redactor };
-  if (/:\/\/[^/@]*:[^/@]*@/.test(remote)) {
+  if (/^https?:\/\/[^/]*@|:\/\/[^/@]*:[^/@]*@/.test(remote)) {
     const hint =
       "Use a credential helper of Git, or write git:BRANCH to use the remote origin of the folder's repository.";
-    throw new CommandError("--state contains a password, which other users of this machine could read", hint);
+    throw new CommandError("--state contains credentials, which other users of this machine could read", hint);
   }
   const { job = `process ${process.pid} on ${hostname()}` } = readEnvironment();
   const environment = environmentForPrograms({});

@@ -33,7 +33,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 type Setting = readonly [key: string, value: string];
 
 export interface GitBranchOptions {
-  /** A URL, a path, or the name of a remote in the repository of `directory`, whose credentials are then used. */
+  /** A URL, a path with a slash, or the name of a remote in the repository of `directory`, whose credentials are then used. */
   readonly remote: string;
   readonly branch: string;
   readonly directory: string;
@@ -67,12 +67,14 @@ export class GitBranch {
       throw Error.isError(error.cause) ? error : new Error(`"${branch}" is not the name of a branch.`);
     });
     await runGit(["init", "--bare", "--quiet", "--template=", folder], { ...outside, GIT_CONFIG_GLOBAL: devNull });
-    const isNamed = /^[\w.-]+$/.test(remote) && !existsSync(remote);
+    const isNamed = /^[\w.-]+$/.test(remote);
     // From outside any repository, only the configuration of the user and the machine applies.
     const where = isNamed ? ["-C", directory, "-c", "safe.bareRepository=explicit"] : [`--git-dir=${folder}`];
     const listed = await runGit([...where, "config", "--list", "-z"], outside);
     const found = listed.split("\0").map(settingIn);
-    const remotes = isNamed ? settingsOfRemote(found, remote) : [ownSetting("url", urlOf(remote))];
+    const remotes = isNamed
+      ? settingsOfRemote(found, remote)
+      : [ownSetting("url", existsSync(remote) ? resolve(remote) : remote)];
     if (!remotes.some(([key]) => key.endsWith(".url"))) {
       throw new Error(
         `The folder ${directory} is in no Git repository with a remote "${remote}". If it is, Git may not trust its owner: run \`git config --global --add safe.directory PATH\`.`,
@@ -170,11 +172,6 @@ function ownSetting(name: string, value: string): Setting {
 function settingsOfRemote(found: readonly Setting[], remote: string): Setting[] {
   const named = (name: string) => found.filter(([key]) => key === `remote.${remote}.${name}`);
   return ofRemote.flatMap((name) => named(name).map(([, value]) => ownSetting(name, value)));
-}
-
-/** Git would look for a relative path from the bare repository. */
-function urlOf(remote: string): string {
-  return existsSync(remote) ? resolve(remote) : remote;
 }
 
 /** Settings are passed in the environment: other users of the machine could read parameters, and settings may contain a token. */

@@ -134,6 +134,8 @@ export class GitState {
       this.#cancelRenewal?.();
       if (this.#held === undefined || this.lost() !== undefined) return;
       const released = await this.#attempt("cannot be released", async () => await this.#release());
+      // Also if it is unknown whether the branch is free now.
+      this.#held = undefined;
       if (!released.ok)
         this.#options.onNotice(`warning: ${released.problem} Others wait until it has not changed for two minutes.`);
     });
@@ -203,7 +205,6 @@ export class GitState {
     // A job that changed nothing leaves no commit.
     const isSame = this.#isClean && (await this.#branch.hasSameFiles(this.#found, revision));
     await this.#move(isSame ? this.#found : revision);
-    this.#held = undefined;
   }
 
   /** @returns false if another process has changed the branch. Rejects if it is unknown whether the branch has changed. */

@@ -186,6 +186,21 @@ describe("A state directory in a branch", () => {
     await one.state.close();
   });
 
+  test("that could not be released is held anew before the next use", async () => {
+    await using remote = await gitRemote();
+    const page = await gitProcess(remote);
+    await page.state.hold();
+    renameSync(remote.url, `${remote.url}.away`);
+    await page.state.release();
+    expect(page.notices).toStrictEqual([expect.stringContaining("cannot be released: git ")]);
+    expect(await page.state.hold()).toMatchObject({ ok: false });
+    renameSync(`${remote.url}.away`, remote.url);
+    const head = remote.git("rev-parse", stateBranch);
+    expect(await page.state.hold()).toStrictEqual(done);
+    expect(remote.git("rev-parse", stateBranch)).not.toBe(head);
+    await page.state.close();
+  });
+
   test("whose lease has an unknown outcome is held at the next attempt without waiting", async () => {
     await using remote = await gitRemote();
     const clock = hurriedClock();
