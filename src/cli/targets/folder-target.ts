@@ -32,7 +32,6 @@ import {
   type InstanceSight,
   type LastChange,
   type OnHold,
-  onHoldIn,
   type Progress,
   progressOf,
   type Reported,
@@ -55,9 +54,7 @@ import { createStopping } from "../../app/stopping.ts";
 import { type DeclaredRule, listOf, unblockedAtMs } from "../../model/declared.ts";
 import { type Operation } from "../../model/operation.ts";
 import { type Redactor } from "../../model/redactor.ts";
-import { visibleText } from "../../model/visible-text.ts";
 import { type ReconcileObserver } from "../../run/ports.ts";
-import { heldGroups } from "../../run/status/messages.ts";
 import { troubleOf } from "../../run/status/findings.ts";
 import { ruleStatus } from "../../run/status/rule-status.ts";
 import { remark } from "../terminal.ts";
@@ -202,11 +199,7 @@ class FolderTarget extends Target {
   }
 
   async removalsOnHold(instance: ObjectName): Promise<OnHold> {
-    if ((await userOfState(this.#place.stateDirectory, realClock)) === undefined) {
-      return await previewHolds(this.#place, instance);
-    }
-    const { gathered, statusOf } = await this.look(instance, { live: false });
-    return await this.withEveryEntry(instance, onHoldIn(statusOf(gathered.instance.meta)));
+    return await this.heldNow(instance);
   }
 
   async approve(instance: ObjectName, hash: string): Promise<string> {
@@ -343,28 +336,6 @@ async function openRuns(
     redactor,
     locks: processLocks(how.command),
   });
-}
-
-/**
- * The removals that a run would put on hold, from the real plan, so that the hash is the same as in a run.
- * @throws CommandError if there is no plan, for example because the WAF can't be read
- */
-async function previewHolds(place: FolderPlace, instance: ObjectName): Promise<OnHold> {
-  const stopping = createStopping(realClock);
-  const opened = await openRuns(place, { isDryRun: true, command: "wafsync approve", stopping, observer: {} });
-  if (!opened.ok) throw new CommandError(opened.problem);
-  try {
-    const previews = await opened.standalone.preview();
-    const found = previews.find(({ facts }) => nameKey(facts.gathered.instance.meta) === nameKey(instance));
-    if (found === undefined) throw new CommandError(`there is no WafInstance ${nameKey(instance)} in the folder`);
-    const { plan } = found.facts;
-    if (plan !== undefined) return { hash: plan.held?.hash, groups: plan.held ? heldGroups(plan.held, Infinity) : [] };
-    const why = troubleOf(found.facts)?.message ?? "The WAF could not be read.";
-    throw new CommandError(`the removals on hold are unknown: ${visibleText(why)}`);
-  } finally {
-    await opened.standalone.close();
-    stopping.done();
-  }
 }
 
 /** Reconciles the instance, and returns the progress of the written rules. */

@@ -13,6 +13,7 @@ import type { AddressText, Gathered, GatheredRule } from "../../model/gathered.t
 import type { HistoryEvent } from "../../history/events.ts";
 import type { Inventory, LoadedInventory } from "../../model/inventory.ts";
 import type { Redactor } from "../../model/redactor.ts";
+import { visibleText } from "../../model/visible-text.ts";
 import { nameKey, type ObjectName, type ResourceMeta, type ResourceRef } from "../../model/resource.ts";
 import { readHistory } from "../../history/history.ts";
 import { heldGroups } from "../../run/status/messages.ts";
@@ -215,14 +216,14 @@ export abstract class Target {
     return { state: "Settled", message: "" };
   }
 
-  /** Adds all entries to reported removals on hold, which come with examples, if the user may read what it takes. */
-  protected async withEveryEntry(instance: ObjectName, reported: OnHold): Promise<OnHold> {
-    const sight =
-      reported.hash === undefined ? undefined : await this.look(instance, { live: true }).catch(() => undefined);
-    const held = sight && (await examineSight(sight)).examined.held;
-    return held?.hash === reported.hash && held !== undefined
-      ? { hash: held.hash, groups: heldGroups(held, Infinity) }
-      : reported;
+  /** The removals that a run would put on hold now, with all entries. @throws CommandError if the WAF can't be read */
+  protected async heldNow(instance: ObjectName): Promise<OnHold> {
+    const sight = await this.look(instance, { live: true });
+    if (sight.live.state === "Unread") {
+      throw new CommandError(`the removals on hold are unknown: ${visibleText(sight.live.why)}`);
+    }
+    const { held } = (await examineSight(sight)).examined;
+    return { hash: held?.hash, groups: held ? heldGroups(held, Infinity) : [] };
   }
 
   /** Why the inventory is unknown. */
