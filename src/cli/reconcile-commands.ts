@@ -1,5 +1,4 @@
 // `wafsync plan`, `apply` and `run`: show what would change on the WAFs of a folder, change it, and keep them in the declared state.
-import { join } from "node:path";
 import type { Preview, Standalone } from "../app/standalone.ts";
 import { realClock } from "../async/clock.ts";
 import { continuesAnnotation } from "../model/continues.ts";
@@ -24,7 +23,7 @@ import type { InstanceView } from "./instance-view.ts";
 import { type Review, reviewOf } from "./plan-review.ts";
 import type { Session } from "./session.ts";
 import { StatusLine } from "./status-line.ts";
-import { defaultStateFolder, type FolderOptions, withStandalone } from "./targets/folder-target.ts";
+import { type FolderOptions, withStandalone } from "./targets/folder-target.ts";
 import { targetWords } from "./targets/target-options.ts";
 import { ask, canAsk, type Paint, remark, type Terminal } from "./terminal.ts";
 
@@ -36,7 +35,7 @@ export async function runPlan({ base, ...options }: PlanOptions): Promise<number
   const command = "wafsync plan";
   const before = new Map<string, InstanceView>();
   if (base !== undefined) {
-    const placed = { ...options, from: base, state: options.state ?? join(options.from, defaultStateFolder) };
+    const placed = { ...options, from: base, stateOf: options.from };
     const code = await withPreviews(placed, command, async (previews, standalone, { notes }) => {
       for (const view of viewPreviews(standalone, previews)) before.set(nameKey(view), view);
       const { faults } = standalone.faults();

@@ -1,6 +1,7 @@
 // The state of a folder in a branch: what a fresh machine knows, what commands of people share with jobs, and errors.
 import { execFileSync } from "node:child_process";
 import { mkdirSync } from "node:fs";
+import { cp } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
 import { type FinishedProcess, runFaster, runWafsync } from "../support/processes/wafsync-process.ts";
@@ -31,10 +32,18 @@ test("a fresh machine knows what earlier jobs have added, and commands of people
   // A plan leaves nothing.
   expect(remote.git("for-each-ref")).toBe("");
   expect((await run("merged", "apply")).code).toBe(0);
+  // The folder before the change, as an archive: it is in no repository.
+  const base = join(remote.folder, "base");
+  await cp(folder.path, base, { recursive: true, filter: (path) => !path.includes(".git") });
   await folder.files.write("rule.yaml", ruleDocument("office", { addresses: ["192.0.2.1"] }));
   const changed = await run("pull-request", "plan");
   expect(changed.stdout).toContain("0 to add, 1 to remove");
   expect(changed.stdout).not.toContain("No record");
+  expect(await run("pull-request", "plan", "--base", base)).toMatchObject({
+    code: 1,
+    stdout: changed.stdout,
+    stderr: "",
+  });
   expect((await run("merged-too", "apply")).code).toBe(0);
   expect(folder.simulator.waf(testKey).blocklist).toStrictEqual(["192.0.2.1"]);
   expect((await run("laptop", "history")).stdout).toMatch(/Removed +blocklist +192\.0\.2\.2/);

@@ -381,10 +381,12 @@ function endingObserver({ rules }: RuleChanges, wait: Waiting, end: () => void):
   };
 }
 
-export const defaultStateFolder = ".wafsync";
+const defaultStateFolder = ".wafsync";
 
 export interface FolderOptions extends TargetOptions {
   readonly from: string;
+  /** The folder whose state directory or repository is used, if it is another one. */
+  readonly stateOf?: string;
   readonly allowPrivateFeeds?: boolean;
 }
 
@@ -397,7 +399,11 @@ interface FolderPlace {
 }
 
 /** @throws CommandError unless the folder exists and is not its own state directory, which would hide all of its files */
-export async function checkFolder({ from: directory, state }: Pick<FolderOptions, "from" | "state">): Promise<string> {
+export async function checkFolder({
+  from: directory,
+  state,
+  stateOf = directory,
+}: Pick<FolderOptions, "from" | "state" | "stateOf">): Promise<string> {
   const found = await stat(directory).catch(() => undefined);
   if (found === undefined)
     throw new CommandError(`folder ${directory} does not exist`, "Set -f to the folder with the YAML files.");
@@ -407,7 +413,7 @@ export async function checkFolder({ from: directory, state }: Pick<FolderOptions
   if (other?.dev === found.dev && other.ino === found.ino) {
     throw new CommandError(`${directory} is the folder with the YAML files`, "Set --state to a different directory.");
   }
-  return state ?? join(directory, defaultStateFolder);
+  return state ?? join(stateOf, defaultStateFolder);
 }
 
 /** `git:BRANCH` or `git:REMOTE#BRANCH`. */
@@ -429,7 +435,16 @@ async function openPlace(options: FolderOptions, session: Session, command: stri
   const environment = environmentForPrograms({});
   const onNotice = (text: string): void => session.notes.line(text);
   const { GitState } = await import("../../source/directory/git-state.ts");
-  const how = { remote, branch, directory, environment, command, job, clock: realClock, onNotice };
+  const how = {
+    remote,
+    branch,
+    directory: options.stateOf ?? directory,
+    environment,
+    command,
+    job,
+    clock: realClock,
+    onNotice,
+  };
   const opened = await GitState.open(how);
   if (!opened.ok) throw new CommandError(opened.problem);
   const git = opened.value;
