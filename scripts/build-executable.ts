@@ -27,7 +27,7 @@ const sentinelFuse = "NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2";
 /** One CommonJS script, because Node.js 24 supports nothing else. The script still loads commands lazily. */
 async function bundle(work: string) {
   const { metafile } = await build({
-    ...(await bundleOptions()),
+    ...bundleOptions(),
     entryPoints: ["src/cli/main.ts"],
     outfile: join(work, "main.cjs"),
     format: "cjs",

@@ -28,7 +28,7 @@ async function removeChunks(): Promise<void> {
 if (!outfile.endsWith(extension)) throw new Error(`the file name of the program must end in ${extension}: ${outfile}`);
 await removeChunks();
 const { metafile } = await build({
-  ...(await bundleOptions()),
+  ...bundleOptions(),
   entryPoints: [{ in: "src/cli/start.ts", out: basename(outfile, extension) }],
   outdir: folder,
   outExtension: { ".js": extension },

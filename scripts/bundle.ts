@@ -1,9 +1,7 @@
 // Shared by the two builds of the program: bundles it with esbuild, and lists the bundled packages.
-import { execFile } from "node:child_process";
 import { readFile, readdir } from "node:fs/promises";
 import { isBuiltin } from "node:module";
 import { join } from "node:path";
-import { promisify } from "node:util";
 import type { BuildOptions, Metafile } from "esbuild";
 
 export const root = join(import.meta.dirname, "..");
@@ -46,30 +44,13 @@ export async function licencesOf(metafile: Metafile): Promise<string> {
   return licences.join(`\n${"-".repeat(80)}\n\n`);
 }
 
-/** The commit, with the suffix `-dirty` if the clone has uncommitted changes; empty outside a clone. WAFSYNC_COMMIT overrides it. */
-async function sourceCommit(): Promise<string> {
-  const given = process.env["WAFSYNC_COMMIT"];
-  if (given !== undefined && given !== "") return given;
-  const git = async (...parameters: string[]): Promise<string> =>
-    (await promisify(execFile)("git", parameters, { cwd: root })).stdout.trim();
-  try {
-    const isOwn = (await git("rev-parse", "--show-prefix")) === "";
-    if (!isOwn) return "";
-    const commit = await git("rev-parse", "HEAD");
-    return (await git("status", "--porcelain", "--untracked-files=no")) === "" ? commit : `${commit}-dirty`;
-  } catch {
-    return "";
-  }
-}
-
 /** The caller decides on the output path, the format and the banner. */
-export async function bundleOptions(): Promise<BuildOptions & { readonly metafile: true }> {
+export function bundleOptions(): BuildOptions & { readonly metafile: true } {
   return {
     absWorkingDir: root,
     bundle: true,
     platform: "node",
     target: "node22",
-    define: { WAFSYNC_COMMIT: JSON.stringify(await sourceCommit()) },
     // Names are kept, so that stack traces are readable.
     minifySyntax: true,
     minifyWhitespace: true,

@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { builtBundle } from "./support/processes/built-program.ts";
 import { buildCommand } from "./support/processes/bundle.ts";
 import { tryFolder } from "./support/processes/shipped-program.ts";
-import { runWafsync, startWafsync } from "./support/processes/wafsync-process.ts";
+import { startWafsync } from "./support/processes/wafsync-process.ts";
 import { scratchDirectory } from "./support/worlds/scratch-directory.ts";
 import type { ScratchDirectory } from "./support/worlds/scratch-directory.ts";
 
@@ -57,12 +57,6 @@ describe("the bundle, alone in a folder without node_modules", () => {
     expect(operator.printed()).toContain("ECONNREFUSED");
     operator.child.kill("SIGTERM");
     expect(await operator.ended).toMatchObject({ code: 0 });
-  });
-
-  test("knows its commit", async () => {
-    const { code, stdout } = await runWafsync(["version", "-o", "json"], isolated());
-    expect(code).toBe(0);
-    expect(JSON.parse(stdout)).toMatchObject({ node: process.versions.node, commit: expect.anything() });
   });
 
   test("loads each of its chunks, those too that are rarely needed", async () => {

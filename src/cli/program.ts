@@ -14,7 +14,7 @@ const groups: Readonly<Record<string, readonly AddCommand[]>> = {
   "WAFs of a folder:": folderCommands,
   "State, incidents and approvals:": incidentCommands,
   "Calls to one WAF:": wafCommands,
-  "Servers, and wafsync itself:": processCommands,
+  "Servers, and completion:": processCommands,
 };
 
 const exitCodes = `

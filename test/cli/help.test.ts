@@ -33,7 +33,7 @@ async function commandLinesOf(path: string): Promise<string[]> {
 }
 
 function isOurs(line: string): boolean {
-  return /^\s*(?:\$ )?(?:[A-Z_]+=\S+ )*wafsync [a-z-]/u.test(line);
+  return /^\s*(?:\$ )?(?:[A-Z_]+=\S+ )*wafsync (?!--version$)[a-z-]/u.test(line);
 }
 
 describe("--help", () => {

@@ -1,6 +1,6 @@
-// The commands that keep running, `ui`, `operator` and `simulator`, and those about wafsync itself.
+// The commands that keep running, `ui`, `operator` and `simulator`, and `completion`.
 import { Argument } from "commander";
-import { type OptionsOf, choice, command, flag, format, number, text, texts } from "./declare.ts";
+import { type OptionsOf, choice, command, flag, number, text, texts } from "./declare.ts";
 import { allNamespaces, allowedBaseUrls, allowPrivateFeeds, clusterOptions, placeOptions } from "./option-groups.ts";
 
 const uiOptions = {
@@ -74,12 +74,9 @@ const simulatorOptions = {
   ),
 };
 
-const versionOptions = { output: format("table", "json") };
-
 export type UiOptions = OptionsOf<typeof uiOptions>;
 export type OperatorCommandOptions = OptionsOf<typeof operatorOptions>;
 export type SimulatorOptions = OptionsOf<typeof simulatorOptions>;
-export type VersionOptions = OptionsOf<typeof versionOptions>;
 
 export const processCommands = [
   command("ui", {
@@ -129,15 +126,5 @@ Examples:
 For the current shell only: source <(wafsync completion bash), or wafsync completion fish | source.
 `,
     load: async () => (await import("../completion/completion-scripts.ts")).runCompletion,
-  }),
-  command("version", {
-    description: "Print the versions of wafsync and Node.js, for bug reports.",
-    options: versionOptions,
-    help: `
-Examples:
-  $ wafsync version
-  $ wafsync version -o json
-`,
-    load: async () => (await import("../version-command.ts")).runVersion,
   }),
 ];
