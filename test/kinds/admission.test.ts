@@ -193,23 +193,4 @@ await describeWithControlPlane("admission", (cluster) => {
       expect(await change(document, spec)).toBe("taken");
     });
   });
-
-  test("every kind has its own table, and the category lists all kinds", async () => {
-    const documents = [
-      documentOf("WafInstance"),
-      documentOf("WafIpRule", { priority: 3 }),
-      documentOf("WafOrigin"),
-      documentOf("WafCacheClear"),
-    ];
-    for (const document of documents) {
-      const answer = await create({ ...document, metadata: { name: "table" } }, "");
-      expect(answer.status).toBe(201);
-      const { shortName, printerColumns } = kindDefinitions[document.kind];
-      const printed = await cluster.expectKubectl(["get", shortName, "table", "-n", namespace, "-o", "wide"]);
-      const columns = printerColumns.map(({ name }) => name.toUpperCase());
-      expect(printed.split("\n")[0]?.split(/ {2,}/)).toStrictEqual(["NAME", ...columns]);
-    }
-    const all = await cluster.expectKubectl(["get", "wafsync", "-n", namespace, "-o", "name"]);
-    expect(all.split("\n").filter((line) => line.endsWith("/table"))).toHaveLength(4);
-  });
 });

@@ -92,23 +92,6 @@ async function passRefusals(world: ConvergeWorld): Promise<void> {
   await world.passesUntilDone();
 }
 
-describe("A process that is killed while it records", () => {
-  test.each(["CrashBefore", "CrashAfter"] as const)("continues from the stored record (%s)", async (fault) => {
-    for (let saves = 0; saves < 5; saves += 1) {
-      const world = busyWorld();
-      const before: "CrashBefore"[] = [];
-      let seen = 0;
-      world.inventory.onSaved = () => {
-        seen += 1;
-        if (seen === saves) world.inventory.failNext(fault);
-      };
-      if (saves === 0) world.inventory.failNext(fault, ...before);
-      await world.passesUntilDone();
-      await expectDeclared(world);
-    }
-  });
-});
-
 describe("A write that the API refuses", () => {
   test("is not retried within the hour, but after it", async () => {
     const world = new ConvergeWorld({ declared: { rules: [blocking("feed", ["192.0.2.1", "192.0.2.2"])] } });

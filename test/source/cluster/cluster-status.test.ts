@@ -28,24 +28,26 @@ await describeWithControlPlane("the status of an object in a cluster", (cluster)
     };
   }
 
-  test("keeps the transition time of a condition that a process writes again based on an old copy", async () => {
-    const namespace = await createNamespace(cluster, "status");
-    const manifest = rule(namespace, "feed", ["192.0.2.1"]);
+  /** An object, how to read it, and a process that writes its status and sees only the first version of it. */
+  async function lagging(name: string) {
+    const namespace = await createNamespace(cluster, name);
+    const manifest = rule(namespace, name, ["192.0.2.1"]);
     await createAll(cluster, manifest);
     const read = async (): Promise<ClusterObject> => {
-      const found = await getObject<ClusterObject>(api, typeOfKind("WafIpRule"), { namespace, name: "feed" });
+      const found = await getObject<ClusterObject>(api, typeOfKind("WafIpRule"), { namespace, name });
       if (!found.ok) throw new Error(found.fault.message);
       return found.value;
     };
     const old = await read();
+    const events = { record: () => undefined };
+    const status = new ClusterStatus({ api, objectOf: () => old, events, mayWrite: () => true });
+    const meta = aMeta("WafIpRule", `${namespace}/${name}`, { uid: old.metadata.uid });
+    return { manifest, read, status, meta };
+  }
+
+  test("keeps the transition time of a condition that a process writes again based on an old copy", async () => {
+    const { manifest, read, status, meta } = await lagging("status");
     await patchObject(cluster, manifest, { status: accepted("True", "2026-01-01T00:00:00Z") }, "/status");
-    const status = new ClusterStatus({
-      api,
-      objectOf: () => old,
-      events: { record: () => undefined },
-      mayWrite: () => true,
-    });
-    const meta = aMeta("WafIpRule", `${namespace}/feed`, { uid: old.metadata.uid });
     const next = { ...accepted("True", "2026-01-01T01:00:00Z"), progress: "1/1" };
     expect(await status.write(meta, next)).toBeUndefined();
     expect((await read()).status).toMatchObject({ ...accepted("True", "2026-01-01T00:00:00Z"), progress: "1/1" });
@@ -54,25 +56,12 @@ await describeWithControlPlane("the status of an object in a cluster", (cluster)
   });
 
   test("never goes back to an older generation while the watch lags", async () => {
-    const namespace = await createNamespace(cluster, "behind");
-    const manifest = rule(namespace, "late", ["192.0.2.1"]);
-    await createAll(cluster, manifest);
-    const read = async (): Promise<ClusterObject> => {
-      const found = await getObject<ClusterObject>(api, typeOfKind("WafIpRule"), { namespace, name: "late" });
-      if (!found.ok) throw new Error(found.fault.message);
-      return found.value;
-    };
-    const old = await read();
+    const { manifest, read, status, meta } = await lagging("behind");
     await patchObject(cluster, manifest, { spec: { addresses: ["192.0.2.2"] } });
-    const events = { record: () => undefined };
-    const status = new ClusterStatus({ api, objectOf: () => old, events, mayWrite: () => true });
-    const meta = aMeta("WafIpRule", `${namespace}/late`, { uid: old.metadata.uid });
-    const ofGeneration = (observedGeneration: number) => ({
-      ...accepted("True", "2026-01-01T00:00:00Z"),
-      observedGeneration,
-    });
-    expect(await status.write(meta, ofGeneration(2))).toBeUndefined();
-    expect(await status.write(meta, ofGeneration(1))).toBeUndefined();
+    for (const observedGeneration of [2, 1]) {
+      const next = { ...accepted("True", "2026-01-01T00:00:00Z"), observedGeneration };
+      expect(await status.write(meta, next)).toBeUndefined();
+    }
     expect((await read()).status).toMatchObject({ observedGeneration: 2 });
   });
 });
