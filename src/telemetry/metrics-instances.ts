@@ -10,9 +10,6 @@ export const instancesMax = 5_000;
 export type ObjectLabel = "waf_instance" | "waf_feed" | "waf_auto_block";
 
 type Labels = Readonly<Record<string, string>>;
-interface Series {
-  remove(labels: Labels): void;
-}
 
 export interface InstanceCounter {
   inc(instance: string, labels: Labels, value?: number): void;
@@ -22,20 +19,28 @@ export interface InstanceGauge {
   set(instance: string, labels: Labels, value: number): void;
 }
 
-/** One metric. */
-interface Family {
-  readonly series: Series;
-  /** The series that every instance has. */
-  readonly initial: readonly Labels[];
-  readonly start: (instance: string) => void;
+/** A series that not every instance has. */
+interface Sample {
+  readonly name: string;
+  readonly labels: Labels;
+  readonly value: number;
 }
+
+interface Known {
+  /** The values of the series that every instance has: thousands of instances have fifty each. */
+  readonly values: number[];
+  readonly others: Map<string, Sample>;
+}
+
+/** Changes the value of a series. Does nothing if the instance is unknown. */
+type Change = (instance: string, labels: Labels, next: (before: number) => number) => void;
 
 export class InstanceSeries {
   readonly #registry: Registry;
   readonly #label: ObjectLabel;
-  /** The additional series of each instance, by key. The series that every instance has are not stored here, to save memory. */
-  readonly #known = new Map<string, Map<string, () => void>>();
-  readonly #families: Family[] = [];
+  readonly #known = new Map<string, Known>();
+  /** The number of series that every instance has. */
+  #count = 0;
 
   constructor(registry: Registry, label: ObjectLabel = "waf_instance") {
     this.#registry = registry;
@@ -45,18 +50,11 @@ export class InstanceSeries {
   /** Creates all series of the instance, at zero. Does nothing if they exist. */
   add(instance: string): void {
     if (this.#known.has(instance) || this.#known.size >= instancesMax) return;
-    this.#known.set(instance, new Map());
-    for (const { start } of this.#families) start(instance);
+    this.#known.set(instance, { values: Array.from({ length: this.#count }, () => 0), others: new Map() });
   }
 
   /** Removes all series of the instance. */
   forget(instance: string): void {
-    const others = this.#known.get(instance);
-    if (others === undefined) return;
-    for (const { series, initial } of this.#families) {
-      for (const labels of initial) series.remove(this.#labelled(instance, labels));
-    }
-    for (const remove of others.values()) remove();
     this.#known.delete(instance);
   }
 
@@ -72,40 +70,43 @@ export class InstanceSeries {
   ): InstanceCounter {
     const registers = [this.#registry];
     const counter = new Counter({ name, help, registers, labelNames: [this.#label, ...labelNames] });
-    const change = this.#add(name, counter, initial, (labels, value) => counter.inc(labels, value));
-    return { inc: (instance, labels, value = 1) => change(instance, labels, value) };
+    const change = this.#add(name, counter, initial);
+    return { inc: (instance, labels, value = 1) => change(instance, labels, (before) => before + value) };
   }
 
   /** The parameters are those of `counter`. */
   gauge(name: string, help: string, initial: readonly Labels[] = [{}], labelNames = namesOf(initial)): InstanceGauge {
     const registers = [this.#registry];
     const gauge = new Gauge({ name, help, registers, labelNames: [this.#label, ...labelNames] });
-    return { set: this.#add(name, gauge, initial, (labels, value) => gauge.set(labels, value)) };
+    const change = this.#add(name, gauge, initial);
+    return { set: (instance, labels, value) => change(instance, labels, () => value) };
   }
 
-  /** Returns what changes a series of an instance. It does nothing if the instance is unknown. */
-  #add(
-    name: string,
-    series: Series,
-    initial: readonly Labels[],
-    write: (labels: Labels, value: number) => void,
-  ): InstanceGauge["set"] {
-    const keys = new Set(initial.map(keyOf));
-    const change: InstanceGauge["set"] = (instance, labels, value) => {
-      const others = this.#known.get(instance);
-      if (others === undefined) return;
-      const labelled = this.#labelled(instance, labels);
+  /** Lets the metric show the values that are stored here, because it would store each of them with its labels. */
+  #add(name: string, metric: Counter | Gauge, initial: readonly Labels[]): Change {
+    const first = this.#count;
+    this.#count += initial.length;
+    const places = new Map(initial.map((labels, at) => [keyOf(labels), first + at]));
+    const empty = metric.get.bind(metric);
+    metric.get = async () => ({
+      ...(await empty()),
+      values: [...this.#known].flatMap(([instance, { values, others }]) =>
+        [
+          ...initial.map((labels, at) => ({ labels, value: values[first + at] ?? 0 })),
+          ...others.values().filter((other) => other.name === name),
+        ].map(({ labels, value }) => ({ labels: { [this.#label]: instance, ...labels }, value })),
+      ),
+    });
+    return (instance, labels, next) => {
+      const known = this.#known.get(instance);
+      if (known === undefined) return;
       const key = keyOf(labels);
-      if (!keys.has(key)) others.set(`${name} ${key}`, () => series.remove(labelled));
-      write(labelled, value);
+      const place = places.get(key);
+      if (place === undefined) {
+        const other = known.others.get(`${name} ${key}`) ?? { name, labels, value: 0 };
+        known.others.set(`${name} ${key}`, { ...other, value: next(other.value) });
+      } else known.values[place] = next(known.values[place] ?? 0);
     };
-    const start = (instance: string): void => initial.forEach((labels) => change(instance, labels, 0));
-    this.#families.push({ series, initial, start });
-    return change;
-  }
-
-  #labelled(instance: string, labels: Labels): Labels {
-    return { [this.#label]: instance, ...labels };
   }
 }
 
