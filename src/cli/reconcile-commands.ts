@@ -92,7 +92,8 @@ async function printPlan(
   const isDue = views.some(differsFromDeclared);
   const isBlind = views.some(({ trouble }) => trouble === undefined) && !(await standalone.hasRecord());
   const first = isBlind ? [withoutRecord] : [];
-  const last = [note ?? [], isDue ? `Plan hash: ${hash}` : []].flat();
+  // A pipeline passes the hash on, also that of a plan without changes.
+  const last = [note ?? [], isDue || output === "markdown" ? `Plan hash: ${hash}` : []].flat();
   if (output === "json") out.line(JSON.stringify({ hash, instances: views }, undefined, 2));
   else if (output === "markdown") {
     const { planMarkdown } = await import("./plan-markdown.ts");

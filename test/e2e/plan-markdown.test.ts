@@ -1,11 +1,8 @@
 // `plan -o markdown`, as a pipeline posts it on a pull request: the order, the folded lists, and that no string of a file or the
 // API becomes markup.
-import { execFile } from "node:child_process";
-import { chmod, readFile } from "node:fs/promises";
-import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import { addresses } from "../support/builders/declare.ts";
-import { type FinishedProcess, wafsyncProgram } from "../support/processes/wafsync-process.ts";
+import type { FinishedProcess } from "../support/processes/wafsync-process.ts";
 import {
   instanceDocument,
   originDocument,
@@ -85,61 +82,6 @@ describe("The comment", () => {
     expect(textOf(stdout)).toContain("WafIpRule shop/feed: InvalidEntries, 1 entry is not applied");
     folder.simulator.replaceKey(testKey, "another-key-0123456789");
     expect((await comment(folder)).stdout).toContain("**No plan: the WAF cannot be reconciled.**");
-  });
-});
-
-describe("The script in the guide to pipelines", () => {
-  /** Runs the script as a job does, with a `gh` that stores the comment. */
-  async function job(folder: WafFolder): Promise<{ readonly code: number; readonly comment: string }> {
-    const page = await readFile(join(import.meta.dirname, "../../docs/guides/pipelines.md"), "utf8");
-    const script = /^```sh\n(?<script>code=0\n.*?)^```$/ms.exec(page)?.groups?.["script"] ?? "";
-    const tools = {
-      "bin/wafsync": `#!/bin/sh\nexec "${process.execPath}" "${wafsyncProgram}" "$@" --allow-insecure-http\n`,
-      "bin/gh": '#!/bin/sh\necho "$*" > posted\ncat "$7" >> posted\n',
-    };
-    for (const [file, content] of Object.entries(tools)) {
-      await folder.files.write(file, content);
-      await chmod(join(folder.path, file), 0o755);
-    }
-    const code = await new Promise<number>((resolve) => {
-      execFile(
-        "/bin/sh",
-        ["-e", "-c", script],
-        {
-          cwd: folder.path,
-          env: {
-            HOME: folder.path,
-            PATH: `${join(folder.path, "bin")}:/usr/bin:/bin`,
-            STATE: "state",
-            WAF_URL: folder.simulator.baseUrl,
-            PULL_REQUEST: "12",
-          },
-        },
-        (error) => resolve(typeof error?.code === "number" ? error.code : 0),
-      );
-    });
-    return { code, comment: await readFile(join(folder.path, "posted"), "utf8") };
-  }
-
-  test("posts the plan and passes while there are changes, and fails if there is an error", async () => {
-    await using folder = await wafFolder();
-    for (const file of ["main.yaml", "secret.yaml"]) {
-      await folder.files.write(`waf/${file}`, await readFile(join(folder.path, file), "utf8"));
-    }
-    await folder.files.write("waf/rule.yaml", ruleDocument("feed", { addresses: ["192.0.2.1"] }));
-    const passed = await job(folder);
-    expect(passed.code).toBe(0);
-    expect(passed.comment).toMatch(
-      /^pr comment 12 --edit-last --create-if-none --body-file comment\.md\n<!-- wafsync-plan -->/,
-    );
-    expect(passed.comment).toContain("**Plan: 1 to add, 0 to remove, one call each.**");
-
-    // A pull request cannot send the key to another server.
-    await folder.files.write("waf/main.yaml", instanceDocument("http://127.0.0.1:9"));
-    const failed = await job(folder);
-    expect(failed.code).toBe(1);
-    expect(failed.comment).toContain("**No plan: the WAF cannot be reconciled.**");
-    expect(failed.comment).toContain("is not one of the allowed base URLs");
   });
 });
 

@@ -9,7 +9,7 @@ import { bundleIn, bundleVariable } from "./bundle.ts";
 import { fast } from "./slowness.ts";
 
 /** Types are removed from the sources only once, not by every process. */
-const compileCache = join(tmpdir(), "wafsync-test-compile-cache");
+export const compileCache = join(tmpdir(), "wafsync-test-compile-cache");
 /** The folder of the key locks. Suites use the same keys for different WAFs, so each suite has its own folder. */
 const runtimeDirectory = join(tmpdir(), `wafsync-test-runtime-${process.pid}`);
 process.once("exit", () => rmSync(runtimeDirectory, { recursive: true, force: true }));
