@@ -71,21 +71,6 @@ await describeOperator("logs without end", (world) => {
       `${endlessCount} × ${rowsMax} rows: ${mebibytes} MiB, the owner's rows after ${Math.round(ownerMs)} ms`,
     );
     expect(memory).toBeLessThan(memoryMax);
-
-    // A change does not start a new hour, and neither does turning forwarding off and on.
-    const [attacker = ""] = attackers;
-    const before = pages.get(endlessKeys[0] ?? "");
-    await world().patch(instance(attacker, ""), { spec: { logs: { enabled: false } } });
-    const isOff = async (): Promise<boolean> =>
-      conditionOf(await world().read("WafInstance", attacker, "waf"), "LogsForwarded") === undefined;
-    await world().eventually("forwarding is off", isOff);
-    await world().patch(instance(attacker, ""), { spec: { logs: { enabled: true, interval: "11s" } } });
-    await world().eventually("forwarding rests", async () => {
-      const found = await world().read("WafInstance", attacker, "waf");
-      return conditionOf(found, "LogsForwarded")?.reason === "TooLarge";
-    });
-    expect(await forwardedOf(attacker)).toBe(rowsMax);
-    expect(pages.get(endlessKeys[0] ?? "")).toBe(before);
   });
 
   function nextPage(key: string): number {
