@@ -63,14 +63,14 @@ export class GitBranch {
   static async open({ remote, branch, directory, folder, environment }: GitBranchOptions): Promise<GitBranch> {
     const ref = `refs/heads/${branch}`;
     const outside = { ...environment, ...unset };
-    await runGit(["check-ref-format", ref], outside).catch((error: Error) => {
-      throw Error.isError(error.cause) ? error : new Error(`"${branch}" is not the name of a branch.`);
-    });
     await runGit(["init", "--bare", "--quiet", "--template=", folder], { ...outside, GIT_CONFIG_GLOBAL: devNull });
+    await runGit(["check-ref-format", ref], outside).catch(() => {
+      throw new Error(`"${branch}" is not the name of a branch.`);
+    });
     const isNamed = /^[\w.-]+$/.test(remote);
-    // From outside any repository, only the configuration of the user and the machine applies.
-    const where = isNamed ? ["-C", directory, "-c", "safe.bareRepository=explicit"] : [`--git-dir=${folder}`];
-    const listed = await runGit([...where, "config", "--list", "-z"], outside);
+    // Without a folder, only the configuration of the user and of the machine applies.
+    const where = isNamed ? ["-c", "safe.bareRepository=explicit"] : [`--git-dir=${folder}`];
+    const listed = await runGit([...where, "config", "--list", "-z"], outside, "", isNamed ? directory : undefined);
     const found = listed.split("\0").map(settingIn);
     const remotes = isNamed
       ? settingsOfRemote(found, remote)
@@ -196,9 +196,9 @@ function ownEnvironment(outside: Environment, folder: string, settings: readonly
   };
 }
 
-async function runGit(parameters: readonly string[], env: Environment, input = ""): Promise<string> {
+async function runGit(parameters: readonly string[], env: Environment, input = "", cwd?: string): Promise<string> {
   const { promise, resolve: done, reject } = Promise.withResolvers<string>();
-  const options = { env, timeout: timeoutMs, maxBuffer: outputBytesMax, killSignal: "SIGKILL" } as const;
+  const options = { env, cwd, timeout: timeoutMs, maxBuffer: outputBytesMax, killSignal: "SIGKILL" } as const;
   const child = execFile("git", parameters, options, (error, stdout, stderr) => {
     if (error === null) done(stdout);
     else reject(faultOf(parameters, error, stderr));
@@ -213,7 +213,7 @@ function faultOf(
   error: Error & { code?: unknown; killed?: boolean },
   stderr: string,
 ): Error {
-  if (error.code === "ENOENT") return new Error("Git is not installed: install it.", { cause: error });
+  if (error.code === "ENOENT") return new Error("Git is not installed: install it.");
   const name = parameters.find((one) => /^[a-z]+(?:-[a-z]+)*$/.test(one)) ?? "";
   if (error.killed === true) return new Error(`git ${name} did not answer within ${timeoutMs / 1000} seconds.`);
   // URLs can contain a token.
