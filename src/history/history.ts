@@ -61,7 +61,8 @@ export class History implements HistoryPort {
 
   add(instance: ObjectName, events: readonly HistoryEvent[]): void {
     const waiting = this.#waitingOf(instance);
-    for (const event of events) waiting.events.push(event);
+    // A thousand instances buffer fifty additions each, most of which belong to few rules.
+    waiting.events.push(...joinEvents([...waiting.events.splice(-1), ...events]));
     if (waiting.events.length > 2 * waitingMax) waiting.events = waiting.events.slice(-waitingMax);
     const delayMs = Math.max(firstDelayMs, this.#lastBatchMs + batchIntervalMs - this.#clock.monotonicMs());
     this.#cancel ??= this.#clock.schedule(delayMs, () => void this.flush());
