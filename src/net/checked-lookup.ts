@@ -23,7 +23,7 @@ export function createCheckedLookup(isAllowed: AllowAddress, resolve: ResolveHos
   return (host, { all, family }, callback) => {
     resolve(host, { all: true }, (error, addresses) => {
       if (error !== null) return callback(error, "");
-      const wanted = addresses.filter((one) => isOfFamily(one, family));
+      const wanted = addresses.filter((one) => !family || one.family === family || `IPv${one.family}` === family);
       const [first] = wanted;
       if (first === undefined) return callback(coded("ENOTFOUND", "The host has no address."), "");
       if (!addresses.every(({ address }) => isAllowed(address))) return callback(refusal(), "");
@@ -36,10 +36,6 @@ export function createCheckedLookup(isAllowed: AllowAddress, resolve: ResolveHos
 export function refusedLiteral(host: string, isAllowed: AllowAddress): NodeJS.ErrnoException | undefined {
   const address = host.replace(/^\[(.*)\]$/, "$1");
   return isIP(address) !== 0 && !isAllowed(address) ? refusal() : undefined;
-}
-
-function isOfFamily({ family }: LookupAddress, asked: number | "IPv4" | "IPv6" | undefined): boolean {
-  return asked === undefined || asked === 0 || family === asked || `IPv${family}` === asked;
 }
 
 function refusal(): NodeJS.ErrnoException {

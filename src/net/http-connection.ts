@@ -57,7 +57,6 @@ export interface ConnectionLimits {
 /** The codes of faults that are not from the network. */
 export const abortedCode = "ABORTED";
 export const bodyTooLargeCode = "BODY_TOO_LARGE";
-const unknownCode = "NETWORK_ERROR";
 
 export class HttpFault extends Error {
   /** Stable, such as `ECONNREFUSED`; the `code` of the signal's reason if the signal ended the exchange. */
@@ -163,11 +162,22 @@ export async function readBody(body: AsyncIterable<Buffer>, bytesMax: number): P
     if (bytes > bytesMax) throw new HttpFault(bodyTooLargeCode, true, undefined);
     chunks.push(chunk);
   }
-  return chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks);
+  const whole = Buffer.concat(chunks);
+  chunks.forEach(freeMemory);
+  return whole;
+}
+
+/**
+ * Frees the memory of bytes that nothing uses any longer; they are empty then. Without it, large bodies make the garbage collector mark
+ * the whole heap again and again.
+ */
+export function freeMemory({ buffer, byteLength }: Buffer): void {
+  // Small buffers share their memory with others.
+  if (buffer instanceof ArrayBuffer && buffer.byteLength === byteLength) buffer.transfer(0);
 }
 
 /** Only the code: messages of network errors may quote received data. */
-export function codeOf(error: unknown, otherwise = unknownCode): string {
+export function codeOf(error: unknown, otherwise = "NETWORK_ERROR"): string {
   const code: unknown = typeof error === "object" && error !== null && "code" in error ? error.code : undefined;
   return typeof code === "string" && /^[A-Z0-9_]{1,60}$/.test(code) ? code : otherwise;
 }
@@ -179,7 +189,7 @@ function modulesFor(protocol: string): Pick<typeof import("node:http"), "Agent" 
 
 function agentFor(url: URL, { socketsMax, keepAliveMs, check, tls, proxyUrl }: ConnectionLimits): Agent {
   const { Agent } = modulesFor(url.protocol);
-  const options = {
+  return new Agent({
     maxSockets: socketsMax,
     keepAlive: keepAliveMs > 0,
     // Only idle sockets are closed after this time.
@@ -188,6 +198,5 @@ function agentFor(url: URL, { socketsMax, keepAliveMs, check, tls, proxyUrl }: C
     ...(url.protocol === "https:" && { ALPNProtocols: ["http/1.1"], ...tls }),
     ...(check !== undefined && { lookup: createCheckedLookup(check.isAllowed, check.resolve) }),
     ...(proxyUrl !== undefined && { proxyEnv: { HTTP_PROXY: proxyUrl, HTTPS_PROXY: proxyUrl } }),
-  };
-  return new Agent(options);
+  });
 }

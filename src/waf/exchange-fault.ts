@@ -111,8 +111,7 @@ function noBody(exchange: Exchange, context: ExchangeContext): WafFault {
         return problem("ContractBroken", "the response is larger than any documented response");
       }
       const most = `${Math.round(context.bodyBytesMax / 1_048_576)} MiB`;
-      const what = `the response is larger than the limit of ${most} (--max-response-mib)`;
-      return problem("TooLarge", what);
+      return problem("TooLarge", `the response is larger than the limit of ${most} (--max-response-mib)`);
     }
     case "NotText":
       return problem("ContractBroken", "the response is not UTF-8 text");

@@ -4,7 +4,7 @@ import { isUtf8 } from "node:buffer";
 import type { Clock } from "../async/clock.ts";
 import { deadlineCode, startDeadline } from "../async/deadline.ts";
 import type { HttpConnection, HttpRequest, HttpResponse } from "../net/http-connection.ts";
-import { HttpFault, bodyTooLargeCode, readBody } from "../net/http-connection.ts";
+import { HttpFault, bodyTooLargeCode, freeMemory, readBody } from "../net/http-connection.ts";
 
 export interface RequestLimits {
   readonly timeoutMs: number;
@@ -67,9 +67,10 @@ function exchangeOf(response: HttpResponse | undefined, sent: boolean, body: Rec
 }
 
 function textOf(body: Buffer): ReceivedBody {
-  return isUtf8(body)
-    ? { state: "Whole", text: body.toString("utf8") }
-    : { state: "Missing", fault: "NotText", errorCode: undefined };
+  if (!isUtf8(body)) return { state: "Missing", fault: "NotText", errorCode: undefined };
+  const text = body.toString("utf8");
+  freeMemory(body);
+  return { state: "Whole", text };
 }
 
 function bodyFaultOf(code: string, isAborted: boolean): BodyFault {
