@@ -1,5 +1,6 @@
 // The way of `logs` and `report` into the logs of a WAF, and what users learn while they are read: progress, long waits, problems of
 // the rows, and why reading failed.
+import { setFlagsFromString } from "node:v8";
 import { realClock } from "../../async/clock.ts";
 import { inThousands } from "../../model/sentence.ts";
 import type { WafFault, WafFaultCode } from "../../model/waf-result.ts";
@@ -38,6 +39,8 @@ export async function withLogs(
   { command, range, nowMs, showsProgress }: LogWork,
   work: (opened: OpenedLogs, session: Session) => Promise<number>,
 ): Promise<number> {
+  // By default, the space for short-lived objects grows with the rows of a page, to 90 MiB in all; they are gone before it pays.
+  setFlagsFromString("--semi-space-growth-factor=1");
   const how = { command, requestTimeoutMs: options.timeout * 1000 };
   return await withWaf(options, how, async (opened, session) => {
     const { notes, stopping } = session;

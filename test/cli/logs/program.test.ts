@@ -87,7 +87,7 @@ test("a signal stops the download with a hint about --resume, and the download c
   expect([again.code, again.stderr]).toStrictEqual([2, expect.stringContaining("is not an unfinished download")]);
 });
 
-test("the memory stays below 280 MiB for 250,000 rows", async () => {
+test("the memory stays below 200 MiB for 250,000 rows", async () => {
   await using world = await logWorld({ now, logRowsPerDay: 6250 });
   const report = `process.on("exit",()=>process.stderr.write("\\npeak "+process.resourceUsage().maxRSS+" KiB\\n"))`;
   const NODE_OPTIONS = `--import=data:text/javascript,${encodeURIComponent(report)}`;
@@ -96,7 +96,7 @@ test("the memory stays below 280 MiB for 250,000 rows", async () => {
   const parameters = logs(world.simulator, ...period, "--out", join(files.path, "rows"));
   const end = await runWafsync(parameters, { environment: { ...environment, NODE_OPTIONS } });
   expect([end.code, end.stderr]).toStrictEqual([0, expect.stringContaining("peak")]);
-  expect(Number(/peak (\d+) KiB/.exec(end.stderr)?.[1]) / 1024).toBeLessThan(280);
+  expect(Number(/peak (\d+) KiB/.exec(end.stderr)?.[1]) / 1024).toBeLessThan(200);
 });
 
 describe("invalid options", () => {
