@@ -4,9 +4,9 @@
 // the entry lasts longer. Each row is judged once: callers save the judge together with the position in the log.
 import { type Entry, toEntry } from "../address/entry.ts";
 import { isMapped, networkAt, readAddress, unmapped } from "../address/network.ts";
-import { labelOfReason, countryTest, pathTest, reasonTest, statusTest } from "../logs/row-tests.ts";
+import { labelOfReason, countryTest, pathTest, reasonTest, rowTestOf, statusTest } from "../logs/row-tests.ts";
 import type { RowTest } from "../logs/row-tests.ts";
-import type { DeclaredAutoBlock, LogMatch, PrefixLengths } from "../model/declared.ts";
+import type { DeclaredAutoBlock, PrefixLengths } from "../model/declared.ts";
 import type { LogEntry } from "../model/log-entry.ts";
 import { hourMs } from "../model/time-text.ts";
 import type { SavedJudge } from "../logs/log-records.ts";
@@ -26,6 +26,8 @@ const labelLengthMax = 64;
  * neighbors blocked.
  */
 export const sourcesOfNetworkMin = sourcesKept;
+
+const parsers = { countries: countryTest, reasons: reasonTest, statuses: statusTest, paths: pathTest };
 
 type Listed = SavedJudge["listed"][number];
 
@@ -76,7 +78,8 @@ export class Judge {
   /** @param saved the result of `save`; the parts that no longer fit the declaration are ignored */
   constructor(declared: DeclaredAutoBlock, capacity: number, saved: SavedJudge | undefined) {
     this.#declared = declared;
-    this.#matches = createRowMatcher(declared.match);
+    // The schema has validated the strings; an invalid one matches nothing.
+    this.#matches = rowTestOf(parsers, declared.match, () => () => false);
     this.#counts = new ClientCounts(declared.windowMs, capacity);
     if (saved === undefined) return;
     for (const one of saved.listed) this.#listed.set(one.entry, { ...one, reasons: [...one.reasons] });
@@ -268,24 +271,4 @@ export function readClientAddress(text: string, prefixLengths: PrefixLengths | u
     address: toEntry(client),
     network: prefixLength === undefined ? undefined : toEntry(networkAt(client.family, client.address, prefixLength)),
   };
-}
-
-const tests: Readonly<Record<keyof LogMatch, (text: string) => RowTest | string>> = {
-  countries: countryTest,
-  reasons: reasonTest,
-  statuses: statusTest,
-  paths: pathTest,
-};
-
-/** The schema has validated the strings; an invalid one matches nothing. */
-export function createRowMatcher(match: LogMatch): RowTest {
-  const all = (Object.keys(tests) as (keyof LogMatch)[]).flatMap((field): RowTest[] => {
-    if (match[field].length === 0) return [];
-    const anyOf = match[field].flatMap((text) => {
-      const test = tests[field](text);
-      return typeof test === "string" ? [] : [test];
-    });
-    return [(entry) => anyOf.some((test) => test(entry))];
-  });
-  return (entry) => all.every((test) => test(entry));
 }

@@ -5,10 +5,11 @@ import { realClock } from "../async/clock.ts";
 import { inThousands } from "../model/sentence.ts";
 import { formatDay } from "../model/time-text.ts";
 import { countLogs } from "../logs/read-logs.ts";
+import type { RowTest } from "../logs/row-tests.ts";
 import type { LogsOptions } from "./commands/waf-commands.ts";
 import { CommandError } from "./describe-error.ts";
 import { collectRange, followLogs, type CollectionEnd, type LogCollection } from "./logs/collect-logs.ts";
-import { parseLogFilter, type LogFilter } from "./logs/log-filter.ts";
+import { parseLogFilter } from "./logs/log-filter.ts";
 import { createLogFormat, type LogFormatName, logFormats } from "./logs/log-format.ts";
 import { createStreamOutput, type LogOutput, openLogFile } from "./logs/log-output.ts";
 import { describeRange, isWithin, parseRange, type LogRange } from "./logs/log-range.ts";
@@ -94,7 +95,7 @@ function report(
 
 export interface LogRequest {
   readonly range: LogRange;
-  readonly filter: LogFilter;
+  readonly filter: RowTest;
   readonly format: LogFormatName;
   /** The options that select the rows and their format, as words: a download can be resumed only with the same ones. */
   readonly question: string;

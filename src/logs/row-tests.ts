@@ -4,6 +4,26 @@ import type { LogEntry } from "../model/log-entry.ts";
 
 export type RowTest = (entry: LogEntry) => boolean;
 
+/**
+ * The rows that fit one of the strings of each field; a field without strings fits every row.
+ *
+ * @param invalid returns the test for an invalid string, or throws; `problem` says what to write instead
+ */
+export function rowTestOf<Field extends string>(
+  parsers: Readonly<Record<Field, (text: string) => RowTest | string>>,
+  texts: Readonly<Record<Field, readonly string[]>>,
+  invalid: (field: Field, problem: string) => RowTest,
+): RowTest {
+  const fields = (Object.keys(parsers) as Field[]).filter((field) => texts[field].length > 0);
+  const tests = fields.map((field) =>
+    texts[field].map((text) => {
+      const test = parsers[field](text);
+      return typeof test === "string" ? invalid(field, test) : test;
+    }),
+  );
+  return (entry) => tests.every((anyOf) => anyOf.some((test) => test(entry)));
+}
+
 /** Two letters, case-insensitive. */
 export function countryTest(text: string): RowTest | string {
   if (!/^[A-Za-z]{2}$/.test(text)) return "write two letters, for example NL";

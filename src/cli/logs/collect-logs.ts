@@ -7,7 +7,7 @@ import { LogCursor, type DayRange } from "../../logs/cursor.ts";
 import type { DaySummary } from "../../logs/day-reading.ts";
 import { dayOf } from "../../model/time-text.ts";
 import { type LogReaderPorts, randomSeed, readLogs, type ReadLogsOptions } from "../../logs/read-logs.ts";
-import type { LogFilter } from "./log-filter.ts";
+import type { RowTest } from "../../logs/row-tests.ts";
 import type { LogFormat } from "./log-format.ts";
 import type { LogOutput } from "./log-output.ts";
 
@@ -23,7 +23,7 @@ interface LogWatcher {
 export interface LogCollection {
   readonly ports: LogReaderPorts;
   readonly perPage: number;
-  readonly filter: LogFilter;
+  readonly filter: RowTest;
   readonly format: LogFormat;
   readonly output: LogOutput;
   readonly watcher: LogWatcher & {

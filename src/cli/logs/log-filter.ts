@@ -2,8 +2,7 @@
 import { readSpelling } from "../../address/entry.ts";
 import type { Network } from "../../address/network.ts";
 import { contains } from "../../address/ranges.ts";
-import type { LogEntry } from "../../model/log-entry.ts";
-import { countryTest, pathTest, reasonTest, statusTest, type RowTest } from "../../logs/row-tests.ts";
+import { countryTest, pathTest, reasonTest, rowTestOf, statusTest, type RowTest } from "../../logs/row-tests.ts";
 import { CommandError } from "../describe-error.ts";
 
 /** A row must match at least one value of each list; an empty list matches every row. */
@@ -20,27 +19,13 @@ export interface LogFilterTexts {
   readonly path: readonly string[];
 }
 
-export type LogFilter = (entry: LogEntry) => boolean;
-
-const parsers: Readonly<Record<keyof LogFilterTexts, (text: string) => RowTest | string>> = {
-  country: countryTest,
-  reason: reasonTest,
-  client: clientTest,
-  status: statusTest,
-  path: pathTest,
-};
+const parsers = { country: countryTest, reason: reasonTest, client: clientTest, status: statusTest, path: pathTest };
 
 /** @throws CommandError that names the option and says what to write instead */
-export function parseLogFilter(texts: LogFilterTexts): LogFilter {
-  const options = (Object.keys(parsers) as (keyof LogFilterTexts)[]).filter((option) => texts[option].length > 0);
-  const tests = options.map((option) =>
-    texts[option].map((text) => {
-      const test = parsers[option](text);
-      if (typeof test === "string") throw new CommandError(`--${option}: ${test}`);
-      return test;
-    }),
-  );
-  return (entry) => tests.every((anyOf) => anyOf.some((test) => test(entry)));
+export function parseLogFilter(texts: LogFilterTexts): RowTest {
+  return rowTestOf(parsers, texts, (option, problem) => {
+    throw new CommandError(`--${option}: ${problem}`);
+  });
 }
 
 function clientTest(text: string): RowTest | string {
