@@ -7,7 +7,8 @@ import { nameKey, type ObjectName } from "../model/resource.ts";
 import { counted, listed } from "../model/sentence.ts";
 import { judgementsIn } from "./judges.ts";
 import type { PublishedJudgements } from "./judges.ts";
-import type { LogRecordPort, BlockPublisher } from "../logs/forward-ports.ts";
+import type { BlockPublisher } from "../logs/forward-ports.ts";
+import type { LogRecordPort } from "../logs/log-records.ts";
 import type { StatusPort } from "../run/ports.ts";
 
 /** The delay before an unreadable record is read again. */

@@ -12,25 +12,7 @@ import { hourMs } from "../model/time-text.ts";
 import type { WafFault, LogPort } from "../model/waf-result.ts";
 import type { SourcePort, StatusPort } from "../run/ports.ts";
 import type { LogCursor } from "./cursor.ts";
-import type { LogRecord } from "./log-records.ts";
-
-/** `record` is undefined if there is none, and null if it is damaged. */
-export type LoadedLogRecord =
-  | { readonly state: "Loaded"; readonly record: LogRecord | undefined | null; readonly revision: string }
-  | { readonly state: "Unreachable"; readonly problem: string };
-
-/** `Conflict`: another writer saved since `revision`. `TooLarge`: the record is too large to store. */
-export type SavedLogRecord =
-  | { readonly state: "Saved"; readonly revision: string }
-  | { readonly state: "TooLarge" }
-  | { readonly state: "Conflict" | "Failed"; readonly problem: string };
-
-/** Stores the cursors. Neither method ever rejects. */
-export interface LogRecordPort {
-  load(instance: ObjectName): Promise<LoadedLogRecord>;
-  /** Stored as a whole or not at all. */
-  save(instance: ObjectName, record: LogRecord, revision: string): Promise<SavedLogRecord>;
-}
+import type { LogRecordPort } from "./log-records.ts";
 
 /** Where an entry comes from. */
 export interface LogOrigin {

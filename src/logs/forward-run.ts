@@ -9,7 +9,6 @@ import type { WafFault } from "../model/waf-result.ts";
 import { judgedBlocks, judgementsIn, Judges } from "../blocks/judges.ts";
 import { LogCursor } from "./cursor.ts";
 import { defaultLogLimits, type ForwardLogsPorts, type ForwardMemory, type LogLimits } from "./forward-ports.ts";
-import type { LogRecord } from "./log-records.ts";
 import { daysToRead, firstOfLookback } from "./log-days.ts";
 import {
   dayDefects,
@@ -191,7 +190,7 @@ export class ForwardRun {
       const left = usage.rowsLeft(nowMs, limits);
       if (left === 0) {
         cursor.giveBack(day, entries.slice(start));
-        return restOfHour({ used: "Rows", untilMs: usage.forgottenAt(nowMs) ?? nowMs }, limits);
+        return this.#resting() ?? { kind: "Stopped" };
       }
       const chunk = entries.slice(start, start + Math.min(entriesPerWrite, left));
       const write = async () => (logs.enabled ? await outputOf(logs.output).write(origin, chunk) : undefined);
@@ -247,8 +246,9 @@ export class ForwardRun {
     const loaded = await records.load(this.#instance.meta);
     if (loaded.state === "Unreachable") return cursorUnavailable(loaded.problem);
     const { record, revision } = loaded;
-    const known = readLogRecord(record);
-    if (known === undefined && record !== undefined) {
+    const cursor = record ? LogCursor.load(record.cursor) : undefined;
+    const known = cursor && record;
+    if (cursor === undefined && record !== undefined) {
       const message =
         "The record of forwarded entries can't be read: blocked requests of the last days may be forwarded again.";
       this.#ports.status.event(this.#instance.meta, { type: "Warning", reason: "LogCursorBroken", message });
@@ -257,7 +257,7 @@ export class ForwardRun {
     memory.forwarded = known?.forwarded ?? memory.forwarded;
     memory.lastEntryMs = known?.lastEntryMs ?? memory.lastEntryMs;
     const { logs, meta } = this.#instance;
-    memory.cursor = known?.cursor ?? new LogCursor(firstOfLookback(logs, clock.nowMs()), randomSeed(random));
+    memory.cursor = cursor ?? new LogCursor(firstOfLookback(logs, clock.nowMs()), randomSeed(random));
     memory.judges = known?.judges ?? {};
     memory.isUnsaved = false;
     blocks.publish(meta, judgementsIn(memory.judges));
@@ -273,7 +273,8 @@ export class ForwardRun {
     if (cursor === undefined) return undefined;
     memory.savedAtMs = clock.monotonicMs();
     for (;;) {
-      const record = makeLogRecord(cursor, memory);
+      const { forwarded, lastEntryMs, judges } = memory;
+      const record = { cursor: cursor.save(), forwarded, judges, ...(lastEntryMs !== undefined && { lastEntryMs }) };
       const saved = await records.save(meta, record, memory.revision);
       if (saved.state === "Saved") {
         memory.revision = saved.revision;
@@ -318,15 +319,4 @@ export class ForwardRun {
 function cursorUnavailable(problem: string): ForwardResult {
   const message = `${problem} wafsync retries.`;
   return { kind: "Failed", isUnrecorded: true, finding: { status: "False", reason: "OutputUnavailable", message } };
-}
-
-function makeLogRecord(cursor: LogCursor, memory: ForwardMemory): LogRecord {
-  const { forwarded, lastEntryMs, judges } = memory;
-  return { cursor: cursor.save(), forwarded, judges, ...(lastEntryMs !== undefined && { lastEntryMs }) };
-}
-
-function readLogRecord(record: LogRecord | undefined | null) {
-  const cursor = record ? LogCursor.load(record.cursor) : undefined;
-  if (!record || cursor === undefined) return undefined;
-  return { ...record, cursor };
 }

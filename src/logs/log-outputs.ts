@@ -31,16 +31,13 @@ export interface LogOutputsOptions {
   readonly abandon: AbortSignal;
 }
 
-export interface LogOutputs {
-  of(output: LogForwarding["output"]): LogOutputPort;
-  close(): Promise<void>;
-}
+export type LogOutputs = ReturnType<typeof createLogOutputs>;
 
-export function createLogOutputs(options: LogOutputsOptions): LogOutputs {
+export function createLogOutputs(options: LogOutputsOptions) {
   const stdout = new StdoutLogs(options);
   const collector = new CollectorLogs(options);
   return {
-    of: (output) => (output === "Stdout" ? stdout : collector),
+    of: (output: LogForwarding["output"]): LogOutputPort => (output === "Stdout" ? stdout : collector),
     close: async () => await collector.close(),
   };
 }
@@ -103,7 +100,7 @@ class CollectorLogs implements LogOutputPort {
     this.#options = options;
   }
 
-  async write({ instance, domain }: LogOrigin, entries: readonly LogEntry[]): Promise<string | undefined> {
+  async write(origin: LogOrigin, entries: readonly LogEntry[]): Promise<string | undefined> {
     const { otlpEndpoint: endpoint, version, podName, clock, abandon } = this.#options;
     if (endpoint === undefined) {
       return "The operator has no OpenTelemetry collector: set --otlp-endpoint or OTEL_EXPORTER_OTLP_ENDPOINT.";
@@ -115,7 +112,7 @@ class CollectorLogs implements LogOutputPort {
     const logs = await this.#opened;
     const startMs = clock.monotonicMs();
     const sent = await withDeadline({ clock, timeoutMs: collectorMsMax, signal: abandon }, async () => {
-      return await logs.send({ instance: nameKey(instance), domain }, entries, clock.nowMs());
+      return await logs.send(origin, entries, clock.nowMs());
     });
     if (abandon.aborted) return stoppingProblem;
     if (!sent.inTime) logs.cancel();

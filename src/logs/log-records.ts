@@ -59,7 +59,20 @@ export type SavedJudge = z.output<typeof judge>;
 /** At about eleven characters per row, this is enough for more than a million rows. */
 export const logTextLengthMax = 12 * 1024 * 1024;
 
-/** Implements the port of the use case. */
+/** `record` is undefined if there is none, and null if it is damaged. */
+export type LoadedLogRecord =
+  | { readonly state: "Loaded"; readonly record: LogRecord | undefined | null; readonly revision: string }
+  | { readonly state: "Unreachable"; readonly problem: string };
+
+/** `Conflict`: another writer saved since `revision`. `TooLarge`: the record is too large to store. */
+export type SavedLogRecord =
+  | { readonly state: "Saved"; readonly revision: string }
+  | { readonly state: "TooLarge" }
+  | { readonly state: "Conflict" | "Failed"; readonly problem: string };
+
+export type LogRecordPort = Pick<LogRecords, "load" | "save">;
+
+/** Neither method ever rejects. */
 export class LogRecords {
   readonly #store: RecordStore;
 
@@ -67,22 +80,22 @@ export class LogRecords {
     this.#store = store;
   }
 
-  /** A damaged record is null: reading starts again with the days of the lookback. Never rejects. */
-  async load(instance: ObjectName) {
+  /** Reading starts again with the days of the lookback if the record is damaged. */
+  async load(instance: ObjectName): Promise<LoadedLogRecord> {
     const stored = await this.#store.load(keyOf(instance));
     if (stored.state === "Unreachable") return stored;
     const { revision } = stored;
-    if (stored.state === "Absent") return { state: "Loaded", record: undefined, revision } as const;
-    return { state: "Loaded", record: stored.state === "Damaged" ? null : decode(stored.text), revision } as const;
+    if (stored.state === "Absent") return { state: "Loaded", record: undefined, revision };
+    return { state: "Loaded", record: stored.state === "Damaged" ? null : decode(stored.text), revision };
   }
 
-  /** Never rejects. */
-  async save(instance: ObjectName, record: LogRecord, revision: string) {
+  /** Stored as a whole or not at all. */
+  async save(instance: ObjectName, record: LogRecord, revision: string): Promise<SavedLogRecord> {
     // One value per line, so that a change of one day leaves the parts with other days unchanged.
     const text = `${JSON.stringify({ format: 1, ...record }, undefined, 1)}\n`;
-    if (text.length > logTextLengthMax) return { state: "TooLarge" } as const;
+    if (text.length > logTextLengthMax) return { state: "TooLarge" };
     const saved = await this.#store.save(keyOf(instance), text, revision);
-    return saved.state === "NotAllowed" ? ({ state: "Failed", problem: saved.problem } as const) : saved;
+    return saved.state === "NotAllowed" ? { state: "Failed", problem: saved.problem } : saved;
   }
 }
 

@@ -7,6 +7,8 @@ import { OTLPLogExporter } from "@opentelemetry/exporter-logs-otlp-http";
 import { resourceFromAttributes } from "@opentelemetry/resources";
 import { LoggerProvider, type ReadableLogRecord } from "@opentelemetry/sdk-logs";
 import { type LogEntry, logTimeMs } from "../model/log-entry.ts";
+import { nameKey } from "../model/resource.ts";
+import type { LogOrigin } from "./forward-ports.ts";
 
 const timeoutMs = 10_000;
 /** `ExportResultCode.SUCCESS` of the SDK's core package, which is not a direct dependency. */
@@ -25,11 +27,7 @@ export interface OtlpLogsOptions {
 
 export interface OtlpLogs {
   /** @returns Undefined if the collector accepted all of them, or else why it did not. Never rejects. */
-  send(
-    source: { readonly instance: string; readonly domain: string | undefined },
-    entries: readonly LogEntry[],
-    nowMs: number,
-  ): Promise<string | undefined>;
+  send(origin: LogOrigin, entries: readonly LogEntry[], nowMs: number): Promise<string | undefined>;
   /** Drops all running requests. The SDK has no limit for a response that arrives one byte at a time. */
   cancel(): void;
   close(): Promise<void>;
@@ -57,8 +55,8 @@ export function createOtlpLogs({ endpoint, version, serviceInstance }: OtlpLogsO
   });
   const logger = provider.getLogger("wafsync", version);
   return {
-    async send(source, entries, nowMs) {
-      for (const entry of entries) logger.emit(otlpRecordOf(source, entry, nowMs));
+    async send(origin, entries, nowMs) {
+      for (const entry of entries) logger.emit(otlpRecordOf(origin, entry, nowMs));
       const records = emitted;
       emitted = [];
       const { promise, resolve } = Promise.withResolvers<string | undefined>();
@@ -96,11 +94,7 @@ function runningRequests(url: string): { cancel(): void; close(): void } {
 }
 
 /** One record. Its time is when the request was blocked, and its observed time is `nowMs`. */
-export function otlpRecordOf(
-  source: { readonly instance: string; readonly domain: string | undefined },
-  entry: LogEntry,
-  nowMs: number,
-): LogRecord {
+function otlpRecordOf(origin: LogOrigin, entry: LogEntry, nowMs: number): LogRecord {
   const timeMs = logTimeMs(entry.timestamp);
   return {
     timestamp: Number.isNaN(timeMs) ? nowMs : timeMs,
@@ -109,14 +103,11 @@ export function otlpRecordOf(
     severityText: "WARN",
     eventName: "wafsync.request.blocked",
     body: `Blocked: ${entry.block_reason}`,
-    attributes: attributesOf(source, entry),
+    attributes: attributesOf(origin, entry),
   };
 }
 
-function attributesOf(
-  { instance, domain }: { readonly instance: string; readonly domain: string | undefined },
-  entry: LogEntry,
-): Attributes {
+function attributesOf({ instance, domain }: LogOrigin, entry: LogEntry): Attributes {
   const isKnown = knownMethods.has(entry.http_method);
   const queryStart = entry.request_path.indexOf("?");
   const path = queryStart === -1 ? entry.request_path : entry.request_path.slice(0, queryStart);
@@ -132,7 +123,7 @@ function attributesOf(
     ...(entry.referrer === null ? {} : { "http.request.header.referer": [entry.referrer] }),
     ...(entry.country === null ? {} : { "geo.country.iso_code": entry.country }),
     ...(domain === undefined ? {} : { "server.address": domain }),
-    "wafsync.instance": instance,
+    "wafsync.instance": nameKey(instance),
     "wafsync.block.reason": entry.block_reason,
     "wafsync.cache.hit": entry.cache_hit,
   };

@@ -256,8 +256,7 @@ class LogPages {
 
   /** Returns the number of rows of the day, from a page with a single row. */
   async total(day: number): Promise<WafResult<number>> {
-    const date = formatDay(day);
-    const page = await this.#waf.queryLogs({ startDate: date, endDate: date, perPage: 1 }, { signal: this.#signal });
+    const page = await this.#call({ day }, 1);
     return page.ok ? { ok: true, value: page.value.total } : page;
   }
 
@@ -267,12 +266,12 @@ class LogPages {
     await this.#ahead?.result;
   }
 
-  async #call({ day, scrollId }: PageRequest): Promise<WafResult<LogPage>> {
+  async #call({ day, scrollId }: PageRequest, perPage = this.#options.perPage): Promise<WafResult<LogPage>> {
     const options = { signal: this.#signal };
     if (scrollId !== undefined) return await this.#waf.scrollLogs(scrollId, options);
     const date = formatDay(day);
-    const { perPage = logsPerPageMax } = this.#options;
-    return await this.#waf.queryLogs({ startDate: date, endDate: date, perPage }, options);
+    const query = { startDate: date, endDate: date, perPage: perPage ?? logsPerPageMax };
+    return await this.#waf.queryLogs(query, options);
   }
 }
 

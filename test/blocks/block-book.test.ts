@@ -2,7 +2,7 @@ import { expect, test } from "@jest/globals";
 import { readObservedEntry } from "../../src/address/entry.ts";
 import { BlockBook } from "../../src/blocks/block-book.ts";
 import { LogCursor } from "../../src/logs/cursor.ts";
-import type { LoadedLogRecord } from "../../src/logs/forward-ports.ts";
+import type { LoadedLogRecord } from "../../src/logs/log-records.ts";
 import type { PublishedJudgements } from "../../src/blocks/judges.ts";
 
 const instance = { namespace: "edge", name: "shop" };

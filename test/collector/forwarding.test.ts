@@ -19,7 +19,7 @@ await describeWithFound(
     describe("the sender of log records", () => {
       let collector: CollectorProcess;
       let logs: OtlpLogs;
-      const source = { instance: "edge/shop", domain: "shop.example" };
+      const source = { instance: { namespace: "edge", name: "shop" }, domain: "shop.example" };
 
       beforeAll(async () => {
         collector = await CollectorProcess.prepare(program);
