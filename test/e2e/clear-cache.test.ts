@@ -38,9 +38,7 @@ describe("clear-cache exits with 0", () => {
       stdout: `The WAF has started to clear the cache of ${testDomain}.\n`,
       stderr: "",
     });
-    const { code, stdout } = await runWafsync(parameters("--key-file", `${folder.path}/key`, "-o", "json"));
-    expect(code).toBe(0);
-    expect(JSON.parse(stdout)).toMatchObject({ state: "Cleared", domain: testDomain, attempts: 1 });
+    expect((await runWafsync(parameters("--key-file", `${folder.path}/key`))).code).toBe(0);
     expect(folder.simulator.waf(testKey).counters.cacheClears).toBe(2);
   });
 
@@ -54,49 +52,17 @@ describe("clear-cache exits with 0", () => {
 });
 
 describe("clear-cache exits with 2", () => {
-  const failures: [string, string[], FaultRule[], string, object][] = [
-    [
-      "if the API fails",
-      ["--retries", "0"],
-      [{ match: onClear, effect: { kind: "ServerError" } }],
-      "1 attempt",
-      {
-        state: "Failed",
-        attempts: 1,
-        fault: { code: "OutcomeUnknown" },
-      },
-    ],
-    [
-      "if the API's error contains the key",
-      [],
-      [{ match: onClear, effect: { kind: "EchoKey" } }],
-      "[api key]",
-      {
-        state: "Failed",
-      },
-    ],
-    [
-      "if the key belongs to another domain",
-      ["--expected-domain", "staging.example"],
-      [],
-      "nothing was cleared",
-      {
-        state: "WrongDomain",
-        domain: testDomain,
-      },
-    ],
+  const failures: [string, string[], FaultRule[], string][] = [
+    ["if the API fails", ["--retries", "0"], [{ match: onClear, effect: { kind: "ServerError" } }], "1 attempt"],
+    ["if the API's error contains the key", [], [{ match: onClear, effect: { kind: "EchoKey" } }], "[api key]"],
+    ["if the key belongs to another domain", ["--expected-domain", "staging.example"], [], "nothing was cleared"],
   ];
-  test.each(failures)("%s", async (_, more, faults, text, json) => {
+  test.each(failures)("%s", async (_, more, faults, text) => {
     folder.simulator.addFaults(...faults);
-    const plain = await runWafsync(parameters(...more), { environment });
-    expect(plain).toMatchObject({ code: 2, stdout: "" });
-    expect(plain.stderr).toContain(text);
-    expect(plain.stderr).toMatch(/^error: .*\n$/);
-    folder.simulator.faults.clear();
-    folder.simulator.addFaults(...faults);
-    const printed = await runWafsync(parameters(...more, "-o", "json"), { environment });
-    expect(printed.code).toBe(2);
-    expect(JSON.parse(printed.stdout)).toMatchObject(json);
+    const { code, stdout, stderr } = await runWafsync(parameters(...more), { environment });
+    expect([code, stdout]).toStrictEqual([2, ""]);
+    expect(stderr).toContain(text);
+    expect(stderr).toMatch(/^error: .*\n$/);
     expect(folder.simulator.waf(testKey).counters.cacheClears).toBe(0);
   });
 

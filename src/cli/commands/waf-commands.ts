@@ -1,9 +1,7 @@
 // The commands that call one WAF: `import`, `clear-cache`, `logs` and `report`.
 import { logFormats } from "../logs/log-format.ts";
-import { type OptionsOf, choice, command, flag, format, lists, number, text, texts, required } from "./declare.ts";
+import { type OptionsOf, choice, command, flag, lists, number, text, texts, required } from "./declare.ts";
 import { allowInsecureHttp, keyFile, logSourceOptions, timeHelp } from "./option-groups.ts";
-
-const output = format("table", "json");
 
 const importOptions = {
   baseUrl: required("--base-url <url>", "base URL of the WAF's API"),
@@ -21,7 +19,6 @@ const clearCacheOptions = {
   retries: number("--retries <n>", "retries after a failed attempt", [0, 20], 3),
   timeout: number("--timeout <seconds>", "give up after this time", [1, 3600], 300),
   allowInsecureHttp,
-  output,
 };
 
 const logsOptions = {
