@@ -76,7 +76,7 @@ function listedText(clients: readonly JudgedEntry[], maxTtlMs: number): AddressT
     entries: clients.map(({ entry }) => entry),
     ending: new Map(clients.map(({ entry, sinceMs, untilMs }) => [entry, Math.min(untilMs, sinceMs + maxTtlMs)])),
     ended,
-    evidence: new Map<Entry, string>(clients.map((client) => [client.entry, evidenceOf(client)])),
+    notes: new Map<Entry, string>(clients.map((client) => [client.entry, evidenceOf(client)])),
   };
 }
 

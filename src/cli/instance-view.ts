@@ -123,6 +123,8 @@ export interface DifferenceView {
   readonly target: string;
   readonly value: string;
   readonly reason: string;
+  /** What the rule says about the entry. */
+  readonly note?: string;
   /** Whether it has another cause than the change that a plan with `--base` is about. Absent if it has not, or is not known. */
   readonly isDrift?: true;
 }
@@ -164,7 +166,9 @@ function viewOperation(
   const [first = "", ...others] = operation.rules;
   const also = others.length === 0 ? "" : ` and ${others.length} more`;
   const again = `was removed by another writer and will be added again for ${ruleLabel(first)}${also}`;
-  return { operation: kind, target, value: entry, reason: change === "Vanished" ? again : reason };
+  const { note } = operation;
+  const said = change === "Vanished" ? again : reason;
+  return { operation: kind, target, value: entry, reason: said, ...(note !== undefined && { note }) };
 }
 
 function viewAdoption({ list, entry, rules }: Adoption): OperationView {
@@ -435,9 +439,9 @@ function differenceLines(items: readonly Difference[], paint: Paint, isFull: boo
   const widthOf = (field: "target" | "value") => shown.reduce((most, one) => Math.max(most, one[field].length), 0);
   const [targetWidth, valueWidth] = [widthOf("target"), widthOf("value")];
   const lines = groups.flatMap((group) => {
-    const texts = group.shown.map(({ kind: { mark, style }, target, value, reason }) => {
+    const texts = group.shown.map(({ kind: { mark, style }, target, value, reason, note }) => {
       const text = `  ${mark} ${target.padEnd(targetWidth)}  ${value.padEnd(valueWidth)}`;
-      return `${paint(style, text)}  ${paint("dim", reason)}`;
+      return `${paint(style, text)}  ${paint("dim", reason)}${note === undefined ? "" : `  # ${note}`}`;
     });
     const summedUp = group.count - group.shown.length;
     const more = `    ${" ".repeat(targetWidth)}  … and ${inThousands(summedUp)} more like ${group.shown.length === 1 ? "this" : "these"}`;

@@ -126,7 +126,7 @@ function sectionsOf(view: InstanceView): Section[] {
     // A shared reason is printed only once.
     const lines = groupByReason(items).flatMap((group) => [
       `${headingMark}${group[0]?.target ?? ""}: ${group[0]?.reason ?? ""} @@`,
-      ...group.map(({ value }) => `${kind.mark} ${value}`),
+      ...group.map(({ value, note }) => `${kind.mark} ${value}${note === undefined ? "" : `  # ${note}`}`),
     ]);
     return { title: counted(items.length, kind.one, kind.many), lines };
   });

@@ -89,7 +89,7 @@ async function viewCovering(covering: Covering, sight: InstanceSight) {
   } as const;
 }
 
-async function viewOwner({ rule, sources, evidence, expiresAtMs }: Wanting, sight: InstanceSight) {
+async function viewOwner({ rule, sources, note, expiresAtMs }: Wanting, sight: InstanceSight) {
   const setter = await sight.setterOf(rule.meta);
   return {
     kind: rule.meta.kind,
@@ -97,9 +97,9 @@ async function viewOwner({ rule, sources, evidence, expiresAtMs }: Wanting, sigh
     action: rule.action,
     description: rule.description,
     /** Each as `rules.yaml:12` in a folder, otherwise as `spec.addresses[3]` or a line of a ConfigMap. */
-    places: placesOf(rule.meta, evidence === undefined ? sources : [], sight),
-    /** Why a WafAutoBlock lists it. */
-    evidence,
+    places: placesOf(rule.meta, sources, sight),
+    /** Its comment, or why a WafAutoBlock lists it. */
+    note,
     until: expiresAtMs === undefined ? undefined : formatTime(expiresAtMs),
     /** Who last changed it: the user of the command, or Git's author. */
     changedBy: requesterOf(rule.meta) ?? setter?.author,
@@ -110,8 +110,7 @@ async function viewOwner({ rule, sources, evidence, expiresAtMs }: Wanting, sigh
 }
 
 function placesOf(meta: ResourceMeta, sources: readonly string[], { placeOf }: InstanceSight): readonly string[] {
-  const whole = meta.kind === "WafAutoBlock" ? placeOf(meta, undefined) : undefined;
-  if (whole !== undefined) return [whole];
+  if (meta.kind === "WafAutoBlock") return [placeOf(meta, undefined) ?? []].flat();
   return sources.map((source) => {
     const place = placeOf(meta, source);
     if (place === undefined) return source;
@@ -258,11 +257,11 @@ function managementOf({ state, management, manner, since }: CoveringView): strin
 }
 
 function ownerLines(owner: OwnerView): string[] {
-  const { kind, rule, places, description, evidence, until, changedAt } = owner;
+  const { kind, rule, places, description, note, until, changedAt } = owner;
   const end = until === undefined ? "" : `, until ${until}`;
   const by = changedAt === undefined ? "" : `, last changed${changerOf(owner)} at ${changedAt}`;
   const line = `  ${kind} ${rule}${placed(places)}${end}${by}`;
-  return [line, ...[description, evidence].flatMap((text) => (text === undefined ? [] : [`    ${text}`]))];
+  return [line, ...[description, note].flatMap((text) => (text === undefined ? [] : [`    ${text}`]))];
 }
 
 /** ` by ann with wafsync-block`: a person, a program, or both. */

@@ -84,9 +84,10 @@ export function placeOf({ parts, cutFrom }: Pick<CompiledRule, "parts" | "cutFro
   return "";
 }
 
-/** Why a source of the rule lists the entry; undefined if the rule simply names it. */
-export function evidenceOf({ parts }: Pick<CompiledRule, "parts">, entry: Entry): string | undefined {
-  return parts.map(({ evidence }) => evidence?.get(entry)).find((text) => text !== undefined);
+/** What a source of the rule says about the entry, for people; undefined if the rule simply names it. */
+export function noteOf({ parts, cutFrom }: Pick<CompiledRule, "parts" | "cutFrom">, entry: Entry): string | undefined {
+  const written = cutFrom.get(entry) ?? entry;
+  return parts.find(({ notes }) => notes?.has(written))?.notes?.get(written);
 }
 
 /** When the entry ends by itself, without the others of the rule. */

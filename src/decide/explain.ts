@@ -9,7 +9,7 @@ import type { Gathered } from "../model/gathered.ts";
 import type { Inventory, Manner } from "../model/inventory.ts";
 import { type ObservedEntries, observeSpellings } from "../model/observed.ts";
 import { ruleIdOf } from "../model/rule-id.ts";
-import { type CompiledRule, endOf, evidenceOf } from "./compiled-rule.ts";
+import { type CompiledRule, endOf, noteOf } from "./compiled-rule.ts";
 import { placeIn, RuleReader } from "./rule-entries.ts";
 import { agreeing, type Outcome } from "./decisions.ts";
 import { compileInSlices, type DesiredState } from "./desired.ts";
@@ -42,8 +42,8 @@ export interface Wanting {
   readonly rule: DeclaredRule;
   /** The positions in the rule: `spec.addresses[3]`, or a line of a ConfigMap. */
   readonly sources: readonly string[];
-  /** Why a source lists the entry. */
-  readonly evidence: string | undefined;
+  /** What a source says about the entry. */
+  readonly note: string | undefined;
   readonly expiresAtMs: number | undefined;
 }
 
@@ -158,7 +158,7 @@ function wantingOf(rule: CompiledRule, entry: Entry, cover: AddressCover): Wanti
     rule: rule.rule,
     // A merged network has the addresses of entries in several places.
     sources: sources.length === 0 ? sourcesIn(rule.parts, cover) : sources,
-    evidence: evidenceOf(rule, entry),
+    note: noteOf(rule, entry),
     expiresAtMs: rule.expiresAtMs ?? endOf(rule, entry),
   };
 }

@@ -72,7 +72,13 @@ export function guardEntries(
   const reject = (part: RulePart, entry: Entry, { objection, remedy }: Objection, written = entry): void => {
     const source = placeIn(part, written) ?? "";
     if (part.isOfFeed !== true) {
-      rejected.push({ entry, source, message: remedy === undefined ? objection : `${objection}: ${remedy}.` });
+      const note = part.notes?.get(written);
+      const said = note === undefined ? "" : ` Its comment: ${note}`;
+      rejected.push({
+        entry,
+        source,
+        message: `${remedy === undefined ? objection : `${objection}: ${remedy}.`}${said}`,
+      });
     } else if (!isNoiseOfFeed(guards, list, entry)) {
       // A user of the feed can't follow the advice.
       rejected.push({ entry, source, message: asSentence(objection), isOfFeed: true });

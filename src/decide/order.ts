@@ -14,7 +14,7 @@ import { inThousands } from "../model/sentence.ts";
 import { narrowestContainers, NetworkIndex } from "../address/ranges.ts";
 import type { Operation } from "../model/operation.ts";
 import { ruleIdOfOwner, ruleLabel } from "../model/rule-id.ts";
-import { type CompiledRule, evidenceOf } from "./compiled-rule.ts";
+import { type CompiledRule, noteOf } from "./compiled-rule.ts";
 import { readOwners, remembering, unknownOwners } from "../model/entry-owners.ts";
 import type { OwnedEntry } from "../model/inventory.ts";
 
@@ -136,9 +136,8 @@ function operationsFor(first: CompiledRule, left: number): (add: WantedAdd) => A
       shared = { rules: [first.id, ...others], reason: `declared by ${ruleLabel(first.id)}${also} ${counts}` };
       known.set(rules, shared);
     }
-    const evidence = evidenceOf(first, entry);
-    const reason = evidence === undefined ? shared.reason : `listed by ${ruleLabel(first.id)}: ${evidence}`;
-    return { kind: "AddEntry", list, entry, rules: shared.rules, reason };
+    const note = noteOf(first, entry);
+    return { kind: "AddEntry", list, entry, ...shared, ...(note !== undefined && { note }) };
   };
 }
 

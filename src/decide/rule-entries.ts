@@ -1,8 +1,10 @@
 // The entries of one rule: parsed, in canonical form. Nothing here depends on other rules.
 import { type Entry, parseDeclaredEntry } from "../address/entry.ts";
 import { describeIndex, describeLine, describeSource } from "../model/address-source.ts";
+import type { DeclaredRule } from "../model/declared.ts";
 import type { AddressText, GatheredRule } from "../model/gathered.ts";
 import { ruleIdOf } from "../model/rule-id.ts";
+import { noteOnLine } from "../model/visible-text.ts";
 
 /** Parsing them takes a millisecond or two. */
 const sliceLines = 500;
@@ -31,8 +33,8 @@ export interface RulePart {
   readonly ending?: ReadonlyMap<Entry, number>;
   /** The earliest of these ends. */
   readonly firstEndMs?: number | undefined;
-  /** Why the source lists each entry, for people. */
-  readonly evidence?: ReadonlyMap<Entry, string>;
+  /** What the source says about entries, for people: the comment behind one, or why the log lists it. Absent without any. */
+  readonly notes?: ReadonlyMap<Entry, string>;
 }
 
 /** The position of an entry, for people; undefined if the part does not contain it. */
@@ -54,7 +56,8 @@ export interface RuleEntries {
   readonly missing: readonly { readonly source: string; readonly problem: string }[];
 }
 
-type Content = readonly string[] | Exclude<AddressText, { state: "Missing" }>;
+type OwnAddresses = Pick<DeclaredRule, "addresses" | "notes">;
+type Content = OwnAddresses | Exclude<AddressText, { state: "Missing" }>;
 
 interface ParsedSource {
   readonly content: Content;
@@ -76,7 +79,7 @@ export class RuleReader {
   /** The rule's own addresses and those of its sources, without those that have ended by `nowMs`. */
   *readInSlices({ rule, texts }: GatheredRule, nowMs: number): Generator<undefined, RuleEntries> {
     const id = ruleIdOf(rule.meta);
-    const parsed = [yield* this.#parse(id, rule.addresses)];
+    const parsed = [yield* this.#parse(id, rule)];
     const missing: { source: string; problem: string }[] = [];
     for (const text of texts) {
       const source = describeSource(text.source);
@@ -99,25 +102,39 @@ function hasSame(a: Content, b: Content): boolean {
   if (a === b) return true;
   if ("state" in a && "state" in b) {
     if (a.state === "Read") return b.state === "Read" && a.text === b.text;
-    return b.state === "Listed" && a.entries === b.entries && a.ending === b.ending && a.evidence === b.evidence;
+    return b.state === "Listed" && a.entries === b.entries && a.ending === b.ending && a.notes === b.notes;
   }
-  return !("state" in a) && !("state" in b) && a.length === b.length && a.every((text, index) => text === b[index]);
+  return !("state" in a) && !("state" in b) && isSame(a.addresses, b.addresses) && isSame(a.notes, b.notes);
+}
+
+function isSame(a: readonly string[] = [], b: readonly string[] = []): boolean {
+  return a.length === b.length && a.every((text, index) => text === b[index]);
 }
 
 function* parse(content: Content): Generator<undefined, ParsedSource> {
   if (!("state" in content)) {
-    const lines = content.map((text, number) => ({ text, number }));
-    return { content, ...(yield* parseLines(lines, undefined)) };
+    const { addresses, notes } = content;
+    const lines = addresses.map((text, number) => ({ text, number, note: notes?.[number] ?? "" }));
+    return { content: { addresses, ...(notes && { notes }) }, ...(yield* parseLines(lines, undefined)) };
   }
   const source = describeSource(content.source);
   if (content.state === "Read") {
     const { part, invalid } = yield* parseLines(readAddressLines(content.text), source);
-    return { content, part, invalid: content.source.kind === "Secret" ? invalid.map(hidden) : invalid };
+    if (content.source.kind !== "Secret") return { content, part, invalid };
+    const { notes: _, ...unnoted } = part;
+    return { content, part: unnoted, invalid: invalid.map(hidden) };
   }
-  const { ending, evidence } = content;
+  const { ending, notes } = content;
   const entries = new Map(content.entries.map((entry) => [entry, 0]));
   const ends = ending && { ending, firstEndMs: firstEndIn(ending, 0) };
-  const part = { source, entries, place: source, isOfFeed: true, ...ends, ...(evidence && { evidence }) } as const;
+  const part = {
+    source,
+    entries,
+    place: source,
+    isOfFeed: true,
+    ...ends,
+    ...(notes && { notes }),
+  } as const;
   return { content, part, invalid: [] };
 }
 
@@ -126,17 +143,21 @@ function* parseLines(
   source: string | undefined,
 ): Generator<undefined, Pick<ParsedSource, "part" | "invalid">> {
   const entries = new Map<Entry, number>();
+  const notes = new Map<Entry, string>();
   const invalid: RejectedEntry[] = [];
   let count = 0;
-  for (const { text, number } of lines) {
+  for (const { text, number, note } of lines) {
     const parsed = parseDeclaredEntry(text);
     if (!parsed.ok) invalid.push({ entry: text, source: placeOfLine(source, number), message: parsed.fault.message });
-    else if (!entries.has(parsed.entry))
-      entries.set(source === undefined ? parsed.entry : detached(parsed.entry), number);
+    else if (!entries.has(parsed.entry)) {
+      const entry = source === undefined ? parsed.entry : detached(parsed.entry);
+      entries.set(entry, number);
+      if (note !== "") notes.set(entry, note);
+    }
     count += 1;
     if (count % sliceLines === 0) yield undefined;
   }
-  return { part: { source, entries }, invalid };
+  return { part: { source, entries, ...(notes.size > 0 && { notes }) }, invalid };
 }
 
 /** A line of a Secret that is no address can be anything, and the author of the rule may not be allowed to read the Secret. */
@@ -172,15 +193,17 @@ export interface AddressLine {
   readonly text: string;
   /** The position in its text or list, starting at 1. */
   readonly number: number;
+  /** Its comment, for people; empty if there is none. */
+  readonly note: string;
 }
 
-/** The entries of a text, one per line, in order, each with its line number. Comments (`#`) and blank lines are ignored. */
+/** The entries of a text, one per line, in order, each with its line number and its comment (`#`). Other lines are ignored. */
 export function* readAddressLines(text: string): Generator<AddressLine, void> {
   let number = 0;
   for (const line of text.split("\n")) {
     number += 1;
     const entry = entryOnLine(line);
-    if (entry !== "") yield { text: entry, number };
+    if (entry !== "") yield { text: entry, number, note: noteOnLine(line) };
   }
 }
 

@@ -23,6 +23,8 @@ export interface FeedContent {
   readonly expiresAtMs: ReadonlyMap<Entry, number>;
   /** Former entries that have expired, with their ends, oldest first: their removal is no loss. Absent if none has. */
   readonly ended?: ReadonlyMap<Entry, number>;
+  /** The comments behind entries, for people: of the first that have one. Absent without any. */
+  readonly notes?: ReadonlyMap<Entry, string>;
 }
 
 /** The parsed content of a feed. */

@@ -1,16 +1,20 @@
 // Collects the results of a reader: distinct entries in order, the counts, and the first invalid lines.
 import { type Entry, parseDeclaredEntry } from "../address/entry.ts";
 import { shortened } from "../model/sentence.ts";
+import { noteOnLine } from "../model/visible-text.ts";
 import { emptyFeedContent, type FeedReading, type InvalidLine } from "./content.ts";
 
 export const invalidLinesMax = 10;
 /** Content with more invalid lines is not a list, and explaining each of them takes time. */
 export const invalidMax = 100_000;
 const textLengthMax = 80;
+/** Servers must not fill the memory with comments: a megabyte at most. */
+const notesMax = 10_000;
 const unprintable = /[\p{C}\p{Z}\s]+/gu;
 
 export class EntryCollector {
   readonly #entries = new Set<Entry>();
+  readonly #notes = new Map<Entry, string>();
   readonly #invalidLines: InvalidLine[] = [];
   readonly #entriesMax: number;
   readonly #redact: (text: string) => string;
@@ -51,7 +55,10 @@ export class EntryCollector {
     return this.#invalidLines.length < invalidLinesMax ? this.#redact(text) : text;
   }
 
-  addEntry(entry: Entry): void {
+  /** @param comment behind the entry, with its mark; empty if there is none */
+  addEntry(entry: Entry, comment = ""): void {
+    if (comment !== "" && this.#notes.size < notesMax && !this.#entries.has(entry))
+      this.#notes.set(entry, noteOnLine(this.#redact(comment)));
     const { size } = this.#entries.add(entry);
     // Asking first would take as long again.
     if (size === this.#size) this.#duplicates += 1;
@@ -76,7 +83,11 @@ export class EntryCollector {
     const valid = this.#entries.size;
     const total = valid + this.#invalid + this.#duplicates;
     return {
-      content: { ...emptyFeedContent, entries: [...this.#entries] },
+      content: {
+        ...emptyFeedContent,
+        entries: [...this.#entries],
+        ...(this.#notes.size > 0 && { notes: this.#notes }),
+      },
       counts: { total, valid, invalid: this.#invalid, duplicates: this.#duplicates },
       invalidLines: this.#invalidLines,
     };

@@ -1,6 +1,6 @@
 // Feeds in a record store. A damaged record, or one of a former feed of the same name, counts as absent: the feed is fetched again.
-// The text is the state as one line of JSON, and the entries, one per line, with their expiry in seconds, if any. Lines that begin
-// with `-` are expired entries. Each fetch changes the first line, but usually not the others.
+// The text is the state as one line of JSON, and the entries, one per line, with their expiry in seconds and their note, if any. Lines that
+// begin with `-` are expired entries. Each fetch changes the first line, but usually not the others.
 import * as z from "zod";
 import { type Entry, parseDeclaredEntry } from "../address/entry.ts";
 import { parseJson } from "../model/record.ts";
@@ -67,8 +67,8 @@ function linesOf(content: FeedContent): readonly string[] {
   const known = contentLines.get(content);
   if (known !== undefined) return known;
   const lines: string[] = content.entries.map((entry) => {
-    const endMs = content.expiresAtMs.get(entry);
-    return endMs === undefined ? entry : `${entry} ${Math.ceil(endMs / 1000)}`;
+    const [endMs, note] = [content.expiresAtMs.get(entry), content.notes?.get(entry)];
+    return `${entry}${endMs === undefined ? "" : ` ${Math.ceil(endMs / 1000)}`}${note === undefined ? "" : ` # ${note}`}`;
   });
   for (const [entry, endMs] of content.ended ?? []) lines.push(`-${entry} ${Math.ceil(endMs / 1000)}`);
   contentLines.set(content, lines);
@@ -92,12 +92,14 @@ function contentOf(lines: readonly string[]): FeedContent | undefined {
   const entries: Entry[] = [];
   const expiresAtMs = new Map<Entry, number>();
   const ended = new Map<Entry, number>();
+  const notes = new Map<Entry, string>();
   for (const line of lines) {
-    const [, mark, entryText = "", end] = /^(-?)(\S+)(?: (\d+))?$/u.exec(line) ?? [];
+    const [, mark, entryText = "", end, note] = /^(-?)(\S+)(?: (\d+))?(?: # (.+))?$/u.exec(line) ?? [];
     const parsed = parseDeclaredEntry(entryText);
     if (!parsed.ok) return undefined;
     if (mark === "") entries.push(parsed.entry);
+    if (note !== undefined) notes.set(parsed.entry, note);
     if (end !== undefined) (mark === "" ? expiresAtMs : ended).set(parsed.entry, Number(end) * 1000);
   }
-  return { entries, expiresAtMs, ...(ended.size > 0 && { ended }) };
+  return { entries, expiresAtMs, ...(ended.size > 0 && { ended }), ...(notes.size > 0 && { notes }) };
 }

@@ -82,7 +82,7 @@ export function feedTextFor(name: ObjectName, view: FeedView | undefined, user: 
 const texts = new WeakMap<FeedContent["entries"], Map<string, AddressText>>();
 
 /** Returns the same object for the same entries, because results are cached by it. */
-function listed({ entries, expiresAtMs, ended }: FeedContent, source: FeedSource): AddressText {
+function listed({ entries, expiresAtMs, ended, notes }: FeedContent, source: FeedSource): AddressText {
   const known = texts.get(entries) ?? new Map<string, AddressText>();
   texts.set(entries, known);
   const ending = expiresAtMs.size === 0 ? undefined : expiresAtMs;
@@ -92,6 +92,7 @@ function listed({ entries, expiresAtMs, ended }: FeedContent, source: FeedSource
     entries,
     ...(ending && { ending }),
     ...(ended && { ended }),
+    ...(notes && { notes }),
   };
   known.set(nameKey(source), text);
   return text;

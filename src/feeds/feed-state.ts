@@ -280,11 +280,12 @@ export function firstEndMs(content: FeedContent): number {
 /** The content without expired entries; the same object if none has expired. */
 export function withoutEnded(content: FeedContent, nowMs: number): FeedContent {
   if (firstEndMs(content) > nowMs) return content;
-  const { entries, expiresAtMs, ended = [] } = content;
+  const { entries, expiresAtMs, ended = [], ...others } = content;
   const hasEnded = ([, endMs]: readonly [Entry, number]): boolean => endMs <= nowMs;
   const [now, live] = [[...expiresAtMs].filter(hasEnded), [...expiresAtMs].filter((end) => !hasEnded(end))];
   const gone = new Map(now);
   return {
+    ...others,
     entries: entries.filter((entry) => !gone.has(entry)),
     expiresAtMs: new Map(live),
     ended: new Map([...ended, ...now]),

@@ -32,7 +32,9 @@ function readLine(text: string, number: number, collector: EntryCollector): void
   }
   const line = readPlainLine(text);
   if (line.kind === "Blank" || (collector.isEmpty && isTableHead(text))) return;
-  if (line.kind === "Entry") return collector.addEntry(line.entry);
+  // Most lines are an entry and nothing else.
+  if (line.kind === "Entry")
+    return collector.addEntry(line.entry, text.length > line.entry.length + 1 ? commentOn(text) : "");
   const safe = collector.redacted(text);
   const shown = safe === text ? line : readPlainLine(safe);
   // Without the secret, a line may be a comment.
@@ -52,6 +54,11 @@ const commonLine = /^[\d./]+(?=(?:[\t ](?:\d{0,9}|[#;].*))?\r?$)/;
 
 /** A comment starts at the beginning of the line or after whitespace, so that it can't split an entry. */
 const comment = /(?:^|\s)[#;]/u;
+function commentOn(line: string): string {
+  const start = line.search(comment);
+  return start < 0 ? "" : line.slice(start).trim();
+}
+
 const separators = /[\t ,]+/u;
 /** `first - last`: its first column alone would block one address of the range. */
 const rangeEnd = /^\S+\s+(?:[-–—]|to\s)\s*([^\s,]+)/iu;

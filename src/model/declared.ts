@@ -121,6 +121,8 @@ export interface DeclaredRule {
   readonly instance: ObjectName;
   readonly action: "Block" | "Allow";
   readonly addresses: readonly string[];
+  /** The comment behind each address, or an empty string. Absent without any, and in a cluster, whose API server drops comments. */
+  readonly notes?: readonly string[];
   /** Texts in the rule's own namespace. */
   readonly addressesFrom: readonly TextSource[];
   /** The feeds that it uses. */

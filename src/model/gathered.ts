@@ -26,8 +26,8 @@ export type AddressText =
       readonly ending?: ReadonlyMap<Entry, number>;
       /** Former entries that have expired. */
       readonly ended?: Pick<ReadonlyMap<Entry, number>, "has">;
-      /** Why it lists each entry, for people. */
-      readonly evidence?: ReadonlyMap<Entry, string>;
+      /** What it says about entries, for people: the comment behind one, or why the log lists it. */
+      readonly notes?: ReadonlyMap<Entry, string>;
     }
   | { readonly state: "Missing"; readonly source: AddressSource; readonly problem: string };
 

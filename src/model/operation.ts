@@ -10,6 +10,8 @@ export type Operation =
       /** `namespace/name` of the rules that want it; the first has the highest precedence. */
       readonly rules: readonly string[];
       readonly reason: string;
+      /** What the first rule says about the entry: a comment, or the evidence of a log. */
+      readonly note?: string;
     }
   | {
       readonly kind: "RemoveEntry";

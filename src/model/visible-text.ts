@@ -1,6 +1,8 @@
 // Sanitizes external strings: they must not control a terminal or a pipeline, hide parts of themselves or change the text
 // direction. Such characters are replaced by JSON escapes, so that JSON stays valid.
 
+import { shortened } from "./sentence.ts";
+
 const plain = /^[\x20-\x7e]*$/;
 const plainLines = /^[\x20-\x7e\n]*$/;
 /** `##[` and `##vso[` start commands of pipelines, even in the middle of a line. */
@@ -22,6 +24,15 @@ export function visibleText(text: string): string {
 /** A single line with `�` for each invisible character. */
 export function markedText(text: string): string {
   return text.replaceAll(invisible, "\u{FFFD}");
+}
+
+const noteLengthMax = 120;
+
+/** The comment of a line with an entry (`#` or `;`), for people; empty if there is none. The copy does not keep a complete text alive. */
+export function noteOnLine(line: string): string {
+  const start = line.search(/[#;]/);
+  const note = start === -1 ? "" : shortened(visibleText(line.slice(start + 1).trim()), noteLengthMax);
+  return note === "" ? note : ` ${note}`.slice(1);
 }
 
 /** The value with all strings in it, at any depth, as single lines without invisible characters. */

@@ -92,7 +92,7 @@ describe("the declaration of a WafAutoBlock", () => {
         kind: "AddEntry",
         entry: "203.0.113.7",
         rules: ["WafAutoBlock edge/scanners"],
-        reason: expect.stringMatching(/^listed by WafAutoBlock edge\/scanners: 63 requests from \S+ to \S+: 60 SQL/),
+        note: expect.stringMatching(/^63 requests from \S+ to \S+: 60 SQL/),
       },
     ]);
     const many = Array.from({ length: 200 }, (_, index) => `198.18.0.${index}`);
@@ -114,9 +114,7 @@ describe("the declaration of a WafAutoBlock", () => {
     };
     expect(explainAddress(entry("203.0.113.7"), finished(examineInSlices(input)))).toMatchObject({
       verdict: "Blocked",
-      coverings: [
-        { wantedBy: [{ evidence: expect.stringContaining("63 requests"), expiresAtMs: nowMs + hourMs / 2 }] },
-      ],
+      coverings: [{ wantedBy: [{ note: expect.stringContaining("63 requests"), expiresAtMs: nowMs + hourMs / 2 }] }],
     });
   });
 

@@ -46,12 +46,14 @@ describe("A compiled rule", () => {
 
   test("shows no line of a Secret that is not an address", () => {
     const texts = [
-      { state: "Read", source: { ...mapSource("edge/feed"), kind: "Secret" }, text: "192.0.2.1\nhunter2\n" },
+      { state: "Read", source: { ...mapSource("edge/feed"), kind: "Secret" }, text: "192.0.2.1 # hunter2\nhunter2\n" },
     ] as const;
     const { rules } = desiredOf({ rules: [aRule("feed", { texts })] });
     expect([...(rules[0]?.entries ?? [])]).toStrictEqual(["192.0.2.1"]);
     expect(rules[0]).toMatchObject({ verdict: "InvalidEntries", message: expect.stringContaining("key list, line 2") });
-    expect(JSON.stringify([rules[0]?.message, rules[0]?.rejected])).not.toContain("hunter2");
+    expect(
+      JSON.stringify([rules[0]?.message, rules[0]?.rejected, [...(rules[0]?.parts[0]?.notes ?? [])]]),
+    ).not.toContain("hunter2");
   });
 
   test("with many missing ConfigMaps names the first of them", () => {
@@ -278,9 +280,9 @@ describe("A label selector", () => {
   });
 });
 
-test("Lines of a ConfigMap are counted from 1, including comments and blank lines", () => {
-  expect([...readAddressLines("\n# all\n 192.0.2.1 #x\r\n\t\n192.0.2.2")]).toStrictEqual([
-    { text: "192.0.2.1", number: 3 },
-    { text: "192.0.2.2", number: 5 },
+test("Lines of a ConfigMap are counted from 1, including comments and blank lines, and have their comments as notes", () => {
+  expect([...readAddressLines("\n# all\n 192.0.2.1 #x\u202e\r\n\t\n192.0.2.2")]).toStrictEqual([
+    { text: "192.0.2.1", number: 3, note: String.raw`x\u202e` },
+    { text: "192.0.2.2", number: 5, note: "" },
   ]);
 });

@@ -12,6 +12,18 @@ async function read(text: string | Buffer): Promise<FeedReading> {
 }
 
 describe("A plain list", () => {
+  test("has the comments behind entries as notes", async () => {
+    const { content } = await read(
+      "; Spamhaus\n192.0.2.0/24 ; SBL256894\r\n192.0.2.1\t# scans\n192.0.2.2\t10\n192.0.2.3\n",
+    );
+    expect(content.notes).toStrictEqual(
+      new Map([
+        ["192.0.2.0/24", "SBL256894"],
+        ["192.0.2.1", "scans"],
+      ]),
+    );
+  });
+
   test.each([
     ["one address a line", "192.0.2.1\n192.0.2.2\n", ["192.0.2.1", "192.0.2.2"]],
     [

@@ -89,9 +89,14 @@ describe("A feed", () => {
 
   test("has the expiries of its entries in seconds, rounded up", () => {
     const [entry, former] = ["192.0.2.1", "192.0.2.9"] as Entry[];
-    const content = { entries: [entry!], expiresAtMs: new Map([[entry!, 1500]]), ended: new Map([[former!, 1000]]) };
+    const content = {
+      entries: [entry!],
+      expiresAtMs: new Map([[entry!, 1500]]),
+      ended: new Map([[former!, 1000]]),
+      notes: new Map([[entry!, "SBL 1 # x"]]),
+    };
     const text = encodeFeed({ ...held(), good: { ...held().good!, content } });
-    expect(text.split("\n").slice(1)).toStrictEqual(["192.0.2.1 2", "-192.0.2.9 1", ""]);
+    expect(text.split("\n").slice(1)).toStrictEqual(["192.0.2.1 2 # SBL 1 # x", "-192.0.2.9 1", ""]);
     expect(decodeFeed(text)?.good?.content).toStrictEqual({ ...content, expiresAtMs: new Map([[entry, 2000]]) });
   });
 

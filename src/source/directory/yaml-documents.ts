@@ -23,6 +23,8 @@ export interface YamlDocument {
   readonly line: number;
   /** The line of a field such as `["spec", "addresses", 3]`, or of its nearest existing parent. */
   lineOf(segments: readonly (string | number)[]): number;
+  /** The comment behind a string in a list, with its `#`; empty if there is none. */
+  commentOf(segments: readonly (string | number)[]): string;
   /** Whether a string is written as a block (`|`), whose first line follows the line of the field. */
   isBlock(segments: readonly (string | number)[]): boolean;
 }
@@ -75,6 +77,10 @@ function addDocument(document: Document, lines: LineCounter, documents: YamlDocu
     value,
     line,
     lineOf: (segments) => lineOfField(document, segments, lines) ?? line,
+    commentOf: (segments) => {
+      const node = document.getIn(segments, true);
+      return isScalar(node) && typeof node.comment === "string" ? `#${node.comment.split("\n", 1)[0]}` : "";
+    },
     isBlock: (segments) => {
       const node = document.getIn(segments, true);
       return isScalar(node) && node.type === "BLOCK_LITERAL";
