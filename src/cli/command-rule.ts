@@ -1,4 +1,4 @@
-// The rules that `block` and `unblock` write: one per address, with a name derived from the address, so that the same command
+// The rules that `block` and `allow` write: one per address, with a name derived from the address, so that the same command
 // finds the rule again. An annotation marks these rules, and commands change only marked rules.
 import { formatTime } from "../model/time-text.ts";
 import { hexDigest } from "../model/hex-digest.ts";
@@ -72,7 +72,7 @@ export function entriesOf({ addresses }: Pick<DeclaredRule, "addresses">): reado
   });
 }
 
-/** Whether `unblock --allow-for` wrote the rule. */
+/** Whether `allow` wrote the rule. */
 export function isException({ action, meta }: DeclaredRule): boolean {
   return action === "Allow" && isCommandRule(meta);
 }

@@ -1,7 +1,7 @@
 // `wafsync block` blocks addresses now with a rule that can expire, and waits until the WAF lists them. `wafsync unblock` undoes it. For
-// other rules, it shows their location; a temporary Allow rule (an exception) can help until they are changed.
-import { type Entry, readObservedEntry } from "../address/entry.ts";
-import { NetworkIndex, without } from "../address/ranges.ts";
+// other rules, it shows their location; until they are changed, `wafsync allow` writes a rule that allows the addresses (an exception).
+import type { Entry } from "../address/entry.ts";
+import { NetworkIndex } from "../address/ranges.ts";
 import { realClock } from "../async/clock.ts";
 import { type DeclaredRule, listOf } from "../model/declared.ts";
 import { type EntryOwner, readOwners, unknownOwners } from "../model/entry-owners.ts";
@@ -10,10 +10,11 @@ import { counted } from "../model/sentence.ts";
 import { hourMs, formatTime } from "../model/time-text.ts";
 import { visibleTexts } from "../model/visible-text.ts";
 import { commandRule, type CommandRule, entriesOf, isCommandRule, isException } from "./command-rule.ts";
-import type { BlockOptions, UnblockOptions } from "./commands/incident-commands.ts";
+import type { AllowOptions, BlockOptions, RuleCommandOptions } from "./commands/incident-commands.ts";
 import { CommandError } from "./describe-error.ts";
 import { approveCommand, holdLines } from "./object-view.ts";
 import {
+  nounOf,
   ownerText,
   parseSpan,
   refuseIneffective,
@@ -23,7 +24,7 @@ import {
   withRuleSession,
 } from "./rule-session.ts";
 import { targetWords } from "./targets/target-options.ts";
-import type { ChangeOutcome, InstanceSight, RuleChange, Target } from "./targets/target.ts";
+import type { ChangeOutcome, InstanceSight, Target } from "./targets/target.ts";
 import { type CoveringView, type ExaminedSight, examineSight, type OwnerView, viewWhy } from "./why-view.ts";
 
 const reasonLengthMax = 1024;
@@ -31,69 +32,136 @@ const reasonLengthMax = 1024;
 const tidyAfterMs = hourMs;
 const tidiedMax = 20;
 
+/** What a rule of a command does, in words. */
+const actions = {
+  Block: {
+    list: "blocklist",
+    other: "allowlist",
+    verb: "blocked",
+    verbs: "blocks",
+    none: "is not blocked",
+    done: "is unblocked",
+    rejected: "would not be blocked",
+    former: "The exception",
+    undo: (on: string) => `wafsync unblock ${on}`,
+    undoName: "`wafsync unblock`",
+  },
+  Allow: {
+    list: "allowlist",
+    other: "blocklist",
+    verb: "allowed",
+    verbs: "allows",
+    none: "has no exception",
+    done: "is no longer allowed",
+    rejected: "cannot be allowed",
+    former: "The block",
+    undo: (on: string) => `wafsync allow ${on} --end`,
+    undoName: "`wafsync allow --end`",
+  },
+} as const;
+type Action = DeclaredRule["action"];
+
 /**
  * @returns 0 if the WAF lists the addresses, 1 if it does not yet or if its allowlist covers one of them as well, 130 if a signal
  * ended the wait.
  */
 export async function runBlock(texts: readonly string[], options: BlockOptions): Promise<number> {
-  const { reason: description = "", until } = options;
-  if (until !== undefined) throw new CommandError("block has no option --until", "Use --for, for example --for 2h.");
+  if (options.until !== undefined) {
+    throw new CommandError("block has no option --until", "Use --for, for example --for 2h.");
+  }
+  return await declareRules(texts, options, "Block");
+}
+
+/** @returns like `runBlock`; with `--end`, like `runUnblock` */
+export async function runAllow(texts: readonly string[], options: AllowOptions): Promise<number> {
+  if (options.end === (options.for !== undefined)) {
+    throw new CommandError(
+      "allow needs either --for or --end",
+      "Use --for to allow the addresses for a time, for example --for 30m, or --end to end that earlier.",
+    );
+  }
+  return options.end ? await endRules(texts, options, "Allow") : await declareRules(texts, options, "Allow");
+}
+
+async function declareRules(
+  texts: readonly string[],
+  options: BlockOptions | AllowOptions,
+  action: Action,
+): Promise<number> {
+  const { reason: description = "" } = options;
   const spanMs = parseSpan("--for", options.for);
   if (description.length > reasonLengthMax) {
     throw new CommandError(`--reason has more than ${reasonLengthMax} characters`);
   }
-  return await withRuleSession(texts, options, async ({ target, instance, addresses, words, change }) => {
-    const sight = await target.look(instance, { live: false });
-    const nowMs = realClock.nowMs();
-    const expiresAtMs = spanMs === undefined ? undefined : nowMs + spanMs;
-    const namespace = target.namespaceOfRules(instance);
-    const fields = { namespace, instance, action: "Block" as const, expiresAtMs, description };
-    const put = addresses.map((entry) => commandRule(fields, entry));
-    const { rules, instance: on } = sight.gathered;
-    const exceptions = rules.filter(
-      ({ rule }) => isException(rule) && rule.addresses.every((text) => addresses.some((entry) => entry === text)),
-    );
-    const others = rules.filter((item) => !exceptions.includes(item));
-    refuseIneffective(put, { ...sight.gathered, rules: others }, "would not be blocked");
-    const places = await Promise.all(put.map(async (rule) => await target.placeOfRule(rule)));
-    const outcome = await change([
-      ...put.map((rule) => ({ rule })),
-      ...exceptions.map(({ rule: before }) => ({ before })),
-    ]);
-    const removed = exceptions.map(({ rule }) => rule.meta);
-    // Otherwise the message of the outcome says what is wrong, and another read of a failing API would only take time. The block took
-    // effect: what cannot be read again must not turn it into an error.
-    const after = await target.look(instance, { live: outcome.state === "Settled" }).catch(() => sight);
-    const examined = await examineSight(after);
-    const blocked: Blocked[] = [];
-    for (const [at, entry] of addresses.entries()) {
+  return await withRuleSession(
+    texts,
+    options,
+    async (session) => await declare(session, { action, spanMs, description }),
+  );
+}
+
+interface Declaration {
+  readonly action: Action;
+  readonly spanMs: number | undefined;
+  readonly description: string;
+}
+
+/** Writes a rule for each address, and removes the rules of commands that do the opposite for exactly these addresses. */
+async function declare(
+  { target, instance, addresses, words, change }: RuleWork,
+  { action, spanMs, description }: Declaration,
+): Promise<RuleReport> {
+  const { list, rejected, former, undo: undoFor } = actions[action];
+  const sight = await target.look(instance, { live: false });
+  const nowMs = realClock.nowMs();
+  const expiresAtMs = spanMs === undefined ? undefined : nowMs + spanMs;
+  const namespace = target.namespaceOfRules(instance);
+  const fields = { namespace, instance, action, expiresAtMs, description };
+  const put = addresses.map((entry) => commandRule(fields, entry));
+  const { rules, instance: on } = sight.gathered;
+  const opposite = rules.filter(
+    ({ rule }) =>
+      rule.action !== action &&
+      isCommandRule(rule.meta) &&
+      rule.addresses.every((text) => addresses.some((entry) => entry === text)),
+  );
+  const others = rules.filter((item) => !opposite.includes(item));
+  refuseIneffective(put, { ...sight.gathered, rules: others }, rejected);
+  const places = await Promise.all(put.map(async (rule) => await target.placeOfRule(rule)));
+  const outcome = await change([...put.map((rule) => ({ rule })), ...opposite.map(({ rule: before }) => ({ before }))]);
+  const removed = opposite.map(({ rule }) => rule.meta);
+  // Otherwise the message of the outcome says what is wrong, and another read of a failing API would only take time. The change took
+  // effect: what cannot be read again must not turn it into an error.
+  const after = await target.look(instance, { live: outcome.state === "Settled" }).catch(() => sight);
+  const examined = await examineSight(after);
+  const written: Written[] = [];
+  for (const [at, rule] of put.entries()) {
+    for (const entry of rule.addresses) {
       const { coverings } = await viewWhy(entry, examined);
-      const rule = put[at] ?? commandRule(fields, entry);
-      blocked.push(blockedBy(rule, places[at] ?? "", coverings, removed));
+      written.push(effectOf(rule, entry, places[at] ?? "", coverings, removed));
     }
-    const tidied = outcome.state === "Stopped" ? [] : await tidy(target, endedRules(sight, put, nowMs));
-    const until = blocked.flatMap(({ end }) => end ?? [])[0];
-    const undo = `wafsync unblock ${addresses.join(" ")} ${words}`;
-    const isUndone = blocked.every((one) => one.others.length === 0);
-    const what = isUndone ? "undo it" : "end only this block";
-    return {
-      outcome,
-      json: { ...(blocked.every(({ end }) => end !== undefined) ? { until } : {}), undo, rules: blocked.map(jsonOf) },
-      lines: [
-        ...blocked.map((one) => `${one.address} ${stateInWords(one, outcome, nameKey(instance))}`),
-        `To ${what}: ${undo}`,
-      ],
-      notes: [
-        ...blocked.flatMap((one) => noteLines(one, outcome)),
-        ...removed.map((name) => `The exception WafIpRule ${nameKey(name)} is removed.`),
-        ...tidied.map((name) => `note: deleted WafIpRule ${nameKey(name)}, which had expired`),
-      ],
-      what: "block",
-      until,
-      on,
-      isOpen: blocked.some((one) => one.allowing.length > 0 || (one.isMissing && outcome.state === "Settled")),
-    };
-  });
+  }
+  const tidied = outcome.state === "Stopped" ? [] : await tidy(target, endedRules(sight, put, nowMs));
+  const until = written.flatMap(({ end }) => end ?? [])[0];
+  const undo = undoFor(`${addresses.join(" ")} ${words}`);
+  const isUndone = written.every((one) => one.others.length === 0);
+  const what = isUndone ? "undo it" : `end only this ${nounOf(list)}`;
+  return {
+    outcome,
+    json: { ...(written.every(({ end }) => end !== undefined) ? { until } : {}), undo, rules: written.map(jsonOf) },
+    lines: [...written.flatMap((one) => stateLines(one, outcome, nameKey(instance))), `To ${what}: ${undo}`],
+    notes: [
+      ...written.flatMap((one) => noteLines(one, outcome)),
+      ...removed.map((name) => `${former} WafIpRule ${nameKey(name)} is removed.`),
+      ...tidied.map((name) => `note: deleted WafIpRule ${nameKey(name)}, which had expired`),
+    ],
+    list,
+    until,
+    on,
+    isOpen: written.some(
+      (one) => (action === "Block" && one.against.length > 0) || (one.isMissing && outcome.state === "Settled"),
+    ),
+  };
 }
 
 /** Tidying is welcome, but no reason to fail. @returns the rules that are deleted */
@@ -102,13 +170,19 @@ async function tidy(target: Target, rules: readonly ObjectName[]): Promise<reado
   return rules.filter((_rule, at) => deleted[at]?.status === "fulfilled");
 }
 
-type Blocked = ReturnType<typeof blockedBy>;
+type Written = ReturnType<typeof effectOf>;
 
-function blockedBy(rule: CommandRule, place: string, coverings: CoveringView[], removed: readonly ObjectName[]) {
-  const address = rule.addresses[0] ?? "";
-  const own = coverings.find(({ list, entry }) => list === "blocklist" && entry === address);
+function effectOf(
+  rule: CommandRule,
+  address: Entry,
+  place: string,
+  coverings: CoveringView[],
+  removed: readonly ObjectName[],
+) {
+  const { list, other } = actions[rule.action];
+  const own = coverings.find((covering) => covering.list === list && covering.entry === address);
   const endsAt = rule.expiresAtMs === undefined ? undefined : formatTime(rule.expiresAtMs);
-  const others = stayingOn("blocklist", { coverings }, [rule]).flatMap((covering) => {
+  const others = stayingOn(list, { coverings }, [rule]).flatMap((covering) => {
     const owners = covering.owners.filter(
       ({ until }) => until === undefined || (endsAt !== undefined && until >= endsAt),
     );
@@ -123,10 +197,11 @@ function blockedBy(rule: CommandRule, place: string, coverings: CoveringView[], 
     isMissing: own?.state === "NotOnList",
     /** Why the address is not on the list, if the state of the instance or the API explains it. */
     note: own?.note,
-    /** What blocks the address at least as long as the rule, and without it. */
+    /** What has the effect of the rule at least as long, and without it. */
     others,
-    allowing: stayingOn("allowlist", { coverings }, removed),
-    /** When the block ends; undefined if it does not end, or not with its rule. */
+    /** What is on the other list. */
+    against: stayingOn(other, { coverings }, removed),
+    /** When the effect ends; undefined if it does not end, or not with its rule. */
     end: others.length > 0 ? undefined : endsAt,
   };
 }
@@ -156,39 +231,44 @@ function endedRules(
   return ended.slice(0, tidiedMax).map(({ rule }) => rule.meta);
 }
 
-function jsonOf({ rule: { namespace, name }, address, place, others: alsoBlockedBy, allowing: allowedBy }: Blocked) {
-  return { namespace, name, address, place, alsoBlockedBy, allowedBy };
+function jsonOf({ rule: { namespace, name, action }, address, place, others, against }: Written) {
+  const effects =
+    action === "Block" ? { alsoBlockedBy: others, allowedBy: against } : { alsoAllowedBy: others, blockedBy: against };
+  return { namespace, name, address, place, ...effects };
 }
 
-function stateInWords(
-  { end, place, isListed, isMissing, allowing }: Blocked,
-  { state }: ChangeOutcome,
-  instance: string,
-): string {
+function stateLines(written: Written, { state }: ChangeOutcome, instance: string): string[] {
+  const { rule, address, end, place, isListed, isMissing, against } = written;
+  const { list, verb } = actions[rule.action];
   const where = `${instance}${end === undefined ? "" : ` until ${end}`} (${place})`;
-  if (state === "NotWaited") return `is declared as blocked on ${where}`;
+  if (state === "NotWaited") return [`${address} is declared as ${verb} on ${where}`];
   if (isMissing || (state !== "Settled" && !isListed))
-    return `is declared as blocked on ${where}, but is not on the blocklist yet`;
-  return allowing.length > 0 ? `is on the blocklist of ${where}` : `is blocked on ${where}`;
+    return [`${address} is declared as ${verb} on ${where}, but is not on the ${list} yet`];
+  if (against.length === 0) return [`${address} is ${verb} on ${where}`];
+  if (rule.action === "Block") return [`${address} is on the ${list} of ${where}`];
+  const left = against.flatMap((covering) => leftLines(covering, address));
+  return [`${address} is ${verb} on ${where}`, "In the meantime, change what blocks it:", ...left];
 }
 
-/** What a person must know who takes the address for blocked, and until then. */
-function noteLines(blocked: Blocked, { state }: ChangeOutcome): string[] {
-  const { address, note, others, allowing, rule } = visibleTexts(blocked);
+/** What a person must know who takes the address for blocked or allowed, and until then. */
+function noteLines(written: Written, { state }: ChangeOutcome): string[] {
+  const { address, note, others, against, rule } = visibleTexts(written);
+  const { verbs, undoName } = actions[rule.action];
   const why = state === "Settled" || state === "NotWaited" || note === undefined ? [] : [`note: ${note}`];
-  const warnings = allowing.flatMap(({ entry, owners, management }) => {
+  const warnings = (rule.action === "Block" ? against : []).flatMap(({ entry, owners, management }) => {
     const whose = causes(owners, management, () => `allows ${entry}`, `added ${entry} to the allowlist`);
     return (whose.length === 0 ? [`${entry} is on the allowlist`] : whose).map(
       (cause) => `warning: ${cause}; the WAF decides which list takes precedence for ${address}`,
     );
   });
-  const undo = "`wafsync unblock` do";
   const never =
-    rule.expiresAtMs === undefined ? `${undo}es not remove it` : `the end of the rule and ${undo} not remove it`;
+    rule.expiresAtMs === undefined
+      ? `${undoName} does not remove it`
+      : `the end of the rule and ${undoName} do not remove it`;
   const stays = others.flatMap(({ entry, owners, management }) => {
     const ends = ({ until }: OwnerView) => (until === undefined ? "without an end" : `until ${until}`);
-    const blocks = (owner: OwnerView) => `also blocks ${entry}, ${ends(owner)}`;
-    return causes(owners, management, blocks, `added ${entry}`).map((cause) => `note: ${cause}; ${never}`);
+    const also = (owner: OwnerView) => `also ${verbs} ${entry}, ${ends(owner)}`;
+    return causes(owners, management, also, `added ${entry}`).map((cause) => `note: ${cause}; ${never}`);
   });
   return [...why, ...warnings, ...stays];
 }
@@ -204,119 +284,53 @@ function causes(
   return management === "Unmanaged" ? [...rules, `another writer ${ofOther}`] : rules;
 }
 
-// What unblock does.
+// What unblock and `allow --end` do.
 
 /** Entries inside a network that are examined and shown; the others are counted. */
 const insideShownMax = 20;
 
-/** Each part of a network is one call, so their number is limited. */
-const piecesMax = 64;
-
 /** What takes entries off a list again. */
-export type Release = RuleChange & { readonly before: DeclaredRule };
-
-/** What the command undoes: a block, or with `--end-exception` an exception. */
-const goals = {
-  block: {
-    list: "blocklist",
-    action: "Block",
-    verb: "blocked",
-    verbs: "blocks",
-    none: "is not blocked",
-    done: "is unblocked",
-  },
-  exception: {
-    list: "allowlist",
-    action: "Allow",
-    verb: "allowed",
-    verbs: "allows",
-    none: "has no exception",
-    done: "is no longer allowed",
-  },
-} as const;
-type Goal = (typeof goals)[keyof typeof goals];
+export interface Release {
+  readonly before: DeclaredRule;
+}
 
 /**
  * @returns 0 if no address is blocked any longer, 1 if one is still blocked or the WAF does not show the change yet, 130 if
  * stopped.
  */
-export async function runUnblock(texts: readonly string[], options: UnblockOptions): Promise<number> {
-  const spanMs = options.allowFor === undefined ? undefined : parseSpan("--allow-for", options.allowFor);
-  if (options.endException && spanMs !== undefined) {
-    throw new CommandError("--allow-for makes an exception, and --end-exception ends it", "Use one of them.");
-  }
+export async function runUnblock(texts: readonly string[], options: RuleCommandOptions): Promise<number> {
+  return await endRules(texts, options, "Block");
+}
+
+async function endRules(texts: readonly string[], options: RuleCommandOptions, action: Action): Promise<number> {
   return await withRuleSession(texts, options, async (session) => {
     const { target, instance, addresses } = session;
     const known = await examineSight(await target.look(instance, { live: true }));
     const { gathered } = known.examined;
-    const goal = goals[options.endException ? "exception" : "block"];
     const rules = gathered.rules.map(({ rule }) => rule);
-    const releases = planRelease(addresses, rules, goal.action);
-    const decided: Unblocked[] = [];
-    for (const address of addresses) decided.push(await decide(address, goal, releases, known));
-    const fields = { namespace: target.namespaceOfRules(instance), instance, action: "Allow" as const };
-    const allows = spanMs === undefined ? [] : newExceptions(decided, known, fields, spanMs);
-    const changes: RuleChange[] = [...releases, ...allows.map((rule) => ({ rule }))];
+    const releases = planRelease(addresses, rules, action);
+    const decided: Released[] = [];
+    for (const address of addresses) decided.push(await decide(address, action, releases, known));
     const outcome: ChangeOutcome =
-      changes.length > 0
-        ? await confirmed(await session.change(changes), session, goal, releases, decided)
-        : { state: "Settled", message: "", isFollowed: true };
-    const result = decided.map((one) => ({
-      ...one,
-      allow: allows.find(({ addresses: [of] }) => of === one.address) ?? one.allow,
-    }));
+      releases.length > 0 ? await session.change(releases) : { state: "Settled", message: "", isFollowed: true };
     return {
-      ...reportOf(session, goal, releases, result, outcome),
+      ...reportOf(session, action, releases, decided, outcome),
       outcome,
       ...(await holdHint(session, options, outcome, releases)),
-      what: "exception",
-      until: result.flatMap(({ allow }) => (allow?.expiresAtMs === undefined ? [] : formatTime(allow.expiresAtMs)))[0],
+      list: actions[action].list,
+      until: undefined,
       on: gathered.instance,
-      isOpen: result.some(({ left, allow }) => left.length > 0 && allow === undefined),
+      isOpen: decided.some(({ left, exception }) => left.length > 0 && exception === undefined),
     };
   });
 }
 
-/** A rule that is narrowed is settled although the removal of its former entry may be on hold: the list shows that. */
-async function confirmed(
-  outcome: ChangeOutcome,
-  { target, instance }: RuleWork,
-  { list }: Goal,
-  releases: readonly Release[],
-  decided: readonly Unblocked[],
-): Promise<ChangeOutcome> {
-  if (outcome.state !== "Settled" || releases.length === 0) return outcome;
-  const sight = await target.look(instance, { live: true }).catch(() => undefined);
-  if (sight?.live.state !== "Read") return outcome;
-  const shown = new Set(sight.live.lists[list].map(readObservedEntry));
-  const declared = releases.flatMap(({ rule }) => rule?.addresses ?? []);
-  const kept = new Set([...decided.flatMap(({ left }) => left.map(({ entry }) => entry)), ...declared]);
-  const left = releases
-    .flatMap(({ before }) => entriesOf(before))
-    .find((entry) => shown.has(entry) && !kept.has(entry));
-  if (left === undefined) return outcome;
-  return { ...outcome, state: "Left", message: `${left} is still on the ${list} of WafInstance ${nameKey(instance)}.` };
-}
-
-/** Takes the addresses out of every rule of a command with this action that contains them, or that they contain. */
-export function planRelease(
-  addresses: readonly Entry[],
-  rules: readonly DeclaredRule[],
-  action: DeclaredRule["action"],
-): Release[] {
-  return rules.flatMap((rule): Release[] => {
-    if (rule.action !== action || !isCommandRule(rule.meta)) return [];
-    const before = entriesOf(rule);
-    const pieces = before.map((entry) => without(entry, addresses, piecesMax));
-    // Too many networks: the rule stays as it is.
-    if (pieces.includes(undefined)) return [];
-    const left = pieces.flatMap((some) => some ?? []);
-    if (left.length === before.length && left.every((entry, index) => entry === before[index])) return [];
-    if (left.length === 0) return [{ before: rule }];
-    const { meta, instance, expiresAtMs, description = "" } = rule;
-    const { namespace, name } = meta;
-    const narrowed = { namespace, name, instance, action, addresses: left, expiresAtMs, description };
-    return [{ before: rule, rule: narrowed }];
+/** The rules of commands with this action that declare only these addresses and what is inside them. */
+export function planRelease(addresses: readonly Entry[], rules: readonly DeclaredRule[], action: Action): Release[] {
+  return rules.flatMap((before): Release[] => {
+    if (before.action !== action || !isCommandRule(before.meta)) return [];
+    const isReleased = entriesOf(before).every((entry) => addresses.some((address) => isIn(address, entry)));
+    return isReleased ? [{ before }] : [];
   });
 }
 
@@ -324,17 +338,17 @@ function isIn(network: Entry, entry: Entry): boolean {
   return new NetworkIndex([network]).containing(entry) !== undefined;
 }
 
-type Unblocked = Awaited<ReturnType<typeof decide>>;
+type Released = Awaited<ReturnType<typeof decide>>;
 
 /** What keeps the address, or a part of it, on the list although the releases take place. */
-async function decide(address: Entry, goal: Goal, releases: readonly Release[], known: ExaminedSight) {
+async function decide(address: Entry, action: Action, releases: readonly Release[], known: ExaminedSight) {
   const { gathered, desired, lists } = known.examined;
+  const { list } = actions[action];
   const released = releases.map(({ before }) => before);
   const names = released.map(({ meta }) => meta);
-  const onList = async (entry: Entry): Promise<CoveringView[]> =>
-    stayingOn(goal.list, await viewWhy(entry, known), names);
+  const onList = async (entry: Entry): Promise<CoveringView[]> => stayingOn(list, await viewWhy(entry, known), names);
   const left = await onList(address);
-  const inside = [...(lists ?? desired.lists)[goal.list].keys()].filter(
+  const inside = [...(lists ?? desired.lists)[list].keys()].filter(
     (entry) => entry !== address && isIn(address, entry),
   );
   const shownMax = left.length + insideShownMax;
@@ -346,55 +360,28 @@ async function decide(address: Entry, goal: Goal, releases: readonly Release[], 
   const gone = new Set(released.flatMap(entriesOf));
   const exception = gathered.rules.find(({ rule }) => {
     const isOver = (rule.expiresAtMs ?? 0) <= realClock.nowMs();
-    return goal.action === "Block" && isException(rule) && !isOver && rule.addresses.some((text) => text === address);
+    return action === "Block" && isException(rule) && !isOver && rule.addresses.some((text) => text === address);
   })?.rule;
-  const allow: Pick<CommandRule, "namespace" | "name" | "expiresAtMs"> | undefined = exception && {
-    ...exception.meta,
-    expiresAtMs: exception.expiresAtMs,
-  };
   return {
     address,
     /** The entries that still block the address or parts of it, with the positions of their declarations. */
     left,
     /** How many more there are inside the network. */
     leftMore: inside.slice(examined).filter((entry) => !gone.has(entry)).length,
-    /** The exception to write, or that exists already. */
-    allow,
+    /** The rule of `allow` that covers the address until what blocks it is changed. */
+    exception,
   };
 }
 
-/** @throws CommandError if an exception would have no effect */
-function newExceptions(
-  decided: readonly Unblocked[],
-  { examined }: ExaminedSight,
-  fields: Pick<CommandRule, "namespace" | "instance" | "action">,
-  spanMs: number,
-): readonly CommandRule[] {
-  const blocked = decided.filter(({ left }) => left.length > 0);
-  const refused = "cannot be allowed";
-  for (const { address, left } of blocked) {
-    const conflict = sameEntry(address, left);
-    if (conflict !== undefined) throw new CommandError(`${address} ${refused}: ${conflict}`, "Nothing was written.");
-  }
-  const description = "Until the rule that blocks it is changed";
-  const expiresAtMs = realClock.nowMs() + spanMs;
-  const allows = blocked.map(({ address }) => commandRule({ ...fields, expiresAtMs, description }, address));
-  refuseIneffective(allows, examined.gathered, refused);
-  return allows;
-}
-
-/** Why an Allow rule would be a conflict instead of an exception. Allowed addresses are exempt from automatic blocks. */
-function sameEntry(address: Entry, left: readonly CoveringView[]): string | undefined {
-  const owners = left.flatMap(({ entry, owners: some }) => (entry === address ? some : []));
-  const owner = owners.find(({ kind }) => kind !== "WafAutoBlock");
-  if (owner === undefined) return undefined;
-  return `WafIpRule ${owner.rule} blocks exactly this entry, and the first rule that declares an entry takes precedence: remove it there.`;
+/** Whether an Allow rule would be a conflict instead of an exception. Allowed addresses are exempt from automatic blocks. */
+function isSameEntry(address: Entry, left: readonly CoveringView[]): boolean {
+  return left.some(({ entry, owners }) => entry === address && owners.some(({ kind }) => kind !== "WafAutoBlock"));
 }
 
 /** A guard counts this removal like any other, so the change may wait for an approval: the user must learn that, and how to give it. */
 async function holdHint(
   { target, instance }: RuleWork,
-  options: UnblockOptions,
+  options: RuleCommandOptions,
   { state }: ChangeOutcome,
   releases: readonly Release[],
 ): Promise<Pick<RuleReport, "notes" | "isOnHold">> {
@@ -411,54 +398,54 @@ async function holdHint(
 
 function reportOf(
   { instance, words }: RuleWork,
-  { verb, verbs, none, done }: Goal,
+  action: Action,
   releases: readonly Release[],
-  decided: readonly Unblocked[],
+  decided: readonly Released[],
   { state }: ChangeOutcome,
 ): Pick<RuleReport, "json" | "lines"> {
+  const { verb, verbs, none, done } = actions[action];
   const on = nameKey(instance);
   const isSettled = state === "Settled";
   const so = isSettled ? "" : ", which the WAF does not show yet";
-  const lines = releases.map(({ rule, before }) => {
-    const to = rule === undefined ? "removed" : `narrowed to ${rule.addresses.join(", ")}`;
-    return `WafIpRule ${nameKey(before.meta)} is ${to}${so}.`;
-  });
-  const addresses = decided.map(({ address, allow, left, leftMore }) => {
-    const again = `wafsync unblock ${address} ${words}`;
-    const until = allow && formatTime(allow.expiresAtMs ?? 0);
-    const own = releases.filter(({ before }) =>
-      entriesOf(before).some((entry) => isIn(address, entry) || isIn(entry, address)),
-    );
-    if (allow !== undefined) lines.push(`${address} is allowed until ${until} by WafIpRule ${nameKey(allow)}${so}.`);
+  const lines = releases.map(({ before }) => `WafIpRule ${nameKey(before.meta)} is removed${so}.`);
+  const addresses = decided.map(({ address, exception, left, leftMore }) => {
+    const until = exception && formatTime(exception.expiresAtMs ?? 0);
+    const own = releases.filter(({ before }) => entriesOf(before).some((entry) => isIn(address, entry)));
+    if (exception !== undefined) {
+      lines.push(`${address} is allowed until ${until} by WafIpRule ${nameKey(exception.meta)}.`);
+      lines.push(`To undo it: ${actions.Allow.undo(`${address} ${words}`)}`);
+    }
     if (left.length > 0) {
       const isPart = left.every(({ entry }) => entry !== address && isIn(address, entry));
       const still = isPart ? `Parts of ${address} are still ${verb}` : `${address} is still ${verb}`;
-      lines.push(allow === undefined ? `${still} on ${on}:` : "In the meantime, change what blocks it:");
-      lines.push(...left.flatMap(leftLines));
+      lines.push(exception === undefined ? `${still} on ${on}:` : "In the meantime, change what blocks it:");
+      lines.push(...left.flatMap((covering) => leftLines(covering, address)));
       if (leftMore > 0) lines.push(`  and ${counted(leftMore, "more entry", "more entries")} inside it`);
-      if (allow === undefined && verb === "blocked" && sameEntry(address, left) === undefined)
-        lines.push(`To allow it until then: ${again} --allow-for 1h`);
+      if (exception === undefined && action === "Block" && !isSameEntry(address, left))
+        lines.push(`To allow it until then: wafsync allow ${address} ${words} --for 1h`);
     } else if (own.length === 0) lines.push(`${address} ${none} on ${on}.`);
     else if (isSettled) lines.push(`${address} ${done} on ${on}.`);
     else lines.push(`No rule ${verbs} ${address} on ${on} any longer, but the WAF does not show that yet.`);
-    if (allow !== undefined) lines.push(`To undo it: ${again} --end-exception`);
     return {
       address,
-      removedRules: own.flatMap(({ rule, before }) => (rule === undefined ? nameKey(before.meta) : [])),
-      narrowedRules: own.flatMap(({ rule }) => (rule === undefined ? [] : nameKey(rule))),
-      ...(allow === undefined ? {} : { allowedUntil: until, allowedBy: nameKey(allow) }),
-      [verb === "blocked" ? "stillBlockedBy" : "stillAllowedBy"]: left,
+      removedRules: own.map(({ before }) => nameKey(before.meta)),
+      ...(exception === undefined ? {} : { allowedUntil: until, allowedBy: nameKey(exception.meta) }),
+      [action === "Block" ? "stillBlockedBy" : "stillAllowedBy"]: left,
       ...(leftMore === 0 ? {} : { moreInside: leftMore }),
     };
   });
   return { json: { addresses }, lines };
 }
 
-/** Who put the entry on its list, and how to take it off. */
-function leftLines(covering: CoveringView): string[] {
+/** Who put the entry on its list, and how to take it, or only the address in it, off. */
+function leftLines(covering: CoveringView, address: Entry): string[] {
   const { entry, owners, formerOwners, management } = visibleTexts(covering);
+  const isWider = covering.entry !== address && isIn(covering.entry, address);
+  const remove = isWider
+    ? `remove it there, or add \`except: [${address}]\` to the spec of the rule`
+    : "remove it there";
   const lines = owners.map((owner) => {
-    const how = owner.kind === "WafAutoBlock" ? "allow the address, or add it to spec.exempt" : "remove it there";
+    const how = owner.kind === "WafAutoBlock" ? "allow the address, or add it to spec.exempt" : remove;
     return `  ${entry} by ${ownerText(owner)}: ${how}.`;
   });
   if (management === "Unmanaged") {

@@ -1,4 +1,4 @@
-// What `block` and `unblock` share: the addresses and instances, the change of rules and the wait for it, what is on a list without the
+// What `block`, `allow` and `unblock` share: the addresses and instances, the change of rules and the wait for it, what is on a list without the
 // rules of the command, and the report with its exit code.
 import type { Entry } from "../address/entry.ts";
 import { realClock } from "../async/clock.ts";
@@ -40,8 +40,8 @@ export interface RuleReport {
   readonly notes: readonly string[];
   /** Whether the notes say how to approve what the command removes: until then, nothing else helps. */
   readonly isOnHold?: boolean;
-  /** What a rule of the command makes, and when it ends, for advice about a folder that no process watches. */
-  readonly what: "block" | "exception";
+  /** The list of the rules, and when they end, for advice about a folder that no process watches. */
+  readonly list: ListName;
   readonly until: string | undefined;
   readonly on: Pick<DeclaredInstance, "suspend" | "policies">;
   /** Although the WAF shows the change, an address is not in the state that the command is about. */
@@ -111,11 +111,11 @@ function exitCodeOf({ outcome: { state }, isOpen }: RuleReport): number {
 /** Why the WAF does not follow the change, and what to run in a folder that no process watches. */
 function folderAdvice(
   options: TargetOptions,
-  { outcome: { state, isFollowed }, what, until, on: { suspend, policies } }: RuleReport,
+  { outcome: { state, isFollowed }, list, until, on: { suspend, policies } }: RuleReport,
 ): string[] {
   if (suspend && state !== "Settled") return ["note: the instance is suspended, so wafsync writes nothing to its WAF."];
-  if (policies.blocklist === "Observe" && state !== "Settled") {
-    return ["note: the policy of the blocklist is Observe, so wafsync writes nothing to it."];
+  if (policies[list] === "Observe" && state !== "Settled") {
+    return [`note: the policy of the ${list} is Observe, so wafsync writes nothing to it.`];
   }
   if (options.from === undefined || isFollowed) return [];
   const words = targetWords(options).trim();
@@ -127,8 +127,13 @@ function folderAdvice(
   }
   if (until === undefined) return [];
   return [
-    `${unwatched}. Keep \`wafsync run ${words}\` running, or run \`wafsync apply ${words}\` after ${until} to remove the ${what}.`,
+    `${unwatched}. Keep \`wafsync run ${words}\` running, or run \`wafsync apply ${words}\` after ${until} to remove the ${nounOf(list)}.`,
   ];
+}
+
+/** What people call a rule that a command wrote for the list. */
+export function nounOf(list: ListName): string {
+  return list === "blocklist" ? "block" : "exception";
 }
 
 /** @throws CommandError unless the text is a duration such as `2h` */

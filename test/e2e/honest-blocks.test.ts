@@ -100,13 +100,15 @@ describe("block", () => {
     expect(folder.simulator.waf(testKey).blocklist.toSorted()).toStrictEqual(["192.0.2.1", address]);
   });
 
-  test("takes back the exception of `unblock --allow-for`", async () => {
+  test("takes back the exception of `allow`, which `unblock` names", async () => {
     await using folder = await folderOfTeam(["203.0.113.0/24"]);
     const waf = folder.simulator.waf(testKey);
-    const allowed = await folder.run(`unblock ${address} --allow-for 1h`);
-    expect(allowed.stdout).toMatch(/To undo it: wafsync unblock 203\.0\.113\.9 -f .*--end-exception/);
+    const still = await folder.run(`unblock ${address}`);
+    expect([still.code, still.stdout]).toStrictEqual([1, expect.stringMatching(/allow 203\.0\.113\.9 -f .* --for 1h/)]);
+    const allowed = await folder.run(`allow ${address} --for 1h`);
+    expect(allowed.stdout).toMatch(/is allowed on .* until [^]*203\.0\.113\.0\/24 by WafIpRule shop\/team[^]*--end$/m);
     const again = await folder.run(`unblock ${address}`);
-    expect([again.code, again.stdout]).toStrictEqual([0, expect.not.stringContaining("--allow-for")]);
+    expect([again.code, again.stdout]).toStrictEqual([0, expect.not.stringContaining("--for")]);
     const blocked = await folder.run(`block ${address}`);
     expect([blocked.code, blocked.stderr]).toStrictEqual([
       0,
@@ -145,28 +147,70 @@ describe("unblock", () => {
     ]);
   });
 
-  test("of two addresses inside blocked networks says that their removal is on hold, and how to approve it", async () => {
+  test("of two networks says that their removal is on hold, and how to approve it", async () => {
     await using folder = await wafFolder({}, "  guards: {maxRemovals: 1}\n");
     expect((await folder.run("block 198.18.7.0/30 198.18.8.0/30")).code).toBe(0);
-    const held = await folder.run("unblock 198.18.7.1 198.18.8.1");
+    const held = await folder.run("unblock 198.18.7.0/30 198.18.8.0/30");
     expect([held.code, held.stdout]).toStrictEqual([1, expect.not.stringContaining("is unblocked")]);
     expect(held.stderr).toMatch(
-      /198\.18\.7\.0\/30 is still on the blocklist[^]*1 removal from the blocklist[^]*To approve them: wafsync approve/,
+      /is still on the blocklist[^]*1 removal from the blocklist[^]*To approve them: wafsync approve/,
     );
     // Before the approval, it would change nothing.
     expect(held.stderr).not.toContain("wafsync apply");
   });
 
+  test("of an address in a blocked network says how to take only this address out of it", async () => {
+    await using folder = await wafFolder();
+    await folder.run("block 198.18.7.0/24");
+    const left = await folder.run("unblock 198.18.7.1");
+    expect([left.code, left.stdout]).toStrictEqual([
+      1,
+      expect.stringMatching(
+        /198\.18\.7\.0\/24 by WafIpRule shop\/main-block-198-18-7-0-24 at \S+: .*except: \[198\.18\.7\.1\]/,
+      ),
+    ]);
+    expect(folder.simulator.waf(testKey).blocklist).toStrictEqual(["198.18.7.0/24"]);
+  });
+});
+
+describe("allow", () => {
+  test("is refused by the guards, and without an end, before anything is written", async () => {
+    await using folder = await folderOfTeam([address]);
+    for (const [command, message] of [
+      [`allow ${address} --for 1h`, "cannot be allowed: "],
+      ["allow 0.0.0.0/0 --for 1h", "cannot be allowed: "],
+      ["allow 198.51.100.7", "needs either --for or --end"],
+      ["allow 198.51.100.7 --for 1h --end", "needs either --for or --end"],
+    ] as const) {
+      const refused = await folder.run(command);
+      expect([refused.code, refused.stderr]).toStrictEqual([2, expect.stringContaining(message)]);
+    }
+    expect(folder.simulator.waf(testKey).allowlist).toStrictEqual([]);
+  });
+
+  test("takes back the block of exactly this address", async () => {
+    await using folder = await wafFolder();
+    await folder.run(`block ${address}`);
+    const allowed = await folder.run(`allow ${address} --for 1h --reason INC-4711`);
+    expect([allowed.code, allowed.stderr]).toStrictEqual([
+      0,
+      expect.stringContaining("WafIpRule shop/main-block-203-0-113-9 is removed"),
+    ]);
+    const { allowlist, blocklist } = folder.simulator.waf(testKey);
+    expect([allowlist, blocklist]).toStrictEqual([[address], []]);
+    expect((await folder.run(`why ${address}`)).stdout).toContain("INC-4711");
+  });
+
   test("ends an exception early", async () => {
     await using folder = await folderOfTeam(["203.0.113.0/24"]);
-    expect((await folder.run(`unblock ${address} --allow-for 1h`)).code).toBe(0);
-    const ended = await folder.run(`unblock ${address} --end-exception`);
+    expect((await folder.run(`allow ${address} --for 1h`)).code).toBe(0);
+    const ended = await folder.run(`allow ${address} --end`);
     expect([ended.code, ended.stdout]).toStrictEqual([
       0,
       expect.stringContaining("WafIpRule shop/main-allow-203-0-113-9 is removed"),
     ]);
     expect(folder.simulator.waf(testKey).allowlist).toStrictEqual([]);
-    const none = await folder.run(`unblock ${address} --end-exception`);
+    const none = await folder.run(`allow ${address} --end`);
     expect([none.code, none.stdout]).toStrictEqual([0, expect.stringContaining("has no exception")]);
   });
 });

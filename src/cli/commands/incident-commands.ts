@@ -1,4 +1,4 @@
-// The commands for people who look after WAFs: `status`, `block`, `unblock`, `why`, `approve` and `history`.
+// The commands for people who look after WAFs: `status`, `block`, `unblock`, `allow`, `why`, `approve` and `history`.
 import { Argument } from "commander";
 import { type OptionsOf, command, flag, format, number, text } from "./declare.ts";
 import { instanceVariable, readingOptions, targetOptions, timeHelp } from "./option-groups.ts";
@@ -28,13 +28,11 @@ const blockOptions = {
   reason: text("--reason <text>", "the reason, which becomes the description of the rule"),
 };
 
-const unblockOptions = {
+const allowOptions = {
   ...ruleOptions,
-  allowFor: text(
-    "--allow-for <duration>",
-    "if another rule blocks the address, allow it for this time, for example 1h",
-  ),
-  endException: flag("--end-exception", "remove the exception that --allow-for made"),
+  for: text("--for <duration>", "allow the address for this time, for example 30m or 2h"),
+  reason: text("--reason <text>", "the reason, which becomes the description of the rule"),
+  end: flag("--end", "remove the rule that --for wrote"),
 };
 
 const whyOptions = { ...targetOptions, output };
@@ -57,7 +55,7 @@ const historyOptions = {
 export type StatusOptions = OptionsOf<typeof statusOptions>;
 export type RuleCommandOptions = OptionsOf<typeof ruleOptions>;
 export type BlockOptions = OptionsOf<typeof blockOptions>;
-export type UnblockOptions = OptionsOf<typeof unblockOptions>;
+export type AllowOptions = OptionsOf<typeof allowOptions>;
 export type WhyOptions = OptionsOf<typeof whyOptions>;
 export type ApproveOptions = OptionsOf<typeof approveOptions>;
 export type HistoryOptions = OptionsOf<typeof historyOptions>;
@@ -93,18 +91,29 @@ Exit codes: 0 blocked, 1 not on the blocklist yet, or also on the allowlist, 2 e
   command("unblock", {
     description: "Undo `wafsync block`. For other rules that block the address, show what must change.",
     argument: addresses,
-    options: unblockOptions,
+    options: ruleOptions,
     help: `
 Examples:
   $ wafsync unblock 192.0.2.1 -f waf/
   $ wafsync unblock 192.0.2.1 --instance shop/shop
-  $ wafsync unblock 192.0.2.65 -f waf/ --allow-for 1h
-  $ wafsync unblock 192.0.2.65 -f waf/ --end-exception
 
 Exit codes: 0 no address is blocked any longer, 1 an address or a part of a network is still blocked, 2 error, 130 stopped.
-With --end-exception: 0 no address is allowed any longer, 1 an address is still allowed.
 `,
     load: async () => (await import("../rule-commands.ts")).runUnblock,
+  }),
+  command("allow", {
+    description: "Allow addresses for a time: write a rule that expires, and wait until the WAF lists them.",
+    argument: addresses,
+    options: allowOptions,
+    help: `
+Examples:
+  $ wafsync allow 192.0.2.65 -f waf/ --for 30m --reason "customer, INC-4711"
+  $ wafsync allow 192.0.2.65 --instance shop/shop --end
+
+Exit codes: 0 allowed, 1 not on the allowlist yet, 2 error (nothing was written), 130 stopped.
+With --end: 0 no address is allowed any longer, 1 an address is still allowed.
+`,
+    load: async () => (await import("../rule-commands.ts")).runAllow,
   }),
   command("why", {
     description: "Show what blocks or allows an address, for which rule and since when. Writes nothing.",

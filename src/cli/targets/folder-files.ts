@@ -37,7 +37,7 @@ export async function writeRuleFile(directory: string, file: string, rule: Comma
 }
 
 function textOf(rule: CommandRule): string {
-  return `# Written by \`wafsync block\` or \`wafsync unblock\`, which overwrite it.\n${stringify(ruleDocument(rule), { lineWidth: 0 })}`;
+  return `# Written by \`wafsync block\` or \`wafsync allow\`, which overwrite it.\n${stringify(ruleDocument(rule), { lineWidth: 0 })}`;
 }
 
 /** @param written if set, a file with anything other than this rule stays: another command has blocked the address again */

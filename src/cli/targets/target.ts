@@ -292,7 +292,7 @@ export interface OnHold {
 
 /** What a command does to one rule of a command: it adds the rule, narrows it, or removes it. */
 export type RuleChange =
-  | { readonly rule: CommandRule; readonly before?: DeclaredRule }
+  | { readonly rule: CommandRule; readonly before?: undefined }
   | { readonly rule?: undefined; readonly before: DeclaredRule };
 
 export interface RuleChanges {

@@ -179,7 +179,7 @@ export class PageSession implements AsyncDisposable {
 
 /** The program with the WAF of the test in place of that of the pages, to which it may speak without TLS. */
 function wafsyncScript({ wafUrl, pagePort }: SessionOptions): string {
-  const withUrl = ["plan", "apply", "run", "why", "block", "unblock", "approve", "import", "logs", "report"];
+  const withUrl = ["plan", "apply", "run", "why", "block", "unblock", "allow", "approve", "import", "logs", "report"];
   return `#!/bin/bash
 words=("\${@//${pageUrl.replaceAll("/", "\\/")}/${wafUrl.replaceAll("/", "\\/")}}")
 export WAFSYNC_BASE_URL="\${WAFSYNC_BASE_URL/${pageUrl.replaceAll("/", "\\/")}/${wafUrl}}"
