@@ -160,11 +160,16 @@ function lowerCodeAt(text: string, at: number): number {
 function filterFor(needles: readonly Needle[]): (text: string) => boolean {
   const last = Math.min(200, ...needles.map(({ wanted }) => wanted.length)) - 1;
   // How far the window moves after a pair; 0 if a needle may end with it.
-  const shifts = new Uint8Array(1024).fill(Math.max(0, last));
-  for (const { wanted } of needles) {
+  const shifts = new Uint8Array(4096).fill(Math.max(0, last));
+  for (const { wanted, isBase64 } of needles) {
     for (let end = 1; end <= last; end += 1) {
-      const pair = pairAt(wanted, end);
-      shifts[pair] = Math.min(shifts[pair] ?? 0, last - end);
+      // Texts are searched as they are: folding each of their characters takes as long as the search.
+      for (const first of codesOf(wanted.charAt(end - 1), isBase64)) {
+        for (const second of codesOf(wanted.charAt(end), isBase64)) {
+          const pair = pairOf(first, second);
+          shifts[pair] = Math.min(shifts[pair] ?? 0, last - end);
+        }
+      }
     }
   }
   const isStart = (window: string): boolean => {
@@ -174,7 +179,7 @@ function filterFor(needles: readonly Needle[]): (text: string) => boolean {
   return (text) => {
     if (last < 1) return true;
     for (let end = last; end < text.length;) {
-      const shift = shifts[pairAt(text, end)] ?? 0;
+      const shift = shifts[pairOf(text.charCodeAt(end - 1), text.charCodeAt(end))] ?? 0;
       if (shift === 0 && isStart(text.slice(end - last, end + 1))) return true;
       // Most shifts are the largest one: with this branch, a processor need not wait for the shift.
       if (shift === last) end += last;
@@ -184,9 +189,13 @@ function filterFor(needles: readonly Needle[]): (text: string) => boolean {
   };
 }
 
-/** The number of a pair of characters in lower case. Some pairs share a number. */
-function pairAt(text: string, end: number): number {
-  return ((lowerCodeAt(text, end - 1) << 5) ^ lowerCodeAt(text, end)) & 1023;
+function codesOf(letter: string, isBase64: boolean): readonly number[] {
+  return [letter, ...(isBase64 ? [] : [letter.toUpperCase()])].map((one) => one.charCodeAt(0));
+}
+
+/** Some pairs share a number. */
+function pairOf(first: number, second: number): number {
+  return ((first << 5) ^ second) & 4095;
 }
 
 function needlesOf(secret: string): readonly Needle[] {
