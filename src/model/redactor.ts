@@ -225,8 +225,8 @@ function isWord(text: string, { start, end }: TextRange): boolean {
 }
 
 /** The beginning of an external string, truncated between two words: a part of a key would not be recognized. */
-export function excerpt(text: string): string {
-  return text.length <= excerptLengthMax ? text : text.slice(0, excerptLengthMax).replace(/\S*$/u, "…");
+export function excerpt(text: string, lengthMax = excerptLengthMax): string {
+  return text.length <= lengthMax ? text : text.slice(0, lengthMax).replace(/\S*$/u, "…");
 }
 
 export class Redactor {

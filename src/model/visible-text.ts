@@ -1,7 +1,7 @@
 // Sanitizes external strings: they must not control a terminal or a pipeline, hide parts of themselves or change the text
 // direction. Such characters are replaced by JSON escapes, so that JSON stays valid.
 
-import { shortened } from "./sentence.ts";
+import { excerpt } from "./redactor.ts";
 
 const plain = /^[\x20-\x7e]*$/;
 const plainLines = /^[\x20-\x7e\n]*$/;
@@ -31,7 +31,7 @@ const noteLengthMax = 120;
 /** The comment of a line with an entry (`#` or `;`), for people; empty if there is none. The copy does not keep a complete text alive. */
 export function noteOnLine(line: string): string {
   const start = line.search(/[#;]/);
-  const note = start === -1 ? "" : shortened(visibleText(line.slice(start + 1).trim()), noteLengthMax);
+  const note = start === -1 ? "" : excerpt(visibleText(line.slice(start + 1).trim()), noteLengthMax);
   return note === "" ? note : ` ${note}`.slice(1);
 }
 

@@ -12,7 +12,7 @@ test("The comment behind an entry is shown by plan, why and status, without char
   await files.write("listed.yaml", ruleDocument("listed", { configMap: "list" }));
   const plan = await folder.run("plan");
   expect(plan.stdout).toMatch(/192\.0\.2\.17 .*declared by WafIpRule shop\/team .* {2}# Office VPN, ask Ann$/m);
-  expect(plan.stdout).toMatch(/192\.0\.2\.18 .*# scanner \\u202ex{105}…$/m);
+  expect(plan.stdout).toMatch(/192\.0\.2\.18 .*# scanner …$/m);
   expect(plan.stdout).toMatch(/10\.1\.2\.3.*Its comment: printer/);
   expect((await folder.run("plan", "-o", "markdown")).stdout).toContain("+ 192.0.2.17  &#35; Office VPN, ask Ann");
   await folder.run("apply");

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import { visibleLines, visibleText } from "../../src/model/visible-text.ts";
+import { noteOnLine, visibleLines, visibleText } from "../../src/model/visible-text.ts";
 
 describe("An external string", () => {
   test.each([
@@ -41,4 +41,8 @@ describe("An external string", () => {
     expect(line).not.toMatch(/[\u009b\u202e\u2028]/u);
     expect(JSON.parse(line)).toStrictEqual(value);
   });
+});
+
+test("A long note is cut between two words, because a part of an API key would not be recognized", () => {
+  expect(noteOnLine(`192.0.2.1 # ${"x".repeat(110)} ${"k".repeat(40)}`)).toBe(`${"x".repeat(110)} …`);
 });
