@@ -79,12 +79,13 @@ export function feedTextFor(name: ObjectName, view: FeedView | undefined, user: 
     : listed(view.content, source);
 }
 
-const texts = new WeakMap<FeedContent["entries"], Map<string, AddressText>>();
+const texts = new WeakMap<FeedContent, Map<string, AddressText>>();
 
-/** Returns the same object for the same entries, because results are cached by it. */
-function listed({ entries, expiresAtMs, ended, notes }: FeedContent, source: FeedSource): AddressText {
-  const known = texts.get(entries) ?? new Map<string, AddressText>();
-  texts.set(entries, known);
+/** Returns the same object for the same content, because results are cached by it. Content with other ends is another one. */
+function listed(content: FeedContent, source: FeedSource): AddressText {
+  const { entries, expiresAtMs, ended, notes } = content;
+  const known = texts.get(content) ?? new Map<string, AddressText>();
+  texts.set(content, known);
   const ending = expiresAtMs.size === 0 ? undefined : expiresAtMs;
   const text = known.get(nameKey(source)) ?? {
     state: "Listed",

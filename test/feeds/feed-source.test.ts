@@ -29,4 +29,7 @@ test("the result stays the same object until something changes in a feed that it
   const second = await source.gather(name);
   expect(second?.rules[0]?.texts).toMatchObject([{ entries: ["192.0.2.8"] }]);
   expect(await source.gather(name)).toBe(second);
+  const [entry] = content.entries;
+  content = { ...content, expiresAtMs: new Map([[entry!, 1000]]) };
+  expect((await source.gather(name))?.rules[0]?.texts).toMatchObject([{ ending: new Map([[entry!, 1000]]) }]);
 });
