@@ -1,6 +1,7 @@
 // The status of a WafIpRule, from the facts of a run.
 import { formatTime } from "../../model/time-text.ts";
 import { type ListName, unblockedAtMs } from "../../model/declared.ts";
+import { excerpt } from "../../model/redactor.ts";
 import { asSentence, counted, shortened } from "../../model/sentence.ts";
 import {
   accepted,
@@ -73,7 +74,7 @@ function rejectedEntries({ rejected }: CompiledRule, progress: RuleProgress | un
   return shown.map(({ entry, source, message }) => ({
     entry: shortened(entry, entryLengthMax),
     source: shortened(source, entryLengthMax),
-    message: shortened(message, rejectedLengthMax),
+    message: excerpt(message, rejectedLengthMax),
   }));
 }
 
