@@ -91,7 +91,7 @@ describe("the bundle", () => {
     async (line) => {
       const { packages, kibibytes, files } = await loadedBy(line.split(" "));
       expect(packages).toStrictEqual(base);
-      expect(kibibytes).toBeLessThan(100);
+      expect(kibibytes).toBeLessThan(102);
       // The formats of log rows are choices of an option.
       expect(files).toBeLessThan(13);
     },

@@ -1,4 +1,5 @@
 // The pipelines of the guide, as it shows them: their steps run on fresh clones of a bare repository, against the simulator.
+// Long: `npm run test:deploy` runs it.
 import { execFile, execFileSync } from "node:child_process";
 import { chmod, mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";

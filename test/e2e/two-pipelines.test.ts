@@ -1,5 +1,6 @@
 // Jobs of a pipeline on fresh machines, whose state is in a branch of a Git repository: two at once, one of which is killed at any step,
 // against one WAF.
+// Long: `npm run test:deploy` runs it.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";

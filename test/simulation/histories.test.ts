@@ -74,7 +74,7 @@ describe("What a seed once found", () => {
     world.feeds.settle();
     world.feeds.ask(process, strict!);
     expect(world.ledger.violations).toStrictEqual([]);
-    await world.time.advance(2_000);
+    await world.time.advance(30_000);
     world.feeds.ask(process, strict!);
     world.feeds.save(process, strict!.meta, initialFeedState(strict!));
     expect(world.ledger.violations).toStrictEqual([
