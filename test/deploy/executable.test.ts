@@ -61,11 +61,10 @@ afterAll(async () => {
 });
 
 describe("the single executable", () => {
-  test("has the version of Node.js that is tested, and knows its commit", async () => {
-    const { code, stdout, stderr } = await run("version", "-o", "json");
-    expect({ code, stderr }).toStrictEqual({ code: 0, stderr: "" });
-    expect(JSON.parse(stdout)).toMatchObject({ version, node: devDependencies["node"], platform: "linux-x64" });
-    expect((JSON.parse(stdout) as { commit: string }).commit).toMatch(/^[0-9a-f]{40}(?:-dirty)?$/u);
+  test("has its version, and the version of Node.js that is tested", async () => {
+    expect(await run("--version")).toMatchObject({ code: 0, stdout: `${version}\n` });
+    const bytes = await readFile(inScratch("release/wafsync"));
+    expect(bytes.includes(`v${devDependencies["node"]}`)).toBe(true);
     expect(major).toBe(24);
   });
 
