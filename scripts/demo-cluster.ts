@@ -67,11 +67,20 @@ async function startSimulator(): Promise<{ readonly baseUrl: string; readonly co
 async function startOperator({ kubeconfig }: ControlPlane): Promise<void> {
   stage.step(
     "The operator",
-    "In a cluster, the operator is a Deployment (deploy/kustomize). Here, it runs on this terminal and logs what it does.",
+    "In a cluster, the operator is a Deployment (deploy/kustomize). Here, it runs on this terminal. Its log is JSON, shown here in words.",
   );
   const how = ["--kubeconfig", kubeconfig, "--allow-insecure-http", "--allow-private-networks", ...freePorts];
-  const operator = stage.start(["operator", ...how]);
+  const operator = stage.start(["operator", ...how], inWords);
   await operator.line(/leading/);
+}
+
+/** A line of the operator's log, for people. */
+function inWords(line: string): string {
+  if (!line.startsWith("{")) return line;
+  const { time = "", level, msg, object, reason, message, ...fields } = JSON.parse(line) as Record<string, string>;
+  const facts = Object.entries(fields).map(([name, value]) => `${name}=${value}`);
+  const what = message === undefined ? `${level}  ${[msg, ...facts].join("  ")}` : `${object}  ${reason}: ${message}`;
+  return `${time.slice(11, 19)}Z  ${what}`;
 }
 
 async function applyExamples(cluster: ControlPlane, baseUrl: string): Promise<void> {

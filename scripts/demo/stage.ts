@@ -85,15 +85,15 @@ export class Stage {
     this.#isAfterBlank = false;
   }
 
-  /** Starts `wafsync` in the background, and prints its output. */
-  start(parameters: readonly string[]): BackgroundProcess {
+  /** Starts `wafsync` in the background, and prints its output. @param shown how a line is printed */
+  start(parameters: readonly string[], shown = (line: string): string => line): BackgroundProcess {
     const child = this.#spawn(parameters, "pipe");
     const lines: string[] = [];
     for (const stream of [child.stdout, child.stderr]) {
       if (stream === null) continue;
       createInterface({ input: stream }).on("line", (line) => {
         lines.push(stripVTControlCharacters(line));
-        this.#print(line);
+        this.#print(shown(line));
       });
     }
     return {
