@@ -4,7 +4,7 @@ import { describeIndex, describeLine, describeSource } from "../model/address-so
 import type { DeclaredRule } from "../model/declared.ts";
 import type { AddressText, GatheredRule } from "../model/gathered.ts";
 import { ruleIdOf } from "../model/rule-id.ts";
-import { noteOnLine } from "../model/visible-text.ts";
+import { noteText } from "../model/visible-text.ts";
 
 /** Parsing them takes a millisecond or two. */
 const sliceLines = 500;
@@ -108,7 +108,7 @@ function hasSame(a: Content, b: Content): boolean {
 }
 
 function isSame(a: readonly string[] = [], b: readonly string[] = []): boolean {
-  return a.length === b.length && a.every((text, index) => text === b[index]);
+  return a === b || (a.length === b.length && a.every((text, index) => text === b[index]));
 }
 
 function* parse(content: Content): Generator<undefined, ParsedSource> {
@@ -202,13 +202,8 @@ export function* readAddressLines(text: string): Generator<AddressLine, void> {
   let number = 0;
   for (const line of text.split("\n")) {
     number += 1;
-    const entry = entryOnLine(line);
-    if (entry !== "") yield { text: entry, number, note: noteOnLine(line) };
+    const comment = line.indexOf("#");
+    const entry = (comment === -1 ? line : line.slice(0, comment)).trim();
+    if (entry !== "") yield { text: entry, number, note: comment === -1 ? "" : noteText(line.slice(comment + 1)) };
   }
-}
-
-/** The line without its comment and surrounding whitespace; may be empty. */
-export function entryOnLine(line: string): string {
-  const comment = line.indexOf("#");
-  return (comment === -1 ? line : line.slice(0, comment)).trim();
 }

@@ -1,7 +1,7 @@
 // Collects the results of a reader: distinct entries in order, the counts, and the first invalid lines.
 import { type Entry, parseDeclaredEntry } from "../address/entry.ts";
 import { shortened } from "../model/sentence.ts";
-import { noteOnLine } from "../model/visible-text.ts";
+import { noteText } from "../model/visible-text.ts";
 import { emptyFeedContent, type FeedReading, type InvalidLine } from "./content.ts";
 
 export const invalidLinesMax = 10;
@@ -55,10 +55,10 @@ export class EntryCollector {
     return this.#invalidLines.length < invalidLinesMax ? this.#redact(text) : text;
   }
 
-  /** @param comment behind the entry, with its mark; empty if there is none */
+  /** @param comment behind the entry; empty if there is none */
   addEntry(entry: Entry, comment = ""): void {
     if (comment !== "" && this.#notes.size < notesMax && !this.#entries.has(entry))
-      this.#notes.set(entry, noteOnLine(this.#redact(comment)));
+      this.#notes.set(entry, noteText(this.#redact(comment)));
     const { size } = this.#entries.add(entry);
     // Asking first would take as long again.
     if (size === this.#size) this.#duplicates += 1;

@@ -32,9 +32,7 @@ function readLine(text: string, number: number, collector: EntryCollector): void
   }
   const line = readPlainLine(text);
   if (line.kind === "Blank" || (collector.isEmpty && isTableHead(text))) return;
-  // Most lines are an entry and nothing else.
-  if (line.kind === "Entry")
-    return collector.addEntry(line.entry, text.length > line.entry.length + 1 ? commentOn(text) : "");
+  if (line.kind === "Entry") return collector.addEntry(line.entry, line.comment);
   const safe = collector.redacted(text);
   const shown = safe === text ? line : readPlainLine(safe);
   // Without the secret, a line may be a comment.
@@ -44,37 +42,34 @@ function readLine(text: string, number: number, collector: EntryCollector): void
 
 export type PlainLine =
   | { readonly kind: "Blank" }
-  | { readonly kind: "Entry"; readonly entry: Entry }
+  /** `comment` is empty if there is none. */
+  | { readonly kind: "Entry"; readonly entry: Entry; readonly comment: string }
   | { readonly kind: "Invalid"; readonly text: string; readonly message: string };
 
 const blank: PlainLine = { kind: "Blank" };
 
 /** Nearly every line of public lists: an entry, and perhaps a number or a comment. The other steps take longer for the same result. */
-const commonLine = /^[\d./]+(?=(?:[\t ](?:\d{0,9}|[#;].*))?\r?$)/;
+const commonLine = /^([\d./]+)(?:[\t ](?:\d{0,9}|[#;](.*)))?\r?$/;
 
 /** A comment starts at the beginning of the line or after whitespace, so that it can't split an entry. */
 const comment = /(?:^|\s)[#;]/u;
-function commentOn(line: string): string {
-  const start = line.search(comment);
-  return start < 0 ? "" : line.slice(start).trim();
-}
-
 const separators = /[\t ,]+/u;
 /** `first - last`: its first column alone would block one address of the range. */
 const rangeEnd = /^\S+\s+(?:[-–—]|to\s)\s*([^\s,]+)/iu;
 const columnName = /^[a-z][a-z _-]*$/iu;
 
 export function readPlainLine(line: string): PlainLine {
-  const common = commonLine.exec(line)?.[0];
-  if (common !== undefined) return readEntry(common);
+  const common = commonLine.exec(line);
+  if (common !== null) return readEntry(common[1] ?? "", common[2]);
   const start = line.search(comment);
   const text = (start < 0 ? line : line.slice(0, start)).trim();
   if (text === "") return blank;
+  const note = start < 0 ? "" : line.slice(start).replace(comment, "");
   const [first = "", second, third] = text.split(separators, 3);
   const end = rangeEnd.exec(text)?.[1];
   if (end !== undefined && readAddress(end) !== undefined) return twoAddresses(text);
-  if (second !== undefined && readAddress(second) !== undefined) return readRange(first, second, third);
-  return readEntry(first);
+  if (second !== undefined && readAddress(second) !== undefined) return readRange(first, second, third, note);
+  return readEntry(first, note);
 }
 
 /** The header row of a table, as in DShield. */
@@ -83,17 +78,18 @@ export function isTableHead(line: string): boolean {
   return columns.length > 1 && columns.every((column) => columnName.test(column.trim()));
 }
 
-function readEntry(text: string): PlainLine {
+function readEntry(text: string, note = ""): PlainLine {
   const parsed = parseDeclaredEntry(text);
-  return parsed.ok ? { kind: "Entry", entry: parsed.entry } : { kind: "Invalid", text, message: parsed.fault.message };
+  if (parsed.ok) return { kind: "Entry", entry: parsed.entry, comment: note };
+  return { kind: "Invalid", text, message: parsed.fault.message };
 }
 
 /** `first last prefix`, the DShield format of networks: accepted only if all three are consistent. */
-function readRange(first: string, last: string, prefix: string | undefined): PlainLine {
+function readRange(first: string, last: string, prefix: string | undefined, note: string): PlainLine {
   const text = `${first}/${prefix ?? ""}`;
   const network = readNetwork(text, "strict");
   const end = readAddress(last);
-  if (network !== undefined && network.last === end?.address) return readEntry(text);
+  if (network !== undefined && network.last === end?.address) return readEntry(text, note);
   return twoAddresses(`${first} ${last}`);
 }
 

@@ -1,6 +1,5 @@
 // Sanitizes external strings: they must not control a terminal or a pipeline, hide parts of themselves or change the text
 // direction. Such characters are replaced by JSON escapes, so that JSON stays valid.
-
 import { excerpt } from "./redactor.ts";
 
 const plain = /^[\x20-\x7e]*$/;
@@ -28,11 +27,9 @@ export function markedText(text: string): string {
 
 const noteLengthMax = 120;
 
-/** The comment of a line with an entry (`#` or `;`), for people; empty if there is none. The copy does not keep a complete text alive. */
-export function noteOnLine(line: string): string {
-  const start = line.search(/[#;]/);
-  const note = start === -1 ? "" : excerpt(visibleText(line.slice(start + 1).trim()), noteLengthMax);
-  return note === "" ? note : ` ${note}`.slice(1);
+/** The comment behind an entry, for people; may be empty. The copy does not keep the complete text alive. */
+export function noteText(comment: string): string {
+  return ` ${excerpt(visibleText(comment.trim()), noteLengthMax)}`.slice(1);
 }
 
 /** The value with all strings in it, at any depth, as single lines without invisible characters. */

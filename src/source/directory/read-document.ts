@@ -14,7 +14,7 @@ import { isRecord } from "../../model/record.ts";
 import { type ObjectName, type ResourceKind, resourceKinds } from "../../model/resource.ts";
 import { placeText, type RemovalScope, sourceFault, type SourceFault } from "./source-fault.ts";
 import type { YamlDocument } from "./yaml-documents.ts";
-import { noteOnLine } from "../../model/visible-text.ts";
+import { noteText } from "../../model/visible-text.ts";
 
 export interface ReadDocument {
   readonly items: readonly DirectoryItem[];
@@ -91,7 +91,7 @@ function declaredItem(resource: CustomResource, { file, document, segments }: Pl
   const name: ObjectName = { namespace: metadata.namespace, name: metadata.name };
   const declared = toDeclared(resource, placeText(file, line));
   const addresses = resource.kind === "WafIpRule" ? resource.spec.addresses : [];
-  const notes = addresses.map((_, index) => noteOnLine(document.commentOf([...segments, "spec", "addresses", index])));
+  const notes = addresses.map((_, index) => noteText(document.commentOf([...segments, "spec", "addresses", index])));
   const noted = notes.some((note) => note !== "") ? { ...declared, notes } : declared;
   const lines: ReferenceLines = {
     instanceRef: lineOf("spec", "instanceRef"),

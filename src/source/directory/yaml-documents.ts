@@ -23,7 +23,7 @@ export interface YamlDocument {
   readonly line: number;
   /** The line of a field such as `["spec", "addresses", 3]`, or of its nearest existing parent. */
   lineOf(segments: readonly (string | number)[]): number;
-  /** The comment behind a string in a list, with its `#`; empty if there is none. */
+  /** The comment behind a string in a list; empty if there is none. */
   commentOf(segments: readonly (string | number)[]): string;
   /** Whether a string is written as a block (`|`), whose first line follows the line of the field. */
   isBlock(segments: readonly (string | number)[]): boolean;
@@ -79,7 +79,7 @@ function addDocument(document: Document, lines: LineCounter, documents: YamlDocu
     lineOf: (segments) => lineOfField(document, segments, lines) ?? line,
     commentOf: (segments) => {
       const node = document.getIn(segments, true);
-      return isScalar(node) && typeof node.comment === "string" ? `#${node.comment.split("\n", 1)[0]}` : "";
+      return isScalar(node) && typeof node.comment === "string" ? node.comment.replace(/\n[^]*/, "") : "";
     },
     isBlock: (segments) => {
       const node = document.getIn(segments, true);
