@@ -120,10 +120,7 @@ async function declare(
   const put = addresses.map((entry) => commandRule(fields, entry));
   const { rules, instance: on } = sight.gathered;
   const opposite = rules.filter(
-    ({ rule }) =>
-      rule.action !== action &&
-      isCommandRule(rule.meta) &&
-      rule.addresses.every((text) => addresses.some((entry) => entry === text)),
+    ({ rule }) => rule.action !== action && isWithin(rule, (entry) => addresses.includes(entry)),
   );
   const others = rules.filter((item) => !opposite.includes(item));
   refuseIneffective(put, { ...sight.gathered, rules: others }, rejected);
@@ -328,10 +325,18 @@ async function endRules(texts: readonly string[], options: RuleCommandOptions, a
 /** The rules of commands with this action that declare only these addresses and what is inside them. */
 export function planRelease(addresses: readonly Entry[], rules: readonly DeclaredRule[], action: Action): Release[] {
   return rules.flatMap((before): Release[] => {
-    if (before.action !== action || !isCommandRule(before.meta)) return [];
-    const isReleased = entriesOf(before).every((entry) => addresses.some((address) => isIn(address, entry)));
+    const isReleased =
+      before.action === action && isWithin(before, (entry) => addresses.some((one) => isIn(one, entry)));
     return isReleased ? [{ before }] : [];
   });
+}
+
+/** Whether a command wrote the rule, and all that it declares fits. Somebody may have edited it: what else it declares must not be lost. */
+function isWithin(rule: DeclaredRule, fits: (entry: Entry) => boolean): boolean {
+  const { meta, addresses, addressesFrom, feeds } = rule;
+  const entries = entriesOf(rule);
+  const isWhole = entries.length === addresses.length && addressesFrom.length + feeds.length === 0;
+  return isCommandRule(meta) && isWhole && entries.length > 0 && entries.every(fits);
 }
 
 function isIn(network: Entry, entry: Entry): boolean {

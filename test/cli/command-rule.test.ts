@@ -69,6 +69,8 @@ describe("To unblock an address", () => {
     const releases = planRelease([entry("192.0.2.0/24")], [...foreign, ...rules], "Block");
     expect(releases).toStrictEqual(rules.slice(0, 2).map((before) => ({ before })));
     expect(planRelease([entry("192.0.2.0/24")], rules, "Allow")).toStrictEqual([]);
+    const edited = rules.map((rule) => ({ ...rule, addresses: ["office"] }));
+    expect(planRelease([entry("192.0.2.0/24")], edited, "Block")).toStrictEqual([]);
   });
 
   test("keeps the rule of a network that is wider", () => {

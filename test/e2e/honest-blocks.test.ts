@@ -109,12 +109,17 @@ describe("block", () => {
     expect(allowed.stdout).toMatch(/is allowed on .* until [^]*203\.0\.113\.0\/24 by WafIpRule shop\/team[^]*--end$/m);
     const again = await folder.run(`unblock ${address}`);
     expect([again.code, again.stdout]).toStrictEqual([0, expect.not.stringContaining("--for")]);
+    // The rule of a command that somebody has edited.
+    const edited = ruleDocument("edited", { action: "Allow", configMap: "offices" });
+    const annotations = "annotations: {wafsync.dev/created-by: wafsync-block}";
+    await folder.files.write("edited.yaml", edited.replace("namespace: shop}", `namespace: shop, ${annotations}}`));
     const blocked = await folder.run(`block ${address}`);
     expect([blocked.code, blocked.stderr]).toStrictEqual([
       0,
       expect.stringContaining("WafIpRule shop/main-allow-203-0-113-9 is removed"),
     ]);
     expect([waf.allowlist, waf.blocklist.toSorted()]).toStrictEqual([[], ["203.0.113.0/24", address]]);
+    expect(await readdir(folder.path)).toContain("edited.yaml");
   });
 
   test("names its reason in the answer of why and in the history, also when the block is gone", async () => {
