@@ -31,7 +31,7 @@ const blockOptions = {
 const allowOptions = {
   ...ruleOptions,
   for: text("--for <duration>", "allow the address for this time, for example 30m or 2h"),
-  reason: text("--reason <text>", "the reason, which becomes the description of the rule"),
+  reason: blockOptions.reason,
   end: flag("--end", "remove the rule that --for wrote"),
 };
 

@@ -290,7 +290,7 @@ export interface OnHold {
   readonly groups: readonly HeldGroup[];
 }
 
-/** What a command does to one rule of a command: it adds the rule, narrows it, or removes it. */
+/** What a command does to one rule of a command: it writes the rule, or removes it. */
 export type RuleChange =
   | { readonly rule: CommandRule; readonly before?: undefined }
   | { readonly rule?: undefined; readonly before: DeclaredRule };

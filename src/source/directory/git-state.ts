@@ -181,7 +181,7 @@ export class GitState {
     const [next, former] = [join(this.#folder, "next"), join(this.#folder, "former")];
     mkdirSync(next);
     if (revision !== undefined) await this.#branch.checkOut(revision, next);
-    // Whoever reads at this moment finds all files or none.
+    // A command that reads at this moment finds all files or none.
     renameSync(this.path, former);
     renameSync(next, this.path);
     rmSync(former, { recursive: true });
