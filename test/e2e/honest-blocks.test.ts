@@ -1,8 +1,9 @@
 // What `block` and `unblock` promise in a folder: an end that comes, a block that is one, and the true cause of one that stays.
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
+import { setTimeout as realDelay } from "node:timers/promises";
 import { describe, expect, test } from "@jest/globals";
-import { runFaster } from "../support/processes/wafsync-process.ts";
+import { runFaster, startWafsync } from "../support/processes/wafsync-process.ts";
 import { ruleDocument, testKey, wafFolder, type WafFolder } from "../support/worlds/waf-folder.ts";
 
 runFaster();
@@ -120,6 +121,23 @@ describe("block", () => {
     ]);
     expect([waf.allowlist, waf.blocklist.toSorted()]).toStrictEqual([[], ["203.0.113.0/24", address]]);
     expect(await readdir(folder.path)).toContain("edited.yaml");
+  });
+
+  test("ends at once when another command removes its rule", async () => {
+    await using folder = await wafFolder();
+    const watching = startWafsync(["run", ...folder.from]);
+    await watching.hasPrinted(/Watching/);
+    folder.simulator.settings.latencyMs = 1_000;
+    const blocking = startWafsync(["block", address, ...folder.from]);
+    while (!(await readdir(folder.path)).includes(file)) await realDelay(10);
+    await folder.files.remove(file);
+    const { code, stderr } = await blocking.ended;
+    watching.child.kill("SIGTERM");
+    await watching.ended;
+    expect([code, stderr]).toStrictEqual([
+      1,
+      expect.stringContaining("WafIpRule shop/main-block-203-0-113-9 was removed by another command"),
+    ]);
   });
 
   test("names its reason in the answer of why and in the history, also when the block is gone", async () => {

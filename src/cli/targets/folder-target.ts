@@ -2,6 +2,7 @@
 // runs of commands over it: those of plan, apply and run, the preview of removals on hold, and those that wait until the WAF shows the
 // changes of `block` and `unblock`.
 import { execFile } from "node:child_process";
+import { existsSync } from "node:fs";
 import { stat } from "node:fs/promises";
 import { hostname } from "node:os";
 import { join, resolve } from "node:path";
@@ -183,7 +184,11 @@ class FolderTarget extends Target {
     }
   }
 
-  protected async reportOn({ namespace, name, addresses, expiresAtMs }: CommandRule): Promise<Progress> {
+  protected async reportOn(rule: CommandRule): Promise<Progress> {
+    const { namespace, name, addresses, expiresAtMs } = rule;
+    if (!existsSync(await this.placeOfRule(rule))) {
+      return { state: "Left", message: `WafIpRule ${namespace}/${name} was removed by another command.` };
+    }
     const state = viewStateDirectory(this.#place.stateDirectory);
     const status = readStatusFile(state, { kind: "WafIpRule", namespace, name }) as Reported | undefined;
     const reported = progressOf(status, 0);
