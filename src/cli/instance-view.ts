@@ -15,7 +15,7 @@ import { keptMessage } from "../run/status/messages.ts";
 import { adoptHint } from "../run/status/origin-status.ts";
 import { troubleOf } from "../run/status/findings.ts";
 import { objectLines, type ObjectView, type ReportedObject, viewObject } from "./object-view.ts";
-import { keyHint } from "./targets/open-waf.ts";
+import { faultWithHint } from "./targets/open-waf.ts";
 import { visibleTexts } from "../model/visible-text.ts";
 import { type Paint, readyStyles, tableOf, type TextColumn } from "./terminal.ts";
 
@@ -95,9 +95,7 @@ export function viewInstance(facts: RunFacts, look: ObjectLook, options: ViewOpt
 /** Why nothing can be done. A command that exits after this run retries nothing. */
 function troubleIn(facts: RunFacts, isLast: boolean): string | undefined {
   if (!isLast || facts.result?.kind !== "Failed") return troubleOf(facts)?.message;
-  const { fault } = facts.result;
-  const hint = keyHint(fault, { instance: facts.gathered.instance, isInFolder: true });
-  return hint === undefined ? fault.message : `${fault.message} ${hint}`;
+  return faultWithHint(facts.result.fault, facts.gathered.instance);
 }
 
 /** The progress of each rule, because an interrupted run reports no status. */

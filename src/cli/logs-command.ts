@@ -14,7 +14,7 @@ import { createLogFormat, type LogFormatName, logFormats } from "./logs/log-form
 import { createStreamOutput, type LogOutput, openLogFile } from "./logs/log-output.ts";
 import { describeRange, isWithin, parseRange, type LogRange } from "./logs/log-range.ts";
 import { type LogWatch, type OpenedLogs, logFaultError, withLogs } from "./logs/log-watch.ts";
-import type { DeclaredKey } from "./targets/open-waf.ts";
+import type { DeclaredInstance } from "../model/declared.ts";
 import { quoted } from "./targets/target-options.ts";
 import { terminalOn } from "./terminal.ts";
 
@@ -26,7 +26,7 @@ export async function runLogs(options: LogsOptions): Promise<number> {
   const how = { command: "wafsync logs", range: request.range, nowMs, showsProgress: !showsRows };
   return await withLogs(options, how, async (opened) => {
     const end = await copyRows(options, request, opened);
-    return report(end, opened.inUse?.declared, options, request, opened.watch);
+    return report(end, opened.sight?.gathered.instance, options, request, opened.watch);
   });
 }
 
@@ -70,7 +70,7 @@ async function copyRows(
 
 function report(
   end: CollectionEnd,
-  declared: DeclaredKey | undefined,
+  declared: DeclaredInstance | undefined,
   { out: file, follow }: LogsOptions,
   { range }: LogRequest,
   watch: LogWatch,

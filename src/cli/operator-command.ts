@@ -47,7 +47,7 @@ async function operate(options: OperatorCommandOptions, { redactor, stopping: be
   }
   const selector = options.selector === undefined ? undefined : readSelector(options.selector);
   const outcome = await runOperator({
-    kubeConfig: readKubeConfig(options).kubeConfig,
+    kubeConfig: readKubeConfig(options),
     namespace: options.namespace,
     lease: options.leaderElect ? { namespace: leaseNamespace ?? "", name: leaseNameOf(options) } : undefined,
     selector,

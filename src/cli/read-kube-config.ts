@@ -1,24 +1,14 @@
 // Finds the cluster of a command: by the kubeconfig and context in its options, or else the cluster that kubectl would use.
 import { environmentForPrograms } from "../app/config.ts";
 import { type KubeConfig, loadKubeConfig } from "../kube/credentials.ts";
+import type { OptionsOf } from "./commands/declare.ts";
+import type { clusterOptions } from "./commands/option-groups.ts";
 import { CommandError } from "./describe-error.ts";
 
-export interface ClusterOptions {
-  readonly kubeconfig?: string;
-  readonly context?: string;
-}
-
-export interface ChosenCluster {
-  readonly kubeConfig: KubeConfig;
-  /** The namespace of the context. */
-  readonly contextNamespace: string;
-}
-
 /** @throws CommandError if there is no cluster */
-export function readKubeConfig({ kubeconfig, context }: ClusterOptions): ChosenCluster {
+export function readKubeConfig({ kubeconfig, context }: OptionsOf<typeof clusterOptions>): KubeConfig {
   try {
-    const kubeConfig = loadKubeConfig({ file: kubeconfig, context, environment: environmentForPrograms({}) });
-    return { kubeConfig, contextNamespace: kubeConfig.namespace ?? "default" };
+    return loadKubeConfig({ file: kubeconfig, context, environment: environmentForPrograms({}) });
   } catch (error) {
     const { message = "the kubeconfig cannot be read", code = "", path } = error as Partial<NodeJS.ErrnoException>;
     throw new CommandError(

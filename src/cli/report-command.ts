@@ -18,16 +18,16 @@ export async function runReport(options: ReportOptions): Promise<number> {
   const range = parseRange(options.since, options.until, nowMs);
   if (options.out !== standardOutput) await checkReportFile(options.out);
   const how = { command: "wafsync report", range, nowMs, showsProgress: true };
-  return await withLogs(options, how, async ({ waf, ports, watch, retention, inUse }, { out, notes, redactor }) => {
+  return await withLogs(options, how, async ({ waf, ports, watch, retention, sight }, { out, notes, redactor }) => {
     const redact = (text: string): string => redactor.redact(text);
     const question = {
-      instance: inUse?.sight.gathered.instance.meta,
-      declared: inUse && (await declaredLists(inUse.sight, realClock)),
+      instance: sight?.gathered.instance.meta,
+      declared: sight && (await declaredLists(sight, realClock)),
       period: { range, topMax: options.top, watch },
     };
     const end = await readRequests({ ...ports, waf, redact }, question);
     watch.clear();
-    if (end.state === "Failed") throw logFaultError(end.fault, inUse?.declared);
+    if (end.state === "Failed") throw logFaultError(end.fault, sight?.gathered.instance);
     if (end.state === "Stopped") {
       notes.line("Stopped. No report was written.");
       return 130;

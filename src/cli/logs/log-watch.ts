@@ -3,6 +3,7 @@
 import { setFlagsFromString } from "node:v8";
 import { realClock } from "../../async/clock.ts";
 import { inThousands } from "../../model/sentence.ts";
+import type { DeclaredInstance } from "../../model/declared.ts";
 import type { WafFault, WafFaultCode } from "../../model/waf-result.ts";
 import { logPlans } from "../../logs/log-days.ts";
 import type { DaySummary } from "../../logs/day-reading.ts";
@@ -10,7 +11,7 @@ import { dayOf, formatDay } from "../../model/time-text.ts";
 import { defectWords, type LogReaderPorts, type LogWait } from "../../logs/read-logs.ts";
 import { CommandError } from "../describe-error.ts";
 import type { Session } from "../session.ts";
-import { type DeclaredKey, keyHint, removedQuery } from "../targets/open-waf.ts";
+import { keyHint, removedQuery } from "../targets/open-waf.ts";
 import { type OpenedWaf, withWaf } from "../targets/open-target.ts";
 import { StatusLine } from "../status-line.ts";
 import { type Terminal, remark } from "../terminal.ts";
@@ -46,7 +47,7 @@ export async function withLogs(
     const { notes, stopping } = session;
     const progress = showsProgress ? new StatusLine(notes, realClock, { unit: "rows" }) : undefined;
     const watch = new LogWatch(notes, progress);
-    const declared = opened.inUse?.sight.gathered.instance.logs.plan;
+    const declared = opened.sight?.gathered.instance.logs.plan;
     const plan = options.plan ?? logPlans.find((one) => one === declared);
     const retention = plan && retentionWarning(plan, range.days, dayOf(nowMs));
     if (retention !== undefined) notes.line(remark(notes.paint, "warning", retention));
@@ -157,7 +158,7 @@ const hints: Readonly<Partial<Record<WafFaultCode, string>>> = {
 };
 
 /** A permanently failed call for logs as an error that says what users can do. @param declared the instance that declares the WAF; undefined if options do */
-export function logFaultError(fault: WafFault, declared: DeclaredKey | undefined): CommandError {
+export function logFaultError(fault: WafFault, declared: DeclaredInstance | undefined): CommandError {
   const message =
     fault.code === "Rejected" || fault.code === "NotFound"
       ? `the WAF refuses to return logs (${fault.status}): ${fault.message}`

@@ -52,11 +52,11 @@ interface InstanceObject extends KubeObject {
 }
 
 export function openCluster(options: TargetOptions, session: Session, how?: WafWork): ClusterTarget {
-  const { kubeConfig, contextNamespace } = readKubeConfig(options);
+  const kubeConfig = readKubeConfig(options);
   const credentials = kubeConfigCredentials(kubeConfig);
   const api = createApiServer({ credentials, clock: realClock, userAgent: `wafsync/${packageJson.version}` });
   session.atEnd(async () => api.close());
-  return new ClusterTarget(api, options, contextNamespace, session, how);
+  return new ClusterTarget(api, options, kubeConfig.namespace ?? "default", session, how);
 }
 
 export class ClusterTarget extends Target {

@@ -5,32 +5,21 @@ import type { ReadingWaf } from "../../app/waf-clients.ts";
 import type { WafClient } from "../../waf/client.ts";
 import { CommandError } from "../describe-error.ts";
 import { type Session, withSession } from "../session.ts";
-import { type DeclaredKey, type WafWork, clientsFor, readApiKey } from "./open-waf.ts";
+import { type WafWork, clientsFor, readApiKey } from "./open-waf.ts";
 import { type TargetOptions, onlyInstance, policyOf } from "./target-options.ts";
 import type { InstanceSight, Target } from "./target.ts";
 
 /** The options that select a WAF without an instance. */
-export interface BaseUrlOptions {
+interface BaseUrlOptions extends Pick<TargetOptions, "allowInsecureHttp" | "allowedBaseUrls"> {
   readonly baseUrl: string;
   readonly keyFile?: string;
-  readonly allowInsecureHttp: boolean;
-  readonly allowedBaseUrls?: string;
-}
-
-export interface WafOptions extends TargetOptions, Partial<Pick<BaseUrlOptions, "baseUrl" | "keyFile">> {}
-
-/** The instance whose WAF it is. */
-export interface WafInstanceInUse {
-  readonly target: Target;
-  readonly sight: InstanceSight;
-  readonly declared: DeclaredKey;
 }
 
 export interface OpenedWaf {
   readonly waf: ReadingWaf;
   readonly baseUrl: string;
-  /** Undefined if the WAF was given by --base-url. */
-  readonly inUse: WafInstanceInUse | undefined;
+  /** The instance whose WAF it is; undefined if the WAF was given by --base-url. */
+  readonly sight: InstanceSight | undefined;
 }
 
 /** Opens the folder of `-f`, or the cluster, for the work of a command. @throws CommandError that names what is missing */
@@ -76,7 +65,7 @@ export async function withBaseUrl(
 
 /** For commands that read from one WAF: that of --base-url, or of the only or selected instance. @throws CommandError */
 export async function withWaf(
-  options: WafOptions,
+  options: TargetOptions & Partial<BaseUrlOptions>,
   how: WafWork,
   work: (opened: OpenedWaf, session: Session) => Promise<number>,
 ): Promise<number> {
@@ -87,19 +76,15 @@ export async function withWaf(
       throw new CommandError(`--${name} cannot be combined with --base-url`, "Use only one of them.");
     }
     return await withBaseUrl({ ...options, baseUrl }, how, async (waf, session) => {
-      return await work({ waf, baseUrl, inUse: undefined }, session);
+      return await work({ waf, baseUrl, sight: undefined }, session);
     });
   }
   if (options.keyFile !== undefined) throw new CommandError("--key-file needs --base-url");
   return await withSession(async (session) => {
     const target = await openTarget(options, session, how);
     const sight = await target.look(await onlyInstance(target, options.instance), { live: false });
-    const { instance } = sight.gathered;
-    const inUse = { target, sight, declared: { instance, isInFolder: options.from !== undefined } };
-    const called = await target.callWaf(
-      sight,
-      async (waf) => await work({ waf, baseUrl: instance.baseUrl, inUse }, session),
-    );
+    const { baseUrl: url } = sight.gathered.instance;
+    const called = await target.callWaf(sight, async (waf) => await work({ waf, baseUrl: url, sight }, session));
     if (!called.ok) throw new CommandError(called.problem);
     return called.value;
   });

@@ -84,21 +84,13 @@ export type LiveLists =
   | { readonly state: "Read"; readonly lists: Readonly<Record<ListName, readonly string[]>> }
   | { readonly state: "Unread"; readonly why: string };
 
-/**
- * Reads both lists of the WAF.
- * @param declared the instance whose WAF it is, for messages about its key
- */
-export async function readLists(waf: ReadingWaf, declared: DeclaredKey): Promise<LiveLists> {
+/** Reads both lists of the WAF of the instance. */
+export async function readLists(waf: ReadingWaf, instance: DeclaredInstance): Promise<LiveLists> {
   const blocklist = await waf.readList("blocklist");
-  if (!blocklist.ok) return unread(blocklist.fault, declared);
+  if (!blocklist.ok) return { state: "Unread", why: faultWithHint(blocklist.fault, instance) };
   const allowlist = await waf.readList("allowlist");
-  if (!allowlist.ok) return unread(allowlist.fault, declared);
+  if (!allowlist.ok) return { state: "Unread", why: faultWithHint(allowlist.fault, instance) };
   return { state: "Read", lists: { blocklist: blocklist.value, allowlist: allowlist.value } };
-}
-
-function unread(fault: WafFault, declared: DeclaredKey): LiveLists {
-  const hint = keyHint(fault, declared);
-  return { state: "Unread", why: hint === undefined ? fault.message : `${fault.message} ${hint}` };
 }
 
 /** From a file or from the environment. @throws CommandError that says what to do and contains no part of the key */
@@ -116,23 +108,22 @@ export async function readApiKey(file: string | undefined): Promise<ApiKey> {
   throw new CommandError(`the API key ${validated.problem}`);
 }
 
-export interface DeclaredKey {
-  readonly instance: Pick<DeclaredInstance, "meta" | "apiKeySecretRef">;
-  /** In a folder, the key may also come from the environment. */
-  readonly isInFolder: boolean;
-}
-
 /** wafsync always sends a key. */
 export const removedQuery = "Check whether a proxy removes the query of requests.";
 
 /** One sentence that says where the key comes from; undefined if the fault has another cause. */
-export function keyHint({ code }: WafFault, { instance, isInFolder }: DeclaredKey): string | undefined {
+export function keyHint({ code }: WafFault, { meta, apiKeySecretRef: secret }: DeclaredInstance): string | undefined {
   if (code === "MissingApiKey") return removedQuery;
   if (code !== "BadApiKey") return undefined;
-  const { meta, apiKeySecretRef: secret } = instance;
   const place = `Secret ${meta.namespace}/${secret.name} (spec.apiKeySecretRef) as ${secret.key}`;
-  const other = isInFolder ? ", or into WAFSYNC_API_KEY next to WAFSYNC_BASE_URL" : "";
+  // In a folder, the key may also come from the environment.
+  const other = meta.location === "" ? "" : ", or into WAFSYNC_API_KEY next to WAFSYNC_BASE_URL";
   return `Put a valid key into ${place}${other}.`;
+}
+
+/** What went wrong, and where a key that is not valid comes from. */
+export function faultWithHint(fault: WafFault, instance: DeclaredInstance): string {
+  return [fault.message, keyHint(fault, instance) ?? []].flat().join(" ");
 }
 
 /** @param command shown by the processes that wait for this one, for example `wafsync run` */

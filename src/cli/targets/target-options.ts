@@ -2,19 +2,11 @@
 import { type BaseUrlPolicy, readAllowedBaseUrls } from "../../app/base-url-policy.ts";
 import { type ObjectName, isNameOfNamespace, isNameOfObject, nameKey } from "../../model/resource.ts";
 import { listed } from "../../model/sentence.ts";
+import type { OptionsOf } from "../commands/declare.ts";
+import type { targetOptions } from "../commands/option-groups.ts";
 import { CommandError } from "../describe-error.ts";
 
-export interface TargetOptions {
-  readonly from?: string;
-  readonly state?: string;
-  readonly namespace?: string;
-  readonly allNamespaces?: boolean;
-  readonly kubeconfig?: string;
-  readonly context?: string;
-  readonly instance?: string;
-  readonly allowInsecureHttp: boolean;
-  readonly allowedBaseUrls?: string;
-}
+export type TargetOptions = Partial<OptionsOf<typeof targetOptions>> & { readonly allowInsecureHttp: boolean };
 
 /** Which base URLs the command may call. */
 export function policyOf({

@@ -236,8 +236,7 @@ export abstract class Target {
 
   async #readLists(sight: UnreadSight): Promise<LiveLists> {
     const { instance } = sight.gathered;
-    const declared = { instance, isInFolder: sight.placeOf(instance.meta, undefined) !== undefined };
-    const called = await this.callWaf(sight, async (waf) => await readLists(waf, declared));
+    const called = await this.callWaf(sight, async (waf) => await readLists(waf, instance));
     return called.ok ? called.value : unread(called.problem);
   }
 }
