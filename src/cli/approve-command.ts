@@ -25,8 +25,7 @@ export async function runApprove(options: ApproveOptions): Promise<number> {
     const confirmed = hash === undefined ? "No" : await confirmation(options);
     const isApproved = hash !== undefined && confirmed === "Yes";
     const place = isApproved ? await target.approve(instance, hash) : undefined;
-    if (isJson)
-      out.line(JSON.stringify({ instance: nameKey(instance), ...onHold, approved: isApproved, place }, undefined, 2));
+    if (isJson) out.json({ instance: nameKey(instance), ...onHold, approved: isApproved, place });
     else if (place !== undefined) out.line(approved(place, options));
     else if (hash !== undefined) out.line("Nothing was approved.");
     if (confirmed === "Stopped") return 130;

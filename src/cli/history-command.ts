@@ -11,7 +11,7 @@ import type { HistoryOptions } from "./commands/incident-commands.ts";
 import { endOf, parseAddress, parseBound, startOf } from "./arguments.ts";
 import { withTarget } from "./targets/open-target.ts";
 import { chosenInstances } from "./targets/target-options.ts";
-import { remark, tableOf, type TextColumn } from "./terminal.ts";
+import { tableOf, type TextColumn } from "./terminal.ts";
 
 export type HistoryRow = ReturnType<typeof rowOf>[number];
 
@@ -43,12 +43,12 @@ export async function runHistory(text: string | undefined, options: HistoryOptio
       rows.push(...within.flatMap((event) => rowOf(nameKey(instance), event, cover)));
     }
     rows.sort((a, b) => (a.time < b.time ? -1 : a.time > b.time ? 1 : 0));
-    if (options.output === "json") out.line(JSON.stringify({ events: rows }, undefined, 2));
+    if (options.output === "json") out.json({ events: rows });
     else if (rows.length === 0) out.line(nothing(text));
     // A folder from a repository may contain a history that others wrote.
     else for (const line of tableOf(historyColumns, visibleTexts(rows))) out.line(line);
     const isNewest = untilMs > nowMs && options.from === undefined && options.output === "table";
-    if (isNewest) notes.line(remark(notes.paint, "note", "The changes of the last ten seconds may be missing."));
+    if (isNewest) notes.remark("note", "The changes of the last ten seconds may be missing.");
     return rows.length === 0 ? 1 : 0;
   });
 }

@@ -12,7 +12,6 @@ import { createMetrics } from "../telemetry/metrics.ts";
 import type { RunOptions } from "./commands/folder-commands.ts";
 import { CommandError } from "./describe-error.ts";
 import type { Session } from "./session.ts";
-import { remark } from "./terminal.ts";
 
 /** As often as Prometheus usually scrapes. */
 const writeIntervalMs = 15_000;
@@ -62,7 +61,7 @@ async function keepFile(path: string, text: () => Promise<string>, { notes, atEn
       if (over.signal.aborted) return;
       const problem = await write().then(() => "", fileProblem);
       if (problem !== "" && problem !== reported)
-        notes.line(remark(notes.paint, "warning", `--metrics-file ${path} cannot be written: ${problem}`));
+        notes.remark("warning", `--metrics-file ${path} cannot be written: ${problem}`);
       reported = problem;
     }
   })();

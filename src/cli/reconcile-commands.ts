@@ -25,7 +25,7 @@ import type { Session } from "./session.ts";
 import { StatusLine } from "./status-line.ts";
 import { type FolderOptions, withStandalone } from "./targets/folder-target.ts";
 import { targetWords } from "./targets/target-options.ts";
-import { ask, canAsk, type Paint, remark, type Terminal } from "./terminal.ts";
+import { ask, canAsk, type Paint, type RemarkKind, type Terminal } from "./terminal.ts";
 
 /**
  * @returns 0 if there is nothing to do, 1 if there are changes or a feed has a problem, 2 if there is an error in a file or a call, 130 if it was
@@ -41,8 +41,7 @@ export async function runPlan({ base, ...options }: PlanOptions): Promise<number
       const { faults } = standalone.faults();
       const isFaulty = faults.some(({ severity }) => severity === "Error");
       const why = `the plan of ${base} is incomplete: drift may not be marked. To see its errors: wafsync plan -f ${base}`;
-      if (isFaulty || [...before.values()].some(({ trouble }) => trouble !== undefined))
-        notes.line(remark(notes.paint, "warning", why));
+      if (isFaulty || [...before.values()].some(({ trouble }) => trouble !== undefined)) notes.remark("warning", why);
       return 0;
     });
     if (code !== 0) return code;
@@ -94,7 +93,7 @@ async function printPlan(
   const first = isBlind ? [withoutRecord] : [];
   // A pipeline passes the hash on, also that of a plan without changes.
   const last = [note ?? [], isDue || output === "markdown" ? `Plan hash: ${hash}` : []].flat();
-  if (output === "json") out.line(JSON.stringify({ hash, instances: views }, undefined, 2));
+  if (output === "json") out.json({ hash, instances: views });
   else if (output === "markdown") {
     const { planMarkdown } = await import("./plan-markdown.ts");
     const texts = faultTexts(faults);
@@ -118,16 +117,12 @@ export async function runApply(options: ApplyOptions): Promise<number> {
     if (reviewed === undefined) return await confirm(views, session);
     review = reviewOf(previews);
     if (review.hash === reviewed) return 0;
-    const { line, paint } = session.notes;
     const other = `Nothing was changed: this plan has another hash than "${reviewed}".`;
     const failed = await printPlan(views, review, options, standalone, session, other);
     const next = `wafsync apply ${targetWords(options)}--plan ${review.hash}`;
-    line(
-      remark(
-        paint,
-        "error",
-        `the plan has another hash than "${reviewed}", so nothing was changed. Review it, and then run: ${next}`,
-      ),
+    session.notes.remark(
+      "error",
+      `the plan has another hash than "${reviewed}", so nothing was changed. Review it, and then run: ${next}`,
     );
     return Math.max(failed, 1);
   });
@@ -202,7 +197,7 @@ async function apply(options: ApplyOptions, review?: Review): Promise<number> {
     if (isFailed) return 2;
     if (review?.stray !== undefined) {
       const text = `the plan changed while it was applied, and wafsync stopped before a change that was not reviewed (${review.stray}). Run \`wafsync plan\` again.`;
-      notes.line(remark(notes.paint, "error", text));
+      notes.remark("error", text);
       return 1;
     }
     const hasPendingClears = results.some(({ outcome }) => outcome.pendingClears > 0);
@@ -229,7 +224,7 @@ async function printResults(
 ): Promise<void> {
   // The planned operations have been executed by now; the objects show which changes are missing.
   if (output === "json") {
-    out.line(JSON.stringify({ instances: views.map((view) => ({ ...view, operations: undefined })) }, undefined, 2));
+    out.json({ instances: views.map((view) => ({ ...view, operations: undefined })) });
   } else if (output === "markdown") {
     const { applyMarkdown } = await import("./plan-markdown.ts");
     const done = views.map((view) => ({ ...view, operations: [] }));
@@ -303,7 +298,7 @@ function time(paint: Paint): string {
 
 /** The errors and notes about the files, each with its place. */
 interface Faults {
-  readonly lines: readonly { readonly kind: "error" | "warning" | "note"; readonly text: string }[];
+  readonly lines: readonly { readonly kind: RemarkKind; readonly text: string }[];
   readonly isFaulty: boolean;
 }
 
@@ -315,7 +310,7 @@ function faultTexts(faults: Faults["lines"]): string[] {
  * Prints what is wrong with the files.
  * @param printed For a command that keeps running: the texts of the last call, which are not repeated. Updated by this call.
  */
-async function printFaults(standalone: Standalone, { line, paint }: Terminal, printed?: Set<string>): Promise<Faults> {
+async function printFaults(standalone: Standalone, notes: Terminal, printed?: Set<string>): Promise<Faults> {
   const { faults, unattached } = standalone.faults();
   // Transient faults would only distract a user who edits the files while they are watched.
   const shown = faults.filter((one) => one.severity === "Error" || !one.isTransient || printed === undefined);
@@ -334,7 +329,7 @@ async function printFaults(standalone: Standalone, { line, paint }: Terminal, pr
       text: `WafInstance ${nameKey(name)} is no longer declared, and its managed entries stay on its WAF. If you renamed or moved it, add the annotation ${continuesAnnotation}: ${nameKey(name)} to the new instance, which then continues to manage them. To remove them from the WAF, declare the instance again without rules and origins.`,
     })),
   ];
-  for (const { kind, text } of lines) if (printed?.has(text) !== true) line(remark(paint, kind, text));
+  for (const { kind, text } of lines) if (printed?.has(text) !== true) notes.remark(kind, text);
   printed?.clear();
   for (const { text } of lines) printed?.add(text);
   return { lines, isFaulty: lines.some(({ kind }) => kind === "error") };
@@ -343,15 +338,15 @@ async function printFaults(standalone: Standalone, { line, paint }: Terminal, pr
 /** Prints what prevents the work, each with its place. @returns whether it does */
 function hasFailed(
   standalone: Standalone,
-  { line, paint }: Terminal,
+  notes: Terminal,
   views: readonly InstanceView[],
   { isFaulty, act }: { readonly isFaulty: boolean; readonly act: string },
 ): boolean {
-  for (const problem of standalone.feedProblems()) line(remark(paint, "warning", problem));
+  for (const problem of standalone.feedProblems()) notes.remark("warning", problem);
   for (const { namespace, name, place, trouble } of views) {
-    if (trouble !== undefined) line(remark(paint, "error", `${place}: WafInstance ${namespace}/${name}: ${trouble}`));
+    if (trouble !== undefined) notes.remark("error", `${place}: WafInstance ${namespace}/${name}: ${trouble}`);
   }
-  if (views.length === 0) line(remark(paint, "error", noInstance(isFaulty, act)));
+  if (views.length === 0) notes.remark("error", noInstance(isFaulty, act));
   return isFaulty || views.length === 0 || views.some(({ trouble }) => trouble !== undefined);
 }
 

@@ -8,7 +8,6 @@ import { readRequests } from "../pages/requests.ts";
 import type { ReportOptions } from "./commands/waf-commands.ts";
 import { parseRange } from "./logs/log-range.ts";
 import { logFaultError, withLogs } from "./logs/log-watch.ts";
-import { remark } from "./terminal.ts";
 
 const standardOutput = "-";
 
@@ -32,7 +31,7 @@ export async function runReport(options: ReportOptions): Promise<number> {
       notes.line("Stopped. No report was written.");
       return 130;
     }
-    for (const text of end.warnings) notes.line(remark(notes.paint, "warning", text));
+    for (const text of end.warnings) notes.remark("warning", text);
     const warnings = [retention, ...end.warnings, ...watch.warnings].filter((text) => text !== undefined);
     const page = reportPage({ ...end, warnings: warnings.map(redact) }, packageJson.version);
     if (options.out === standardOutput) out.write(page);

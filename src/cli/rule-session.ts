@@ -88,8 +88,7 @@ export async function withRuleSession(
       const report = await work({ target, instance, addresses, words, change });
       const { state, message } = report.outcome;
       if (options.output === "json") {
-        const json = { instance: nameKey(instance), state, message, ...report.json };
-        out.line(JSON.stringify(json, undefined, 2));
+        out.json({ instance: nameKey(instance), state, message, ...report.json });
       } else {
         for (const line of report.lines) out.line(line);
         if (message !== "") notes.line(message);

@@ -3,7 +3,7 @@ import { createStopping, type StoppingControl } from "../app/stopping.ts";
 import { realClock } from "../async/clock.ts";
 import { Redactor } from "../model/redactor.ts";
 import { redactError } from "./describe-error.ts";
-import { type Terminal, editedTerminal, terminalOn } from "./terminal.ts";
+import { type Terminal, terminalOn } from "./terminal.ts";
 
 export interface Session {
   /** Receives the results of the command. */
@@ -32,8 +32,8 @@ export async function withSession(work: (session: Session) => Promise<number>, g
   const closing: (() => Promise<void>)[] = [];
   try {
     return await work({
-      out: editedTerminal(terminalOn(process.stdout), redact),
-      notes: editedTerminal(terminalOn(process.stderr), redact),
+      out: terminalOn(process.stdout, redact),
+      notes: terminalOn(process.stderr, redact),
       redactor,
       stopping: () => signals.stopping(),
       atEnd: (close) => void closing.unshift(close),

@@ -11,7 +11,7 @@ import { byNeed, countColumns, objectsNotReady, summarize, waitReason } from "./
 import { withTarget } from "./targets/open-target.ts";
 import { chosenFrom, parseInstanceName, planningWords } from "./targets/target-options.ts";
 import type { SeenObject, Target } from "./targets/target.ts";
-import { type Paint, readyStyles, remark, tableOf, type Terminal, type TextColumn, widthOf } from "./terminal.ts";
+import { type Paint, readyStyles, tableOf, type Terminal, type TextColumn, widthOf } from "./terminal.ts";
 
 const nameLengthMin = 12;
 
@@ -31,7 +31,8 @@ const columns: readonly TextColumn<InstanceSummary>[] = [
 export async function runStatus(options: StatusOptions): Promise<number> {
   return await withTarget(options, async (target, { out }) => {
     const summary = await readSummary(target, options);
-    out.write(textOf(summary, options, out));
+    if (options.output === "json") out.json(summary);
+    else print(summary, options, out);
     return isWell(summary, options) ? 0 : 1;
   });
 }
@@ -59,9 +60,8 @@ function isWell(summary: Summary, { from }: StatusOptions): boolean {
   return instances.every(({ ready }) => ready === "True") && objectsNotReady(summary) === 0;
 }
 
-function textOf(summary: Summary, { output, from }: StatusOptions, terminal: Terminal): string {
-  const { isInteractive, columns: width, paint } = terminal;
-  if (output === "json") return `${JSON.stringify(summary, undefined, 2)}\n`;
+function print(summary: Summary, { from }: StatusOptions, out: Terminal): void {
+  const { isInteractive, columns: width, paint } = out;
   const instances = byNeed(summary.instances);
   const lines = tableOf(columns, isInteractive ? fitted(instances, width) : instances, paint);
   for (const instance of instances) lines.push(...detailsOf(instance, paint));
@@ -71,7 +71,8 @@ function textOf(summary: Summary, { output, from }: StatusOptions, terminal: Ter
   for (const feed of failing) lines.push("", ...objectLines(feed, feed.feed));
   // In a cluster, a gap is a kind that the user may not list.
   const kind = from === undefined ? "note" : "error";
-  return [...lines, ...gaps.map((gap) => remark(paint, kind, gap))].map((line) => `${line}\n`).join("");
+  for (const line of lines) out.line(line);
+  for (const gap of gaps) out.remark(kind, gap);
 }
 
 /** Shortens names, then domains, as far as the lines are wider than the terminal. */

@@ -16,42 +16,34 @@ export interface Terminal {
   readonly write: (text: string) => void;
   /** One or more lines without control characters except for colors. */
   readonly line: (text?: string) => void;
+  /** The value as JSON. */
+  readonly json: (value: object) => void;
+  /** What a command says about its work, as one line with the kind in front. The text may contain strings of others. */
+  readonly remark: (kind: RemarkKind, text: string) => void;
   /** Colours the text if the terminal has colours and NO_COLOR is not set. */
   readonly paint: Paint;
 }
 
 const columnsDefault = 100;
 
-export function terminalOn(stream: NodeJS.WriteStream): Terminal {
+const remarkStyles = { error: "red", warning: "yellow", note: "dim" } as const;
+export type RemarkKind = keyof typeof remarkStyles;
+
+/** @param edit every string passes through it */
+export function terminalOn(stream: NodeJS.WriteStream, edit = (text: string): string => text): Terminal {
+  const paint: Paint = (style, text) => styleText(style, text, { stream });
+  const line = (text = ""): void => void stream.write(`${visibleLines(edit(text))}\n`);
   return {
     isInteractive: stream.isTTY,
     get columns() {
       return stream.columns || columnsDefault;
     },
-    write: (text) => void stream.write(text),
-    line: (text = "") => void stream.write(`${visibleLines(text)}\n`),
-    paint: (style, text) => styleText(style, text, { stream }),
+    write: (text) => void stream.write(edit(text)),
+    line,
+    json: (value) => line(JSON.stringify(value, undefined, 2)),
+    remark: (kind, text) => line(`${paint(remarkStyles[kind], `${kind}:`)} ${visibleText(text)}`),
+    paint,
   };
-}
-
-/** The same terminal with every string passed through `edit`. A spread copy would freeze the current width. */
-export function editedTerminal(terminal: Terminal, edit: (text: string) => string): Terminal {
-  return {
-    isInteractive: terminal.isInteractive,
-    get columns() {
-      return terminal.columns;
-    },
-    write: (text) => terminal.write(edit(text)),
-    line: (text = "") => terminal.line(edit(text)),
-    paint: terminal.paint,
-  };
-}
-
-const remarkStyles = { error: "red", warning: "yellow", note: "dim" } as const;
-
-/** What a command says about its work, as one line with the kind in front. @param text may contain strings of others */
-export function remark(paint: Paint, kind: keyof typeof remarkStyles, text: string): string {
-  return `${paint(remarkStyles[kind], `${kind}:`)} ${visibleText(text)}`;
 }
 
 /** Markdown and HTML treat numeric references as text, whatever character they represent. */

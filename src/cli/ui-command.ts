@@ -6,7 +6,6 @@ import { cannotListen, isLoopback, parseBindAddress, startPageServer } from "../
 import { StatePages } from "../pages/app.ts";
 import { withTarget } from "./targets/open-target.ts";
 import { planningWords, targetWords } from "./targets/target-options.ts";
-import { remark } from "./terminal.ts";
 
 /** @returns 0 if it was stopped by a signal. */
 export async function runUi(options: UiOptions): Promise<number> {
@@ -23,17 +22,17 @@ export async function runUi(options: UiOptions): Promise<number> {
     atEnd(async () => app.close());
     // Thousands of files take a while to read, so this is done before the first request.
     const refused = await app.prepare();
-    if (refused !== undefined) notes.line(remark(notes.paint, "warning", refused));
+    if (refused !== undefined) notes.remark("warning", refused);
     const server = await startPageServer({
       bind,
       app,
       // `notes` shows no keys.
-      onProblem: (error) => notes.line(remark(notes.paint, "error", String((error as Partial<Error>).message))),
+      onProblem: (error) => notes.remark("error", String((error as Partial<Error>).message)),
     }).catch(cannotListen("--bind-address", options.bindAddress));
     atEnd(async () => await server.close());
     if (!isLoopback(bind)) {
       const open = `there is no login: everyone who can reach ${options.bindAddress} can see the page.`;
-      notes.line(remark(notes.paint, "warning", open));
+      notes.remark("warning", open);
     }
     out.line(`The page is at ${server.url} until you press Ctrl-C.`);
     if (!stop.aborted) await once(stop, "abort");

@@ -12,7 +12,6 @@ import { faultText } from "../source/directory/source-fault.ts";
 import type { ValidateOptions } from "./commands/folder-commands.ts";
 import { withSession } from "./session.ts";
 import { checkFolder } from "./targets/folder-target.ts";
-import { remark } from "./terminal.ts";
 
 /** @returns 0 if everything is valid, 1 if not. */
 export async function runValidate(options: ValidateOptions): Promise<number> {
@@ -27,7 +26,7 @@ export async function runValidate(options: ValidateOptions): Promise<number> {
       ...unattachedOf(snapshot).map((one) => `${one.place}: spec.instanceRef: ${one.problem}`),
       ...gathered.flatMap((one) => (one === undefined ? [] : problemsOf(one, snapshot))),
     ];
-    for (const problem of problems) notes.line(remark(notes.paint, "error", problem));
+    for (const problem of problems) notes.remark("error", problem);
     const count = Object.values(snapshot.declared).reduce((sum, objects) => sum + objects.length, 0);
     const found = counted(problems.length, "problem", "problems");
     out.line(problems.length === 0 ? `${counted(count, "object is", "objects are")} valid.` : `${found}.`);

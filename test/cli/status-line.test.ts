@@ -1,6 +1,6 @@
 import { expect, test } from "@jest/globals";
 import { StatusLine } from "../../src/cli/status-line.ts";
-import { editedTerminal, type Terminal } from "../../src/cli/terminal.ts";
+import type { Terminal } from "../../src/cli/terminal.ts";
 import { createVirtualClock } from "../support/fakes/virtual-clock.ts";
 
 interface Screen {
@@ -21,6 +21,8 @@ function screen(isInteractive: boolean, columns = 100): Screen {
       columns,
       write,
       line: (line = "") => write(`${line}\n`),
+      json: () => undefined,
+      remark: () => undefined,
       paint: (_style, words) => words,
     },
     written: () => text,
@@ -87,8 +89,7 @@ test("On a narrow terminal, the label shrinks; the rate and the remaining time s
       return columns;
     },
   };
-  // As commands use it: every text is redacted.
-  const line = new StatusLine(editedTerminal(terminal, String), clock, { label: "shop/main" });
+  const line = new StatusLine(terminal, clock, { label: "shop/main" });
   const drawnAt = async (width: number): Promise<string> => {
     columns = width;
     await clock.advance(100);

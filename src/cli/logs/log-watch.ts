@@ -14,7 +14,7 @@ import type { Session } from "../session.ts";
 import { keyHint, removedQuery } from "../targets/open-waf.ts";
 import { type OpenedWaf, withWaf } from "../targets/open-target.ts";
 import { StatusLine } from "../status-line.ts";
-import { type Terminal, remark } from "../terminal.ts";
+import type { Terminal } from "../terminal.ts";
 import type { LogSourceOptions } from "../commands/waf-commands.ts";
 import { type LogRange, retentionWarning } from "./log-range.ts";
 
@@ -50,7 +50,7 @@ export async function withLogs(
     const declared = opened.sight?.gathered.instance.logs.plan;
     const plan = options.plan ?? logPlans.find((one) => one === declared);
     const retention = plan && retentionWarning(plan, range.days, dayOf(nowMs));
-    if (retention !== undefined) notes.line(remark(notes.paint, "warning", retention));
+    if (retention !== undefined) notes.remark("warning", retention);
     const { stop } = stopping();
     const ports = { waf: opened.waf, clock: realClock, random: Math.random, stopping: stop, onWait: watch.waiting };
     try {

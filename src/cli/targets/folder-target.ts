@@ -58,7 +58,6 @@ import { type Redactor } from "../../model/redactor.ts";
 import { type ReconcileObserver } from "../../run/ports.ts";
 import { troubleOf } from "../../run/status/findings.ts";
 import { ruleStatus } from "../../run/status/rule-status.ts";
-import { remark } from "../terminal.ts";
 
 export async function openFolder(options: FolderOptions, session: Session, how?: WafWork): Promise<Target> {
   const place = await openPlace(options, session, how?.command ?? "wafsync");
@@ -311,7 +310,7 @@ export async function withStandalone(
     session.atEnd(async () => {
       await standalone.close();
       for (const problem of standalone.problems()) {
-        session.notes.line(remark(session.notes.paint, "warning", problem));
+        session.notes.remark("warning", problem);
       }
     });
     const code = await work(standalone, session);

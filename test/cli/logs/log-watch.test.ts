@@ -7,7 +7,9 @@ function screen(): { readonly terminal: Terminal; readonly texts: readonly strin
   const texts: string[] = [];
   const write = (text: string): void => void texts.push(text);
   const line = (text = ""): void => write(`${text}\n`);
-  return { terminal: { isInteractive: false, columns: 100, write, line, paint: (_style, text) => text }, texts };
+  const remark = (kind: string, text: string): void => line(`${kind}: ${text}`);
+  const terminal = { isInteractive: false, columns: 100, write, line, json: () => undefined, remark };
+  return { terminal: { ...terminal, paint: (_style, text) => text }, texts };
 }
 
 test("a long wait is reported with its reason, a short one is not", () => {
