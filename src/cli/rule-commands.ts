@@ -3,7 +3,7 @@
 import type { Entry } from "../address/entry.ts";
 import { NetworkIndex } from "../address/ranges.ts";
 import { realClock } from "../async/clock.ts";
-import { type DeclaredRule, listOf } from "../model/declared.ts";
+import { type DeclaredRule, type ListName, listOf } from "../model/declared.ts";
 import { type EntryOwner, readOwners, unknownOwners } from "../model/entry-owners.ts";
 import { nameKey, type ObjectName } from "../model/resource.ts";
 import { counted } from "../model/sentence.ts";
@@ -15,17 +15,23 @@ import { CommandError } from "./describe-error.ts";
 import { approveCommand, holdLines } from "./object-view.ts";
 import {
   nounOf,
-  ownerText,
   parseSpan,
   refuseIneffective,
   type RuleReport,
   type RuleWork,
-  stayingOn,
   withRuleSession,
 } from "./rule-session.ts";
 import { targetWords } from "./targets/target-options.ts";
 import type { ChangeOutcome, InstanceSight, Target } from "./targets/target.ts";
-import { type CoveringView, type ExaminedSight, examineSight, type OwnerView, viewWhy } from "./why-view.ts";
+import {
+  type CoveringView,
+  type ExaminedSight,
+  examineSight,
+  type OwnerView,
+  placed,
+  viewWhy,
+  type WhyView,
+} from "./why-view.ts";
 
 const reasonLengthMax = 1024;
 /** The command also deletes rules of earlier commands that expired longer ago than this. */
@@ -36,25 +42,23 @@ const tidiedMax = 20;
 const actions = {
   Block: {
     list: "blocklist",
-    other: "allowlist",
     verb: "blocked",
     verbs: "blocks",
     none: "is not blocked",
     done: "is unblocked",
     rejected: "would not be blocked",
-    former: "The exception",
+    opposite: "Allow",
     undo: (on: string) => `wafsync unblock ${on}`,
     undoName: "`wafsync unblock`",
   },
   Allow: {
     list: "allowlist",
-    other: "blocklist",
     verb: "allowed",
     verbs: "allows",
     none: "has no exception",
     done: "is no longer allowed",
     rejected: "cannot be allowed",
-    former: "The block",
+    opposite: "Block",
     undo: (on: string) => `wafsync allow ${on} --end`,
     undoName: "`wafsync allow --end`",
   },
@@ -89,15 +93,13 @@ async function declareRules(
   action: Action,
 ): Promise<number> {
   const { reason: description = "" } = options;
-  const spanMs = parseSpan("--for", options.for);
+  const spanMs = options.for === undefined ? undefined : parseSpan(options.for);
   if (description.length > reasonLengthMax) {
     throw new CommandError(`--reason has more than ${reasonLengthMax} characters`);
   }
-  return await withRuleSession(
-    texts,
-    options,
-    async (session) => await declare(session, { action, spanMs, description }),
-  );
+  const declaration = { action, spanMs, description };
+  const how = { action, live: false };
+  return await withRuleSession(texts, options, how, async (session) => await declare(session, declaration));
 }
 
 interface Declaration {
@@ -108,53 +110,46 @@ interface Declaration {
 
 /** Writes a rule for each address, and removes the rules of commands that do the opposite for exactly these addresses. */
 async function declare(
-  { target, instance, addresses, words, change }: RuleWork,
+  { target, instance, sight, addresses, words, change }: RuleWork,
   { action, spanMs, description }: Declaration,
 ): Promise<RuleReport> {
-  const { list, rejected, former, undo: undoFor } = actions[action];
-  const sight = await target.look(instance, { live: false });
+  const { rejected, opposite, undo: undoFor } = actions[action];
   const nowMs = realClock.nowMs();
   const expiresAtMs = spanMs === undefined ? undefined : nowMs + spanMs;
   const namespace = target.namespaceOfRules(instance);
   const fields = { namespace, instance, action, expiresAtMs, description };
-  const put = addresses.map((entry) => commandRule(fields, entry));
-  const { rules, instance: on } = sight.gathered;
-  const opposite = rules.filter(
-    ({ rule }) => rule.action !== action && isWithin(rule, (entry) => addresses.includes(entry)),
-  );
-  const others = rules.filter((item) => !opposite.includes(item));
-  refuseIneffective(put, { ...sight.gathered, rules: others }, rejected);
-  const places = await Promise.all(put.map(async (rule) => await target.placeOfRule(rule)));
-  const outcome = await change([...put.map((rule) => ({ rule })), ...opposite.map(({ rule: before }) => ({ before }))]);
-  const removed = opposite.map(({ rule }) => rule.meta);
+  const ruled = addresses.map((address) => ({ address, rule: commandRule(fields, address) }));
+  const put = ruled.map(({ rule }) => rule);
+  const { rules } = sight.gathered;
+  const isOpposite = (rule: DeclaredRule): boolean =>
+    rule.action === opposite && isWithin(rule, (entry) => addresses.includes(entry));
+  const removed = rules.map(({ rule }) => rule).filter(isOpposite);
+  const kept = rules.filter(({ rule }) => !removed.includes(rule));
+  refuseIneffective(put, { ...sight.gathered, rules: kept }, rejected);
+  const planned = await Promise.all(ruled.map(async (one) => ({ ...one, place: await target.placeOfRule(one.rule) })));
+  const outcome = await change({ put, removed });
   // Otherwise the message of the outcome says what is wrong, and another read of a failing API would only take time. The change took
   // effect: what cannot be read again must not turn it into an error.
   const after = await target.look(instance, { live: outcome.state === "Settled" }).catch(() => sight);
   const examined = await examineSight(after);
+  const names = removed.map(({ meta }) => meta);
   const written: Written[] = [];
-  for (const [at, rule] of put.entries()) {
-    for (const entry of rule.addresses) {
-      const { coverings } = await viewWhy(entry, examined);
-      written.push(effectOf(rule, entry, places[at] ?? "", coverings, removed));
-    }
-  }
+  for (const one of planned) written.push(effectOf(one, await viewWhy(one.address, examined), names));
   const tidied = outcome.state === "Stopped" ? [] : await tidy(target, endedRules(sight, put, nowMs));
   const until = written.flatMap(({ end }) => end ?? [])[0];
   const undo = undoFor(`${addresses.join(" ")} ${words}`);
   const isUndone = written.every((one) => one.others.length === 0);
-  const what = isUndone ? "undo it" : `end only this ${nounOf(list)}`;
+  const what = isUndone ? "undo it" : `end only this ${nounOf[action]}`;
   return {
     outcome,
     json: { ...(written.every(({ end }) => end !== undefined) ? { until } : {}), undo, rules: written.map(jsonOf) },
     lines: [...written.flatMap((one) => stateLines(one, outcome, nameKey(instance))), `To ${what}: ${undo}`],
     notes: [
       ...written.flatMap((one) => noteLines(one, outcome)),
-      ...removed.map((name) => `${former} WafIpRule ${nameKey(name)} is removed.`),
+      ...names.map((name) => `The ${nounOf[opposite]} WafIpRule ${nameKey(name)} is removed.`),
       ...tidied.map((name) => `note: deleted WafIpRule ${nameKey(name)}, which had expired`),
     ],
-    list,
     until,
-    on,
     isOpen: written.some(
       (one) => (action === "Block" && one.against.length > 0) || (one.isMissing && outcome.state === "Settled"),
     ),
@@ -170,16 +165,14 @@ async function tidy(target: Target, rules: readonly ObjectName[]): Promise<reado
 type Written = ReturnType<typeof effectOf>;
 
 function effectOf(
-  rule: CommandRule,
-  address: Entry,
-  place: string,
-  coverings: CoveringView[],
+  { rule, address, place }: { readonly rule: CommandRule; readonly address: Entry; readonly place: string },
+  { coverings }: WhyView,
   removed: readonly ObjectName[],
 ) {
-  const { list, other } = actions[rule.action];
+  const { list, opposite } = actions[rule.action];
   const own = coverings.find((covering) => covering.list === list && covering.entry === address);
   const endsAt = rule.expiresAtMs === undefined ? undefined : formatTime(rule.expiresAtMs);
-  const others = stayingOn(list, { coverings }, [rule]).flatMap((covering) => {
+  const others = stayingOn(list, coverings, [rule]).flatMap((covering) => {
     const owners = covering.owners.filter(
       ({ until }) => until === undefined || (endsAt !== undefined && until >= endsAt),
     );
@@ -197,7 +190,7 @@ function effectOf(
     /** What has the effect of the rule at least as long, and without it. */
     others,
     /** What is on the other list. */
-    against: stayingOn(other, { coverings }, removed),
+    against: stayingOn(actions[opposite].list, coverings, removed),
     /** When the effect ends; undefined if it does not end, or not with its rule. */
     end: others.length > 0 ? undefined : endsAt,
   };
@@ -281,15 +274,26 @@ function causes(
   return management === "Unmanaged" ? [...rules, `another writer ${ofOther}`] : rules;
 }
 
+/** What is still on the list without these rules, and for whom. */
+function stayingOn(list: ListName, coverings: readonly CoveringView[], removed: readonly ObjectName[]): CoveringView[] {
+  const gone = new Set(removed.map(nameKey));
+  return coverings.flatMap((covering) => {
+    const owners = covering.owners.filter(({ kind, rule }) => kind !== "WafIpRule" || !gone.has(rule));
+    if (covering.list !== list || covering.state === "NotOnList") return [];
+    const isOthers = covering.management === "Unmanaged" && covering.state === "OnList";
+    return owners.length > 0 || covering.owners.length === 0 || isOthers ? [{ ...covering, owners }] : [];
+  });
+}
+
+/** `WafIpRule shop/team at team.yaml:8`. */
+function ownerText({ kind, rule, places }: OwnerView): string {
+  return `${kind} ${rule}${placed(places)}`;
+}
+
 // What unblock and `allow --end` do.
 
 /** Entries inside a network that are examined and shown; the others are counted. */
 const insideShownMax = 20;
-
-/** What takes entries off a list again. */
-export interface Release {
-  readonly before: DeclaredRule;
-}
 
 /**
  * @returns 0 if no address is blocked any longer, 1 if one is still blocked or the WAF does not show the change yet, 130 if
@@ -300,35 +304,35 @@ export async function runUnblock(texts: readonly string[], options: RuleCommandO
 }
 
 async function endRules(texts: readonly string[], options: RuleCommandOptions, action: Action): Promise<number> {
-  return await withRuleSession(texts, options, async (session) => {
-    const { target, instance, addresses } = session;
-    const known = await examineSight(await target.look(instance, { live: true }));
-    const { gathered } = known.examined;
-    const rules = gathered.rules.map(({ rule }) => rule);
-    const releases = planRelease(addresses, rules, action);
+  return await withRuleSession(texts, options, { action, live: true }, async (session) => {
+    const { sight, addresses } = session;
+    const known = await examineSight(sight);
+    const rules = sight.gathered.rules.map(({ rule }) => rule);
+    const removed = planRelease(addresses, rules, action);
     const decided: Released[] = [];
-    for (const address of addresses) decided.push(await decide(address, action, releases, known));
+    for (const address of addresses) decided.push(await decide(address, action, removed, known));
     const outcome: ChangeOutcome =
-      releases.length > 0 ? await session.change(releases) : { state: "Settled", message: "", isFollowed: true };
+      removed.length > 0
+        ? await session.change({ put: [], removed })
+        : { state: "Settled", message: "", isFollowed: true };
     return {
-      ...reportOf(session, action, releases, decided, outcome),
+      ...reportOf(session, action, removed, decided, outcome),
       outcome,
-      ...(await holdHint(session, options, outcome, releases)),
-      list: actions[action].list,
-      until: undefined,
-      on: gathered.instance,
+      ...(await holdHint(session, options, outcome, removed)),
       isOpen: decided.some(({ left, exception }) => left.length > 0 && exception === undefined),
     };
   });
 }
 
 /** The rules of commands with this action that declare only these addresses and what is inside them. */
-export function planRelease(addresses: readonly Entry[], rules: readonly DeclaredRule[], action: Action): Release[] {
-  return rules.flatMap((before): Release[] => {
-    const isReleased =
-      before.action === action && isWithin(before, (entry) => addresses.some((one) => isIn(one, entry)));
-    return isReleased ? [{ before }] : [];
-  });
+export function planRelease(
+  addresses: readonly Entry[],
+  rules: readonly DeclaredRule[],
+  action: Action,
+): DeclaredRule[] {
+  return rules.filter(
+    (rule) => rule.action === action && isWithin(rule, (entry) => addresses.some((one) => isIn(one, entry))),
+  );
 }
 
 /** Whether a command wrote the rule, and all that it declares fits. Somebody may have edited it: what else it declares must not be lost. */
@@ -345,13 +349,13 @@ function isIn(network: Entry, entry: Entry): boolean {
 
 type Released = Awaited<ReturnType<typeof decide>>;
 
-/** What keeps the address, or a part of it, on the list although the releases take place. */
-async function decide(address: Entry, action: Action, releases: readonly Release[], known: ExaminedSight) {
+/** What keeps the address, or a part of it, on the list although the rules are removed. */
+async function decide(address: Entry, action: Action, removed: readonly DeclaredRule[], known: ExaminedSight) {
   const { gathered, desired, lists } = known.examined;
   const { list } = actions[action];
-  const released = releases.map(({ before }) => before);
-  const names = released.map(({ meta }) => meta);
-  const onList = async (entry: Entry): Promise<CoveringView[]> => stayingOn(list, await viewWhy(entry, known), names);
+  const names = removed.map(({ meta }) => meta);
+  const onList = async (entry: Entry): Promise<CoveringView[]> =>
+    stayingOn(list, (await viewWhy(entry, known)).coverings, names);
   const left = await onList(address);
   const inside = [...(lists ?? desired.lists)[list].keys()].filter(
     (entry) => entry !== address && isIn(address, entry),
@@ -362,7 +366,7 @@ async function decide(address: Entry, action: Action, releases: readonly Release
     const entry = inside[examined] ?? address;
     left.push(...(await onList(entry)).filter((covering) => covering.entry === entry));
   }
-  const gone = new Set(released.flatMap(entriesOf));
+  const gone = new Set(removed.flatMap(entriesOf));
   const exception = gathered.rules.find(({ rule }) => {
     const isOver = (rule.expiresAtMs ?? 0) <= realClock.nowMs();
     return action === "Block" && isException(rule) && !isOver && rule.addresses.some((text) => text === address);
@@ -388,13 +392,13 @@ async function holdHint(
   { target, instance }: RuleWork,
   options: RuleCommandOptions,
   { state }: ChangeOutcome,
-  releases: readonly Release[],
+  removed: readonly DeclaredRule[],
 ): Promise<Pick<RuleReport, "notes" | "isOnHold">> {
   if (state !== "Left" && state !== "TimedOut") return { notes: [] };
   const { groups } = await target.removalsOnHold(instance).catch(() => ({ groups: [] }));
   if (groups.length === 0) return { notes: [] };
   const approve = approveCommand(targetWords(options), instance);
-  const own = new Set<string>(releases.flatMap(({ before }) => entriesOf(before)));
+  const own = new Set<string>(removed.flatMap(entriesOf));
   return {
     notes: ["Removals on hold:", ...holdLines(groups), `To approve them: ${approve}`],
     isOnHold: groups.some(({ examples }) => examples.some((entry) => own.has(entry))),
@@ -404,7 +408,7 @@ async function holdHint(
 function reportOf(
   { instance, words }: RuleWork,
   action: Action,
-  releases: readonly Release[],
+  removed: readonly DeclaredRule[],
   decided: readonly Released[],
   { state }: ChangeOutcome,
 ): Pick<RuleReport, "json" | "lines"> {
@@ -412,10 +416,10 @@ function reportOf(
   const on = nameKey(instance);
   const isSettled = state === "Settled";
   const so = isSettled ? "" : ", which the WAF does not show yet";
-  const lines = releases.map(({ before }) => `WafIpRule ${nameKey(before.meta)} is removed${so}.`);
+  const lines = removed.map(({ meta }) => `WafIpRule ${nameKey(meta)} is removed${so}.`);
   const addresses = decided.map(({ address, exception, left, leftMore }) => {
     const until = exception && formatTime(exception.expiresAtMs ?? 0);
-    const own = releases.filter(({ before }) => entriesOf(before).some((entry) => isIn(address, entry)));
+    const own = removed.filter((rule) => entriesOf(rule).some((entry) => isIn(address, entry)));
     if (exception !== undefined) {
       lines.push(`${address} is allowed until ${until} by WafIpRule ${nameKey(exception.meta)}.`);
       lines.push(`To undo it: ${actions.Allow.undo(`${address} ${words}`)}`);
@@ -433,7 +437,7 @@ function reportOf(
     else lines.push(`No rule ${verbs} ${address} on ${on} any longer, but the WAF does not show that yet.`);
     return {
       address,
-      removedRules: own.map(({ before }) => nameKey(before.meta)),
+      removedRules: own.map(({ meta }) => nameKey(meta)),
       ...(exception === undefined ? {} : { allowedUntil: until, allowedBy: nameKey(exception.meta) }),
       [action === "Block" ? "stillBlockedBy" : "stillAllowedBy"]: left,
       ...(leftMore === 0 ? {} : { moreInside: leftMore }),

@@ -4,7 +4,7 @@ import type { Entry } from "../address/entry.ts";
 import { realClock } from "../async/clock.ts";
 import { compileDesired } from "../decide/desired.ts";
 import { parseDuration } from "../kinds/durations.ts";
-import type { DeclaredInstance, ListName } from "../model/declared.ts";
+import { type DeclaredRule, listOf } from "../model/declared.ts";
 import type { Gathered } from "../model/gathered.ts";
 import { nameKey, type ObjectName } from "../model/resource.ts";
 import { dayMs } from "../model/time-text.ts";
@@ -12,24 +12,26 @@ import { parseAddress } from "./arguments.ts";
 import { type CommandRule, declaredRule } from "./command-rule.ts";
 import type { RuleCommandOptions } from "./commands/incident-commands.ts";
 import { CommandError } from "./describe-error.ts";
-import { type CoveringView, type OwnerView, placed, type WhyView } from "./why-view.ts";
 import { withTarget } from "./targets/open-target.ts";
 import { chosenInstances, onlyInstance, type TargetOptions, targetWords } from "./targets/target-options.ts";
-import type { ChangeOutcome, RuleChanges, Target } from "./targets/target.ts";
+import type { ChangeOutcome, InstanceSight, RuleChanges, Target } from "./targets/target.ts";
 
 /** More addresses need a separate rule. */
 export const addressesMax = 100;
 const spanMsMax = 3650 * dayMs;
 
+type Action = DeclaredRule["action"];
+
 /** The work of a command on one instance. */
 export interface RuleWork {
   readonly target: Target;
   readonly instance: ObjectName;
+  readonly sight: InstanceSight;
   readonly addresses: readonly Entry[];
   /** The options that select the instance again. */
   readonly words: string;
-  /** Writes the rules, and waits for the WAF unless the command must not. */
-  readonly change: (rules: RuleChanges["rules"]) => Promise<ChangeOutcome>;
+  /** Writes and removes rules, and waits for the WAF unless the command must not. */
+  readonly change: (rules: Pick<RuleChanges, "put" | "removed">) => Promise<ChangeOutcome>;
 }
 
 /** What the command did on one instance. */
@@ -40,21 +42,21 @@ export interface RuleReport {
   readonly notes: readonly string[];
   /** Whether the notes say how to approve what the command removes: until then, nothing else helps. */
   readonly isOnHold?: boolean;
-  /** The list of the rules, and when they end, for advice about a folder that no process watches. */
-  readonly list: ListName;
-  readonly until: string | undefined;
-  readonly on: Pick<DeclaredInstance, "suspend" | "policies">;
+  /** When the rules end, for advice about a folder that no process watches. */
+  readonly until?: string | undefined;
   /** Although the WAF shows the change, an address is not in the state that the command is about. */
   readonly isOpen: boolean;
 }
 
 /**
+ * @param action of the rules. @param live whether the work needs the lists of the WAF as they are before it
  * @returns the highest exit code of all instances: 0 if the WAF shows the change or the command did not wait, 1 if the WAF does not show
  * it yet or an address stays as it was, 130 if a signal ended the wait
  */
 export async function withRuleSession(
   texts: readonly string[],
   options: RuleCommandOptions,
+  { action, live }: { readonly action: Action; readonly live: boolean },
   work: (session: RuleWork) => Promise<RuleReport>,
 ): Promise<number> {
   const addresses = [...new Set(texts.map(parseAddress))];
@@ -83,16 +85,17 @@ export async function withRuleSession(
         const giveUp = new AbortController();
         const cancel = realClock.schedule(options.timeout * 1000, () => giveUp.abort());
         const wait = { stop, ended: AbortSignal.any([stop, giveUp.signal]), onMessage };
-        return await target.change({ instance, rules }, options.wait ? wait : undefined).finally(cancel);
+        return await target.change({ instance, ...rules }, options.wait ? wait : undefined).finally(cancel);
       };
-      const report = await work({ target, instance, addresses, words, change });
+      const sight = await target.look(instance, { live });
+      const report = await work({ target, instance, sight, addresses, words, change });
       const { state, message } = report.outcome;
-      if (options.output === "json") {
-        out.json({ instance: nameKey(instance), state, message, ...report.json });
-      } else {
+      if (options.output === "json") out.json({ instance: nameKey(instance), state, message, ...report.json });
+      else {
         for (const line of report.lines) out.line(line);
         if (message !== "") notes.line(message);
-        if (report.isOnHold !== true) for (const line of folderAdvice(options, report)) notes.line(line);
+        const advice = report.isOnHold === true ? undefined : adviceAfter(report, action, sight, options);
+        if (advice !== undefined) notes.line(`note: ${advice}`);
       }
       for (const line of report.notes) notes.line(line);
       code = Math.max(code, exitCodeOf(report));
@@ -107,41 +110,40 @@ function exitCodeOf({ outcome: { state }, isOpen }: RuleReport): number {
   return (state === "Settled" || state === "NotWaited") && !isOpen ? 0 : 1;
 }
 
-/** Why the WAF does not follow the change, and what to run in a folder that no process watches. */
-function folderAdvice(
+/** Why the WAF does not follow the change, or what to run in a folder that no process watches. */
+function adviceAfter(
+  { outcome: { state, isFollowed }, until }: RuleReport,
+  action: Action,
+  { gathered: { instance } }: InstanceSight,
   options: TargetOptions,
-  { outcome: { state, isFollowed }, list, until, on: { suspend, policies } }: RuleReport,
-): string[] {
-  if (suspend && state !== "Settled") return ["note: the instance is suspended, so wafsync writes nothing to its WAF."];
-  if (policies[list] === "Observe" && state !== "Settled") {
-    return [`note: the policy of the ${list} is Observe, so wafsync writes nothing to it.`];
+): string | undefined {
+  const list = listOf({ action });
+  if (instance.suspend && state !== "Settled")
+    return "the instance is suspended, so wafsync writes nothing to its WAF.";
+  if (instance.policies[list] === "Observe" && state !== "Settled") {
+    return `the policy of the ${list} is Observe, so wafsync writes nothing to it.`;
   }
-  if (options.from === undefined || isFollowed) return [];
+  if (options.from === undefined || isFollowed) return undefined;
   const words = targetWords(options).trim();
-  const unwatched = "note: no process is watching this folder";
+  const unwatched = "no process is watching this folder";
   if (state !== "Settled") {
     const so = state === "NotWaited" ? "applies the change" : "retries";
     const again = until === undefined ? "" : `, and again after ${until}`;
-    return [`${unwatched}, so nothing ${so}: run \`wafsync apply ${words}\` now${again}.`];
+    return `${unwatched}, so nothing ${so}: run \`wafsync apply ${words}\` now${again}.`;
   }
-  if (until === undefined) return [];
-  return [
-    `${unwatched}. Keep \`wafsync run ${words}\` running, or run \`wafsync apply ${words}\` after ${until} to remove the ${nounOf(list)}.`,
-  ];
+  if (until === undefined) return undefined;
+  return `${unwatched}. Keep \`wafsync run ${words}\` running, or run \`wafsync apply ${words}\` after ${until} to remove the ${nounOf[action]}.`;
 }
 
-/** What people call a rule that a command wrote for the list. */
-export function nounOf(list: ListName): string {
-  return list === "blocklist" ? "block" : "exception";
-}
+/** What people call a rule that a command wrote. */
+export const nounOf = { Block: "block", Allow: "exception" } as const;
 
 /** @throws CommandError unless the text is a duration such as `2h` */
-export function parseSpan(option: string, text: string | undefined): number | undefined {
-  if (text === undefined) return undefined;
+export function parseSpan(text: string): number {
   const spanMs = parseDuration(text);
   if (spanMs !== undefined && spanMs >= 1000 && spanMs <= spanMsMax) return spanMs;
   throw new CommandError(
-    `${option} ${text} is not a duration`,
+    `--for ${text} is not a duration`,
     "Write a duration of at least 1s, for example 30m, 2h, 1d12h or 7d.",
   );
 }
@@ -162,24 +164,4 @@ export function refuseIneffective(rules: readonly CommandRule[], gathered: Gathe
     if (why === undefined) continue;
     throw new CommandError(`${rule.addresses.join(", ")} ${objection}: ${why}`, "Nothing was written.");
   }
-}
-
-/** What is still on the list without these rules, and for whom. */
-export function stayingOn(
-  list: ListName,
-  { coverings }: Pick<WhyView, "coverings">,
-  removed: readonly ObjectName[],
-): CoveringView[] {
-  const gone = new Set(removed.map(nameKey));
-  return coverings.flatMap((covering) => {
-    const owners = covering.owners.filter(({ kind, rule }) => kind !== "WafIpRule" || !gone.has(rule));
-    if (covering.list !== list || covering.state === "NotOnList") return [];
-    const isOthers = covering.management === "Unmanaged" && covering.state === "OnList";
-    return owners.length > 0 || covering.owners.length === 0 || isOthers ? [{ ...covering, owners }] : [];
-  });
-}
-
-/** `WafIpRule shop/team at team.yaml:8`. */
-export function ownerText({ kind, rule, places }: OwnerView): string {
-  return `${kind} ${rule}${placed(places)}`;
 }

@@ -16,6 +16,8 @@ const plainIntervalMs = 5_000;
 const paceFrom = 5;
 const paceAfterMs = 500;
 
+type Drawable = Pick<Terminal, "isInteractive" | "columns" | "write" | "line">;
+
 export interface StatusLineOptions {
   /** At the start of the line. */
   readonly label?: string;
@@ -24,7 +26,7 @@ export interface StatusLineOptions {
 }
 
 export class StatusLine {
-  readonly #terminal: Terminal;
+  readonly #terminal: Drawable;
   readonly #clock: Pick<Clock, "monotonicMs">;
   readonly #unit: string;
   readonly #startMs: number;
@@ -36,7 +38,7 @@ export class StatusLine {
   #isShown = false;
 
   constructor(
-    terminal: Terminal,
+    terminal: Drawable,
     clock: Pick<Clock, "monotonicMs">,
     { label = "", unit = "" }: StatusLineOptions = {},
   ) {

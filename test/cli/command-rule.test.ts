@@ -12,8 +12,9 @@ import {
   ruleName,
 } from "../../src/cli/command-rule.ts";
 import { fileOfRule, removeRuleFile, withApproval, writeRuleFile } from "../../src/cli/targets/folder-files.ts";
-import { planRelease, type Release } from "../../src/cli/rule-commands.ts";
+import { planRelease } from "../../src/cli/rule-commands.ts";
 import { type Entry, readObservedEntry } from "../../src/address/entry.ts";
+import type { DeclaredRule } from "../../src/model/declared.ts";
 import type { DirectorySnapshot } from "../../src/source/directory/snapshot.ts";
 import { anyNetwork, spelling } from "../support/builders/arbitraries.ts";
 import { caseCount } from "../support/builders/case-count.ts";
@@ -53,12 +54,12 @@ describe("The rule of an address", () => {
 });
 
 describe("To unblock an address", () => {
-  const plan = (asked: Entry, rule: CommandRule): Release[] =>
+  const plan = (asked: Entry, rule: CommandRule): DeclaredRule[] =>
     planRelease([asked], [declaredRule(rule, nowMs)], "Block");
 
   test("removes the rule of a command for only this address", () => {
     const own = commandRule(fields, entry("203.0.113.9"));
-    expect(plan(entry("203.0.113.9"), own)).toMatchObject([{ before: { addresses: ["203.0.113.9"] } }]);
+    expect(plan(entry("203.0.113.9"), own)).toMatchObject([{ addresses: ["203.0.113.9"] }]);
   });
 
   test("changes no rule that a command did not write, and removes all blocks of commands inside a network", () => {
@@ -67,7 +68,7 @@ describe("To unblock an address", () => {
     );
     const foreign = rules.map((rule) => ({ ...rule, meta: { ...rule.meta, annotations: {} } }));
     const releases = planRelease([entry("192.0.2.0/24")], [...foreign, ...rules], "Block");
-    expect(releases).toStrictEqual(rules.slice(0, 2).map((before) => ({ before })));
+    expect(releases).toStrictEqual(rules.slice(0, 2));
     expect(planRelease([entry("192.0.2.0/24")], rules, "Allow")).toStrictEqual([]);
     const edited = rules.map((rule) => ({ ...rule, addresses: ["office"] }));
     expect(planRelease([entry("192.0.2.0/24")], edited, "Block")).toStrictEqual([]);

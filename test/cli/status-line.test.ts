@@ -1,10 +1,9 @@
 import { expect, test } from "@jest/globals";
 import { StatusLine } from "../../src/cli/status-line.ts";
-import type { Terminal } from "../../src/cli/terminal.ts";
 import { createVirtualClock } from "../support/fakes/virtual-clock.ts";
 
 interface Screen {
-  readonly terminal: Terminal;
+  readonly terminal: ConstructorParameters<typeof StatusLine>[0];
   readonly written: () => string;
   /** The last state of the line that is being redrawn. */
   readonly current: () => string;
@@ -21,9 +20,6 @@ function screen(isInteractive: boolean, columns = 100): Screen {
       columns,
       write,
       line: (line = "") => write(`${line}\n`),
-      json: () => undefined,
-      remark: () => undefined,
-      paint: (_style, words) => words,
     },
     written: () => text,
     current: () => text.split("\u001B[2K").at(-1) ?? "",
@@ -83,7 +79,7 @@ test("On a narrow terminal, the label shrinks; the rate and the remaining time s
   const clock = createVirtualClock();
   let columns = 100;
   const shown = screen(true);
-  const terminal: Terminal = {
+  const terminal = {
     ...shown.terminal,
     get columns() {
       return columns;

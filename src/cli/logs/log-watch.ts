@@ -68,13 +68,13 @@ const brokenShownMax = 3;
 const warningsKeptMax = 730;
 
 export class LogWatch {
-  readonly #notes: Terminal;
+  readonly #notes: Pick<Terminal, "line">;
   readonly #progress: StatusLine | undefined;
   readonly #warnings: string[] = [];
   #isWhole = true;
 
   /** @param progress undefined if the rows themselves are printed on the terminal */
-  constructor(notes: Terminal, progress: StatusLine | undefined) {
+  constructor(notes: Pick<Terminal, "line">, progress: StatusLine | undefined) {
     this.#notes = notes;
     this.#progress = progress;
   }

@@ -31,7 +31,6 @@ import {
   type Progress,
   progressOf,
   type Reported,
-  type RuleChanges,
   type Seen,
   type SeenObject,
   type Settlement,
@@ -142,7 +141,7 @@ export class ClusterTarget extends Target {
     }
   }
 
-  protected async settle(_changes: RuleChanges, written: readonly CommandRule[], wait: Waiting): Promise<Settlement> {
+  protected async settle(_instance: ObjectName, written: readonly CommandRule[], wait: Waiting): Promise<Settlement> {
     return await untilSettled(async () => await this.reportOnAll(written), wait);
   }
 

@@ -22,7 +22,7 @@ import { faultText } from "../../source/directory/source-fault.ts";
 import type { GitState } from "../../source/directory/git-state.ts";
 import { userOfState, viewStateDirectory } from "../../source/directory/state-directory.ts";
 import { readStatusFile } from "../../source/directory/status-files.ts";
-import { type CommandRule, entriesOf } from "../command-rule.ts";
+import type { CommandRule } from "../command-rule.ts";
 import { CommandError } from "../describe-error.ts";
 import { type Session, withSession } from "../session.ts";
 import { approveInFile, fileOfRule, removeRuleFile, writeRuleFile } from "./folder-files.ts";
@@ -36,7 +36,6 @@ import {
   type Progress,
   progressOf,
   type Reported,
-  type RuleChanges,
   type Seen,
   type SeenObject,
   type Settlement,
@@ -52,7 +51,7 @@ import {
   type StandaloneOptions,
 } from "../../app/standalone.ts";
 import { createStopping } from "../../app/stopping.ts";
-import { type DeclaredRule, listOf, unblockedAtMs } from "../../model/declared.ts";
+import { listOf, unblockedAtMs } from "../../model/declared.ts";
 import { type Operation } from "../../model/operation.ts";
 import { type Redactor } from "../../model/redactor.ts";
 import { type ReconcileObserver } from "../../run/ports.ts";
@@ -151,18 +150,18 @@ class FolderTarget extends Target {
    * If another process uses the folder, that process applies the changes; otherwise this process reconciles the instance, and stops as
    * soon as the changes of the command are applied.
    */
-  protected async settle(changes: RuleChanges, written: readonly CommandRule[], wait: Waiting): Promise<Settlement> {
+  protected async settle(instance: ObjectName, written: readonly CommandRule[], wait: Waiting): Promise<Settlement> {
     await this.#source.load();
     const { stateDirectory } = this.#place;
     const stopping = createStopping(realClock);
     const stop = (): void => stopping.begin("ended");
     wait.ended.addEventListener("abort", stop, { once: true });
-    const observer = endingObserver(changes, wait, () => stopping.begin("done"));
+    const observer = endingObserver(written, wait, () => stopping.begin("done"));
     try {
       for (;;) {
         const opened = await openRuns(this.#place, { isDryRun: false, command: "wafsync block", stopping, observer });
         if (opened.ok) {
-          const { state, message } = await applyOne(opened.standalone, changes.instance, written);
+          const { state, message } = await applyOne(opened.standalone, instance, written);
           if (state === "Settled") return { state, message };
           return { state: wait.stop.aborted ? "Stopped" : wait.ended.aborted ? "TimedOut" : "Left", message };
         }
@@ -366,12 +365,10 @@ async function applyOne(
 }
 
 /** Calls `end` when only changes that the command did not make are pending. */
-function endingObserver({ rules }: RuleChanges, wait: Waiting, end: () => void): ReconcileObserver {
-  const keysOf = (rule: Pick<DeclaredRule, "action" | "addresses">): string[] =>
-    entriesOf(rule).map((entry) => `${listOf(rule)} ${entry}`);
+function endingObserver(written: readonly CommandRule[], wait: Waiting, end: () => void): ReconcileObserver {
   const keyOf = (operation: Operation): string =>
     "entry" in operation ? `${operation.list} ${operation.entry}` : "an origin";
-  const own = new Set(rules.flatMap(({ rule, before }) => [rule, before].flatMap((one) => (one ? keysOf(one) : []))));
+  const own = new Set(written.flatMap((rule) => rule.addresses.map((entry) => `${listOf(rule)} ${entry}`)));
   let open = new Set<string>();
   return {
     planned: (_instance, { operations }) => {

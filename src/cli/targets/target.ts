@@ -131,8 +131,8 @@ export abstract class Target {
    * @param written if set, a rule that another command has changed since it was written stays
    */
   abstract deleteRule(rule: ObjectName, written?: CommandRule): Promise<void>;
-  /** Waits until the WAF shows the changes. @param written the rules as they are declared now */
-  protected abstract settle(changes: RuleChanges, written: readonly CommandRule[], wait: Waiting): Promise<Settlement>;
+  /** Waits until the WAF shows the rules as they are declared now. */
+  protected abstract settle(instance: ObjectName, written: readonly CommandRule[], wait: Waiting): Promise<Settlement>;
   /** What the process that applies the rule reports on it as it is now. */
   protected abstract reportOn(rule: CommandRule): Promise<Progress>;
   /** Whether a running process will expire rules on time. */
@@ -170,20 +170,17 @@ export abstract class Target {
    * Writes and removes rules, and waits for the WAF. @param wait undefined if the command must not wait. @throws CommandError if they
    * can't be written
    */
-  async change(changes: RuleChanges, wait: Waiting | undefined): Promise<ChangeOutcome> {
-    const written: CommandRule[] = [];
-    const removed: { readonly name: ObjectName; readonly expired: CommandRule | undefined }[] = [];
-    for (const { rule, before } of changes.rules) {
-      // With an end in the past, a run removes the entries of the rule, and reports when that is done.
-      const put = rule ?? (wait && expiredRule(before));
-      if (put !== undefined) await this.putRule(put, before === undefined);
-      if (put !== undefined) written.push(put);
-      if (rule === undefined) removed.push({ name: before.meta, expired: put });
-    }
+  async change({ instance, put, removed }: RuleChanges, wait: Waiting | undefined): Promise<ChangeOutcome> {
+    // With an end in the past, a run removes the entries of the rule, and reports when that is done.
+    const expired = wait === undefined ? [] : removed.map(expiredRule);
+    for (const rule of put) await this.putRule(rule, true);
+    for (const rule of expired) await this.putRule(rule, false);
     const settlement: Settlement =
-      wait === undefined ? { state: "NotWaited", message: "" } : await this.settle(changes, written, wait);
+      wait === undefined
+        ? { state: "NotWaited", message: "" }
+        : await this.settle(instance, [...put, ...expired], wait);
     // Pending removals do not need the rules.
-    for (const { name, expired } of removed) await this.deleteRule(name, expired);
+    for (const [at, { meta }] of removed.entries()) await this.deleteRule(meta, expired[at]);
     return { ...settlement, isFollowed: await this.isFollowed() };
   }
 
@@ -289,14 +286,11 @@ export interface OnHold {
   readonly groups: readonly HeldGroup[];
 }
 
-/** What a command does to one rule of a command: it writes the rule, or removes it. */
-export type RuleChange =
-  | { readonly rule: CommandRule; readonly before?: undefined }
-  | { readonly rule?: undefined; readonly before: DeclaredRule };
-
+/** The rules of commands that a command writes and removes. */
 export interface RuleChanges {
   readonly instance: ObjectName;
-  readonly rules: readonly RuleChange[];
+  readonly put: readonly CommandRule[];
+  readonly removed: readonly DeclaredRule[];
 }
 
 export interface Waiting {

@@ -1,15 +1,10 @@
 import { expect, test } from "@jest/globals";
 import { LogWatch } from "../../../src/cli/logs/log-watch.ts";
-import type { Terminal } from "../../../src/cli/terminal.ts";
 import { dayNumber } from "../../support/worlds/log-world.ts";
 
-function screen(): { readonly terminal: Terminal; readonly texts: readonly string[] } {
+function screen() {
   const texts: string[] = [];
-  const write = (text: string): void => void texts.push(text);
-  const line = (text = ""): void => write(`${text}\n`);
-  const remark = (kind: string, text: string): void => line(`${kind}: ${text}`);
-  const terminal = { isInteractive: false, columns: 100, write, line, json: () => undefined, remark };
-  return { terminal: { ...terminal, paint: (_style, text) => text }, texts };
+  return { terminal: { line: (text = "") => void texts.push(`${text}\n`) }, texts };
 }
 
 test("a long wait is reported with its reason, a short one is not", () => {
