@@ -1,14 +1,12 @@
 // The decisions of the list-watch protocol, pure: (state, input) → (state, effects on the store, next command).
 // Invariants: the store changes only by complete lists and by the watch events after them, never by a failure; every change
-// and bookmark updates the position, but no error and no initial event of a watch-list does; there is always a next command,
-// so nothing ends the loop.
+// and bookmark updates the position, but no error does; there is always a next command, so nothing ends the loop.
 import type { BackOff } from "../async/back-off.ts";
 import { exponentialMs } from "../async/back-off.ts";
 import { localFault, type ApiFault } from "./api-result.ts";
 import type { KubeObject } from "./kube-object.ts";
 import { isOlderVersion } from "./kube-object.ts";
-import type { StoreEffect } from "./store.ts";
-import type { ObjectPage } from "./verbs.ts";
+import type { ObjectList } from "./verbs.ts";
 
 /**
  * - `Listing`: reading all objects. `Watching`: following changes.
@@ -16,14 +14,6 @@ import type { ObjectPage } from "./verbs.ts";
  * - `BackingOff`: a request failed; the store stays unchanged until an attempt succeeds.
  */
 export type ListWatchActivity = "Listing" | "Watching" | "WaitingForKind" | "BackingOff";
-
-/** What is being done, with the data that only this needs. A position is passed back to the server unchanged. */
-type Doing =
-  | { readonly type: "WatchList" }
-  | { readonly type: "Pages" }
-  | { readonly type: "Watch"; readonly position: string; readonly stream: Stream | undefined }
-  /** Then the watch continues at the position; undefined if a new list is needed. */
-  | { readonly type: "Wait"; readonly position: string | undefined };
 
 /** An open stream. */
 interface Stream {
@@ -33,11 +23,12 @@ interface Stream {
 
 export interface ListWatchState {
   readonly activity: ListWatchActivity;
-  readonly doing: Doing;
+  /** Where the watch continues, passed back to the server unchanged; undefined if a new list is needed. */
+  readonly position: string | undefined;
+  /** Undefined unless the watch is open. */
+  readonly stream: Stream | undefined;
   /** The latest position ever seen, kept over relists, to detect a server that was restored from a backup. */
   readonly lastSeenVersion: string;
-  /** How the next list is read. Changes with each failure, so that a defect in one way is not a dead end. */
-  readonly listBy: "WatchList" | "Pages";
   /** Consecutive failures; reset after a healthy period. */
   readonly failures: number;
   /** When the current period without failures began. */
@@ -48,7 +39,7 @@ export interface ListWatchState {
 
 export type WatchEvent =
   | { readonly type: "ADDED" | "MODIFIED" | "DELETED"; readonly object: KubeObject }
-  | { readonly type: "BOOKMARK"; readonly resourceVersion: string; readonly endsInitialEvents: boolean }
+  | { readonly type: "BOOKMARK"; readonly resourceVersion: string }
   | { readonly type: "ERROR"; readonly fault: ApiFault };
 
 export type StreamInput =
@@ -61,17 +52,21 @@ export type StreamInput =
 export type ListWatchInput =
   | StreamInput
   | { readonly type: "Waited" }
-  | { readonly type: "PageFailed"; readonly fault: ApiFault }
-  | { readonly type: "PageRead"; readonly page: ObjectPage<KubeObject> };
+  | { readonly type: "ListFailed"; readonly fault: ApiFault }
+  | { readonly type: "Listed"; readonly list: ObjectList<KubeObject> };
 
 /** What to do next instead of the current activity: if a stream is being read, it is closed. */
 export type ListWatchCommand =
-  /** From this position; undefined for a watch-list. */
-  | { readonly type: "Open"; readonly position: string | undefined; readonly timeoutSeconds: number }
-  | { readonly type: "ReadPages" }
+  | { readonly type: "Open"; readonly position: string; readonly timeoutSeconds: number }
+  | { readonly type: "List" }
   | { readonly type: "Wait"; readonly delayMs: number };
 
-export type ListWatchEffect = StoreEffect | { readonly type: "Report"; readonly fault: ApiFault };
+/** A change of the store, to be applied immediately and in order, or a failure. */
+export type ListWatchEffect =
+  /** With `announceAll`, objects that look unchanged are announced as well. */
+  | { readonly type: "Replace"; readonly objects: readonly KubeObject[]; readonly announceAll: boolean }
+  | { readonly type: "Put" | "Remove"; readonly object: KubeObject }
+  | { readonly type: "Report"; readonly fault: ApiFault };
 
 export interface ListWatchStep {
   readonly state: ListWatchState;
@@ -103,22 +98,22 @@ const delayMsMax = 60_000;
 export function beginListWatch(context: StepContext): ListWatchStep {
   const state: ListWatchState = {
     activity: "Listing",
-    doing: { type: "WatchList" },
+    position: undefined,
+    stream: undefined,
     lastSeenVersion: "",
-    listBy: "WatchList",
     failures: 0,
     healthySinceMs: context.nowMs,
     silentRounds: 0,
   };
-  return startList(state, context);
+  return proceed(state, [], context);
 }
 
 export function stepListWatch(state: ListWatchState, input: ListWatchInput, context: StepContext): ListWatchStep {
   switch (input.type) {
     case "Waited":
-      return waited(state, context);
-    case "PageRead":
-      return takePage(state, input.page, context);
+      return proceed(state, [], context);
+    case "Listed":
+      return takeList(state, input.list, context);
     case "StreamOpened":
       return { state: opened(state, context), effects: [] };
     case "StreamLine":
@@ -128,7 +123,7 @@ export function stepListWatch(state: ListWatchState, input: ListWatchInput, cont
     case "StreamSilent":
       return fail({ ...state, silentRounds: state.silentRounds + 1 }, silent, context);
     case "StreamFailed":
-    case "PageFailed":
+    case "ListFailed":
       return fail(state, input.fault, context);
     default:
       return input satisfies never;
@@ -136,34 +131,18 @@ export function stepListWatch(state: ListWatchState, input: ListWatchInput, cont
 }
 
 const silent = localFault("TimedOut", "The watch was silent for too long");
-const cutShort = localFault("Unavailable", "The stream ended before the initial list was complete");
 const tooShort = localFault("Unavailable", "The watch ended immediately, without any change");
 const wentBack = localFault("Gone", "The resourceVersion went back: the server has lost the latest changes");
 
-function waited(state: ListWatchState, context: StepContext): ListWatchStep {
-  const position = state.doing.type === "Wait" ? state.doing.position : undefined;
-  return position === undefined ? startList(state, context) : startWatch(state, position, [], context);
-}
-
-function startList(state: ListWatchState, context: StepContext): ListWatchStep {
+/** Opens the watch at the position, or reads a new list. */
+function proceed(state: ListWatchState, effects: readonly ListWatchEffect[], context: StepContext): ListWatchStep {
+  const { position } = state;
+  if (position !== undefined) {
+    const command = { type: "Open", position, timeoutSeconds: watchSeconds(context) } as const;
+    return { state: { ...state, stream: undefined }, effects, command };
+  }
   const activity = state.activity === "WaitingForKind" ? "WaitingForKind" : "Listing";
-  const doing: Doing = { type: state.listBy };
-  const command: ListWatchCommand =
-    state.listBy === "Pages"
-      ? { type: "ReadPages" }
-      : { type: "Open", position: undefined, timeoutSeconds: watchSeconds(context) };
-  return { state: { ...state, activity, doing }, effects: [{ type: "StartCollecting" }], command };
-}
-
-function startWatch(
-  state: ListWatchState,
-  position: string,
-  effects: readonly ListWatchEffect[],
-  context: StepContext,
-): ListWatchStep {
-  const timeoutSeconds = watchSeconds(context);
-  const command: ListWatchCommand = { type: "Open", position, timeoutSeconds };
-  return { state: { ...state, doing: { type: "Watch", position, stream: undefined } }, effects, command };
+  return { state: { ...state, activity, stream: undefined }, effects, command: { type: "List" } };
 }
 
 /** With jitter, so that watches that started together do not all end together. The server ends them. */
@@ -172,89 +151,41 @@ function watchSeconds({ random }: StepContext): number {
 }
 
 function opened(state: ListWatchState, { nowMs }: StepContext): ListWatchState {
-  const { doing } = state;
-  if (doing.type !== "Watch") return state;
-  return { ...state, activity: "Watching", doing: { ...doing, stream: { openedAtMs: nowMs, hasChanges: false } } };
+  return { ...state, activity: "Watching", stream: { openedAtMs: nowMs, hasChanges: false } };
 }
 
-function takePage(
+/** Makes the list the contents of the store; the changes after its position apply to it. */
+function takeList(
   state: ListWatchState,
-  { items, resourceVersion, continueToken }: ObjectPage<KubeObject>,
+  { items, resourceVersion }: ObjectList<KubeObject>,
   context: StepContext,
 ): ListWatchStep {
-  const collect: ListWatchEffect = { type: "Collect", objects: items };
-  if (continueToken !== "") return { state, effects: [collect] };
-  const complete = completeList(state, resourceVersion, undefined);
-  return startWatch(complete.state, resourceVersion, [collect, ...complete.effects], context);
-}
-
-/** Makes the collected objects the contents of the store; the changes after this position apply to them. */
-function completeList(state: ListWatchState, position: string, stream: Stream | undefined): ListWatchStep {
-  const announceAll = isOlderVersion(position, state.lastSeenVersion);
-  const next: ListWatchState = {
-    ...state,
-    activity: "Watching",
-    doing: { type: "Watch", position, stream },
-    lastSeenVersion: position,
-  };
-  return { state: next, effects: [{ type: "Swap", announceAll }] };
+  const announceAll = isOlderVersion(resourceVersion, state.lastSeenVersion);
+  const position = resourceVersion;
+  const next: ListWatchState = { ...state, activity: "Watching", position, lastSeenVersion: position };
+  return proceed(next, [{ type: "Replace", objects: items, announceAll }], context);
 }
 
 function takeLine(state: ListWatchState, event: WatchEvent, context: StepContext): ListWatchStep {
   if (event.type === "ERROR") return fail(state, event.fault, context);
-  const { doing } = state;
-  return doing.type === "Watch" ? takeChange(state, doing, event, context) : takeInitialLine(state, event, context);
-}
-
-type PlainEvent = Exclude<WatchEvent, { type: "ERROR" }>;
-
-/** Initial events come in any order of their versions: only the final bookmark gives a position. */
-function takeInitialLine(state: ListWatchState, event: PlainEvent, { nowMs }: StepContext): ListWatchStep {
-  switch (event.type) {
-    case "BOOKMARK":
-      if (!event.endsInitialEvents) return { state, effects: [] };
-      return completeList(state, event.resourceVersion, { openedAtMs: nowMs, hasChanges: false });
-    case "DELETED":
-      return { state, effects: [{ type: "Uncollect", object: event.object }] };
-    case "ADDED":
-    case "MODIFIED":
-      return { state, effects: [{ type: "Collect", objects: [event.object] }] };
-    default:
-      return event satisfies never;
-  }
-}
-
-function takeChange(
-  state: ListWatchState,
-  doing: Extract<Doing, { type: "Watch" }>,
-  event: PlainEvent,
-  context: StepContext,
-): ListWatchStep {
   const position = event.type === "BOOKMARK" ? event.resourceVersion : event.object.metadata.resourceVersion;
-  if (isOlderVersion(position, doing.position)) return fail(state, wentBack, context);
-  const next: ListWatchState = { ...state, doing: { ...doing, position }, lastSeenVersion: position };
+  if (isOlderVersion(position, state.position ?? "")) return fail(state, wentBack, context);
+  const next: ListWatchState = { ...state, position, lastSeenVersion: position };
   if (event.type === "BOOKMARK") return { state: next, effects: [] };
-  const stream = doing.stream && { ...doing.stream, hasChanges: true };
+  const stream = state.stream && { ...state.stream, hasChanges: true };
   const type = event.type === "DELETED" ? "Remove" : "Put";
-  const effects: ListWatchEffect[] = [{ type, object: event.object }];
-  return { state: { ...next, doing: { ...doing, position, stream } }, effects };
+  return { state: { ...next, stream }, effects: [{ type, object: event.object }] };
 }
 
 /** The server ends every watch after its timeout, which is not a failure. A watch that ends immediately needs a delay. */
 function streamEnded(state: ListWatchState, context: StepContext): ListWatchStep {
-  const { doing } = state;
-  if (doing.type !== "Watch") return fail(state, cutShort, context);
-  const { openedAtMs, hasChanges } = doing.stream ?? { openedAtMs: context.nowMs, hasChanges: false };
+  const { openedAtMs, hasChanges } = state.stream ?? { openedAtMs: context.nowMs, hasChanges: false };
   const isShort = context.nowMs - openedAtMs < shortWatchMs && !hasChanges;
-  return isShort ? fail(state, tooShort, context) : startWatch(state, doing.position, [], context);
+  return isShort ? fail(state, tooShort, context) : proceed(state, [], context);
 }
 
 function fail(state: ListWatchState, fault: ApiFault, context: StepContext): ListWatchStep {
   const report: ListWatchEffect = { type: "Report", fault };
-  if (state.doing.type === "WatchList" && isRefusal(fault)) {
-    const pages = startList({ ...state, listBy: "Pages" }, context);
-    return { ...pages, effects: [report, ...pages.effects] };
-  }
   const { nowMs, random } = context;
   const kindIsMissing = fault.code === "NotFound";
   // A newly installed kind is often not ready for a moment, which does not justify the full delay.
@@ -270,8 +201,7 @@ function fail(state: ListWatchState, fault: ApiFault, context: StepContext): Lis
   const next: ListWatchState = {
     ...state,
     activity: kindIsMissing ? "WaitingForKind" : "BackingOff",
-    doing: { type: "Wait", position },
-    listBy: (!isPositionLost(fault) && otherWay[state.doing.type]) || state.listBy,
+    position,
     failures,
     healthySinceMs: nowMs + delayMs,
     silentRounds: position === undefined ? 0 : state.silentRounds,
@@ -279,17 +209,10 @@ function fail(state: ListWatchState, fault: ApiFault, context: StepContext): Lis
   return { state: next, effects: [report], command: { type: "Wait", delayMs } };
 }
 
-const otherWay: Partial<Record<Doing["type"], ListWatchState["listBy"]>> = { WatchList: "Pages", Pages: "WatchList" };
-
-/** The response of servers without watch-lists; other errors look different. */
-function isRefusal({ code }: ApiFault): boolean {
-  return code === "Invalid" || code === "Rejected";
-}
-
 /** Where the watch continues; undefined if a new list is needed. */
-function positionAfter({ doing, silentRounds }: ListWatchState, fault: ApiFault): string | undefined {
-  if (doing.type !== "Watch" || silentRounds >= silentRoundsMax) return undefined;
-  return fault.code === "NotFound" || isPositionLost(fault) ? undefined : doing.position;
+function positionAfter({ position, silentRounds }: ListWatchState, fault: ApiFault): string | undefined {
+  const isLost = silentRounds >= silentRoundsMax || fault.code === "NotFound" || isPositionLost(fault);
+  return isLost ? undefined : position;
 }
 
 /** The position is too old for the server, or, after a restore, newer than anything it has. */

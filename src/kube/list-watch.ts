@@ -17,7 +17,7 @@ import { beginListWatch, stepListWatch } from "./list-watch-step.ts";
 import { Reflector, type ObjectChange } from "./store.ts";
 import { collectionPath, type ResourceType } from "./resource-path.ts";
 import type { ObjectStore, ObjectView } from "./store.ts";
-import { listPages, metadataOfObject } from "./verbs.ts";
+import { listObjects, metadataOfObject } from "./verbs.ts";
 import { readWatchStream } from "./watch-stream.ts";
 
 /** The delay after a bug in this program: long enough to avoid a busy loop, short enough to recover soon. */
@@ -72,12 +72,8 @@ export class ListWatch<T extends KubeObject> {
   constructor(options: ListWatchOptions<T>) {
     this.store = options.store;
     this.#options = options;
-    const { store, transform, onChange } = options;
-    this.#reflector = new Reflector(
-      store,
-      // The server's schema guarantees T. If the transform throws, the object is stored unchanged.
-      (object) => this.#guarded("transform", () => transform?.(object as T)) ?? (object as T),
-      (change) => this.#guarded("handler", () => onChange(change)),
+    this.#reflector = new Reflector(options.store, (change) =>
+      this.#guarded("handler", () => options.onChange(change)),
     );
   }
 
@@ -130,8 +126,8 @@ export class ListWatch<T extends KubeObject> {
       case "Wait":
         await this.#options.clock.sleep(command.delayMs, signal);
         return yield { type: "Waited" };
-      case "ReadPages":
-        return yield* this.#readPages(signal);
+      case "List":
+        return yield await this.#list(signal);
       case "Open":
         return yield* this.#openStream(command, signal);
       default:
@@ -139,12 +135,11 @@ export class ListWatch<T extends KubeObject> {
     }
   }
 
-  async *#readPages(signal: AbortSignal): AsyncGenerator<ListWatchInput> {
+  async #list(signal: AbortSignal): Promise<ListWatchInput> {
     const { api, type, namespace, metadataOnly = false } = this.#options;
-    const scope = namespace === undefined ? {} : { namespace };
-    for await (const read of listPages<T>(api, type, { ...scope, metadataOnly, signal })) {
-      yield read.ok ? { type: "PageRead", page: read.value } : { type: "PageFailed", fault: read.fault };
-    }
+    const slim = (object: T): T => this.#toStored(object);
+    const read = await listObjects<T>(api, type, { namespace, metadataOnly, signal, slim });
+    return read.ok ? { type: "Listed", list: read.value } : { type: "ListFailed", fault: read.fault };
   }
 
   #openStream(
@@ -152,8 +147,7 @@ export class ListWatch<T extends KubeObject> {
     signal: AbortSignal,
   ): AsyncGenerator<ListWatchInput> {
     const { api, clock, type, namespace, metadataOnly } = this.#options;
-    const from = position === undefined ? watchListQuery : { resourceVersion: position };
-    const query = { watch: true, allowWatchBookmarks: true, timeoutSeconds, ...from };
+    const query = { watch: true, allowWatchBookmarks: true, timeoutSeconds, resourceVersion: position };
     const accept = metadataOnly === true ? { accept: metadataOfObject } : {};
     return readWatchStream({ api, clock, path: collectionPath(type, namespace), query, signal, ...accept });
   }
@@ -169,15 +163,27 @@ export class ListWatch<T extends KubeObject> {
   }
 
   #apply(effect: ListWatchEffect): void {
-    if (effect.type === "Report") {
-      this.#lastFault = effect.fault;
-      return this.#report({ code: effect.fault.code, message: effect.fault.message });
+    switch (effect.type) {
+      case "Report":
+        this.#lastFault = effect.fault;
+        return this.#report({ code: effect.fault.code, message: effect.fault.message });
+      case "Replace":
+        // They were reduced when they were read.
+        this.#reflector.replace(effect.objects as readonly T[], effect.announceAll);
+        this.#lists += 1;
+        this.#confirm();
+        return this.#synced.resolve(true);
+      case "Put":
+        return this.#reflector.put(this.#toStored(effect.object));
+      case "Remove":
+        return this.#reflector.remove(this.#toStored(effect.object));
     }
-    this.#reflector.apply(effect);
-    if (effect.type !== "Swap") return;
-    this.#lists += 1;
-    this.#confirm();
-    this.#synced.resolve(true);
+  }
+
+  /** The server's schema guarantees T. If the transform throws, the object is stored unchanged. */
+  #toStored(object: KubeObject): T {
+    const { transform } = this.#options;
+    return this.#guarded("transform", () => transform?.(object as T)) ?? (object as T);
   }
 
   /** Called for every line of a watch: the store is now as recent as that line. */
@@ -200,6 +206,3 @@ export class ListWatch<T extends KubeObject> {
     this.#options.onProblem?.(problem);
   }
 }
-
-/** A consistent read as a stream: all current objects, then a bookmark that marks their end, then the changes. */
-const watchListQuery = { sendInitialEvents: true, resourceVersionMatch: "NotOlderThan" } as const;

@@ -97,14 +97,6 @@ export type ObjectChange<T> =
   | { readonly type: "Changed"; readonly object: T; readonly old: T }
   | { readonly type: "Deleted"; readonly object: T; readonly old: T };
 
-/** Changes of the store, to be applied immediately and in order. Collected objects are invisible until `Swap`. */
-export type StoreEffect =
-  | { readonly type: "StartCollecting" }
-  | { readonly type: "Collect"; readonly objects: readonly KubeObject[] }
-  | { readonly type: "Uncollect" | "Put" | "Remove"; readonly object: KubeObject }
-  /** With `announceAll`, objects that look unchanged are announced as well. */
-  | { readonly type: "Swap"; readonly announceAll: boolean };
-
 /**
  * Applies the results of a list-watch to the store and announces the changes: the storing half of client-go's Reflector. A list
  * replaces the contents of the store in one step, and only then are the differences announced. Objects are the same only if their
@@ -112,50 +104,26 @@ export type StoreEffect =
  */
 export class Reflector<T extends KubeObject> {
   readonly #store: ObjectStore<T>;
-  readonly #toStored: (object: KubeObject) => T;
   readonly #announce: (change: ObjectChange<T>) => void;
-  #collected = new Map<string, T>();
 
-  /** @param toStored keeps name, namespace, UID and resourceVersion */
-  constructor(store: ObjectStore<T>, toStored: (object: KubeObject) => T, announce: (change: ObjectChange<T>) => void) {
+  constructor(store: ObjectStore<T>, announce: (change: ObjectChange<T>) => void) {
     this.#store = store;
-    this.#toStored = toStored;
     this.#announce = announce;
   }
 
-  apply(effect: StoreEffect): void {
-    switch (effect.type) {
-      case "StartCollecting":
-        this.#collected = new Map();
-        return;
-      case "Collect":
-        for (const object of effect.objects) this.#collected.set(objectKey(object.metadata), this.#toStored(object));
-        return;
-      case "Uncollect":
-        this.#collected.delete(objectKey(effect.object.metadata));
-        return;
-      case "Swap":
-        return this.#swap(effect.announceAll);
-      case "Put": {
-        const object = this.#toStored(effect.object);
-        return this.#announcePut(this.#store.put(object), object, false);
-      }
-      case "Remove":
-        return this.#remove(this.#toStored(effect.object));
-      default:
-        return effect satisfies never;
-    }
-  }
-
-  #swap(announceAll: boolean): void {
-    const next = this.#collected;
-    this.#collected = new Map();
+  /** @param announceAll whether objects that look unchanged are announced as well */
+  replace(objects: readonly T[], announceAll: boolean): void {
+    const next = new Map(objects.map((object) => [objectKey(object.metadata), object]));
     const former = this.#store.replaceAll(next);
     for (const [key, old] of former) if (!next.has(key)) this.#announce({ type: "Deleted", object: old, old });
     for (const [key, object] of next) this.#announcePut(former.get(key), object, announceAll);
   }
 
-  #remove(object: T): void {
+  put(object: T): void {
+    this.#announcePut(this.#store.put(object), object, false);
+  }
+
+  remove(object: T): void {
     const old = this.#store.remove(objectKey(object.metadata));
     if (old === undefined) return;
     const isSame = old.metadata.uid === object.metadata.uid;

@@ -9,6 +9,8 @@ export const listPageSize = 500;
 const listPagesMax = 10_000;
 const listAttemptsMax = 3;
 const listPageTimeoutMs = 60_000;
+/** The maximum size of a page: several times that of an object, and parsed in well below 100 ms. */
+const listPageBytesMax = 16 * 1024 * 1024;
 /** Requests only the metadata of an object, or of the objects in a watch. */
 export const metadataOfObject = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
 const metadataOfList = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
@@ -132,14 +134,17 @@ export function deleteObject(
   return api.request({ method: "DELETE", path: objectPath(type, address), body, ...rest });
 }
 
-export interface ObjectPage<T> {
+export interface ObjectList<T> {
   readonly items: readonly T[];
   readonly resourceVersion: string;
+}
+
+export interface ObjectPage<T> extends ObjectList<T> {
   /** Empty on the last page. */
   readonly continueToken: string;
 }
 
-export interface ListOptions extends Pick<ApiRequest, "timeoutMs" | "bodyBytesMax" | "signal"> {
+export interface ListOptions extends Pick<ApiRequest, "timeoutMs" | "signal"> {
   readonly namespace?: string | undefined;
   readonly labelSelector?: string;
   readonly fieldSelector?: string;
@@ -157,8 +162,9 @@ export async function listPage<T extends KubeObject>(
   const { limit = listPageSize, continueToken: token, ...rest } = others;
   const query = { labelSelector, fieldSelector, limit, continue: token === "" ? undefined : token };
   const accept = metadataOnly === true ? { accept: metadataOfList } : {};
+  const limits = { timeoutMs: listPageTimeoutMs, bodyBytesMax: listPageBytesMax };
   const request = { method: "GET", path: collectionPath(type, namespace), query, ...accept } as const;
-  const result = await api.request<unknown>({ timeoutMs: listPageTimeoutMs, ...request, ...rest });
+  const result = await api.request<unknown>({ ...limits, ...request, ...rest });
   if (!result.ok) return result;
   const page = pageOf<T>(result.value);
   return page === undefined ? notAsDocumented(result.status) : { ok: true, value: page, status: result.status };
@@ -176,7 +182,7 @@ export async function listObjects<T extends KubeObject>(
   api: ApiServer,
   type: ResourceType,
   options: ReadListOptions<T> = {},
-): Promise<ApiResult<Omit<ObjectPage<T>, "continueToken">>> {
+): Promise<ApiResult<ObjectList<T>>> {
   let result = await listOnce<T>(api, type, options);
   for (let attempt = 1; attempt < listAttemptsMax && !result.ok && result.fault.code === "Gone"; attempt += 1) {
     result = await listOnce<T>(api, type, options);
@@ -188,36 +194,21 @@ async function listOnce<T extends KubeObject>(
   api: ApiServer,
   type: ResourceType,
   { slim = (object) => object, ...options }: ReadListOptions<T>,
-): Promise<ApiResult<Omit<ObjectPage<T>, "continueToken">>> {
+): Promise<ApiResult<ObjectList<T>>> {
   const items: T[] = [];
-  let resourceVersion = "";
-  for await (const page of listPages<T>(api, type, options)) {
-    if (!page.ok) return page;
-    for (const item of page.value.items) items.push(slim(item));
-    ({ resourceVersion } = page.value);
-  }
-  return { ok: true, value: { items, resourceVersion }, status: 200 };
-}
-
-/** The pages of a list, the last one without a token, or a fault. If a response is too large, it reads smaller pages. */
-export async function* listPages<T extends KubeObject>(
-  api: ApiServer,
-  type: ResourceType,
-  options: ListOptions,
-): AsyncGenerator<ApiResult<ObjectPage<T>>> {
   let continueToken = "";
   let limit = listPageSize;
   for (let pages = 0; pages < listPagesMax; pages += 1) {
     const page = await listPage<T>(api, type, { ...options, limit, continueToken });
-    if (!page.ok && page.fault.code === "BodyTooLarge" && limit > 1) {
-      limit = Math.floor(limit / 2);
-      continue;
-    }
-    yield page;
-    if (!page.ok || page.value.continueToken === "") return;
-    ({ continueToken } = page.value);
+    if (page.ok) {
+      for (const item of page.value.items) items.push(slim(item));
+      const { resourceVersion } = page.value;
+      ({ continueToken } = page.value);
+      if (continueToken === "") return { ...page, value: { items, resourceVersion } };
+    } else if (page.fault.code === "BodyTooLarge" && limit > 1) limit = Math.floor(limit / 2);
+    else return page;
   }
-  yield { ok: false, fault: localFault("BodyTooLarge", `The list has more than ${listPagesMax} pages`) };
+  return { ok: false, fault: localFault("BodyTooLarge", `The list has more than ${listPagesMax} pages`) };
 }
 
 function checked<T extends KubeObject>(result: ApiResult<unknown>): ApiResult<T> {

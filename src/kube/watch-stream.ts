@@ -11,7 +11,6 @@ import type { StreamInput, WatchEvent } from "./list-watch-step.ts";
 
 /** Two bookmark intervals of a minute and some slack: a connection that is silent for longer is dead. */
 export const silenceMsMax = 150_000;
-const initialEventsEnd = "k8s.io/initial-events-end";
 
 export interface WatchStreamRequest {
   readonly api: ApiServer;
@@ -64,10 +63,9 @@ export function watchEventOf(line: unknown): WatchEvent | undefined {
 
 function bookmarkOf(object: unknown): WatchEvent | undefined {
   if (!isRecord(object) || !isRecord(object["metadata"])) return undefined;
-  const { resourceVersion, annotations } = object["metadata"];
+  const { resourceVersion } = object["metadata"];
   if (typeof resourceVersion !== "string" || resourceVersion === "") return undefined;
-  const endsInitialEvents = isRecord(annotations) && annotations[initialEventsEnd] === "true";
-  return { type: "BOOKMARK", resourceVersion, endsInitialEvents };
+  return { type: "BOOKMARK", resourceVersion };
 }
 
 function failed(fault: ApiFault): StreamInput {

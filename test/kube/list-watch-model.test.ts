@@ -34,7 +34,6 @@ class ModelServer {
   readonly #past: { readonly version: number; readonly objects: ReadonlyMap<string, TestObject> }[] = [
     { version: 100, objects: new Map() },
   ];
-  #snapshots = new Map<string, { readonly rest: readonly TestObject[]; readonly version: number }>();
 
   edit(random: () => number): void {
     const name = `w${Math.floor(random() * 6)}`;
@@ -59,7 +58,6 @@ class ModelServer {
   compact(): void {
     this.compactedBelow = this.version;
     this.history = [];
-    this.#snapshots.clear();
   }
 
   /** Restores an earlier state, as from a backup of etcd. */
@@ -73,33 +71,17 @@ class ModelServer {
     this.compact();
     this.restores += 1;
   }
-
-  page(token: string, size: number): ListWatchInput {
-    const snapshot =
-      token === "" ? { rest: [...this.objects.values()], version: this.version } : this.#snapshots.get(token);
-    if (snapshot === undefined) return { type: "PageFailed", fault: localFault("Gone", "expired") };
-    const rest = snapshot.rest.slice(size);
-    const continueToken = rest.length === 0 ? "" : `t${this.#snapshots.size}-${this.version}`;
-    if (rest.length > 0) this.#snapshots.set(continueToken, { rest, version: snapshot.version });
-    const items = snapshot.rest.slice(0, size);
-    return { type: "PageRead", page: { items, resourceVersion: String(snapshot.version), continueToken } };
-  }
 }
 
 /** The data that one open stream has not sent yet. */
 interface ModelStream {
-  initial: WatchEvent[];
   /** The next change to send is the first one above this version. */
   position: number;
   /** A restored server has only new connections. */
   readonly restores: number;
 }
 
-const bookmark = (version: number, endsInitialEvents: boolean): WatchEvent => ({
-  type: "BOOKMARK",
-  resourceVersion: String(version),
-  endsInitialEvents,
-});
+const bookmark = (version: number): WatchEvent => ({ type: "BOOKMARK", resourceVersion: String(version) });
 
 class World {
   readonly server = new ModelServer();
@@ -112,13 +94,7 @@ class World {
   #state: ListWatchState;
   #command: ListWatchCommand;
   #stream: ModelStream | undefined;
-  /** Of the next page. */
-  #continueToken = "";
-  readonly #reflector = new Reflector(
-    this.store,
-    (object) => object as TestObject,
-    (change) => this.#hear(change),
-  );
+  readonly #reflector = new Reflector(this.store, (change) => this.#hear(change));
 
   constructor(seed: number) {
     this.random = seededRandom(seed);
@@ -152,7 +128,6 @@ class World {
 
   #begin(command: ListWatchCommand): void {
     this.#command = command;
-    this.#continueToken = "";
     this.#stream = undefined;
   }
 
@@ -165,15 +140,14 @@ class World {
     this.nowMs += 50;
     const trouble = this.troubled && this.random() < 0.15 ? this.#trouble(command) : undefined;
     if (trouble !== undefined) return trouble;
-    if (command.type === "ReadPages") return this.#nextPage();
-    if (this.#stream === undefined) return this.#open(command);
+    if (command.type === "List") return this.#list();
+    if (this.#stream === undefined) return this.#open(Number(command.position));
     return this.#nextLine(this.#stream);
   }
 
-  #nextPage(): ListWatchInput {
-    const input = this.server.page(this.#continueToken, 2);
-    if (input.type === "PageRead") this.#continueToken = input.page.continueToken;
-    return input;
+  #list(): ListWatchInput {
+    const { objects, version } = this.server;
+    return { type: "Listed", list: { items: [...objects.values()], resourceVersion: String(version) } };
   }
 
   #trouble(command: ListWatchCommand): ListWatchInput {
@@ -188,7 +162,7 @@ class World {
     ] as const;
     const code = faults[Math.floor(this.random() * faults.length)] ?? "Unavailable";
     const fault: ApiFault = localFault(code, "trouble");
-    if (command.type === "ReadPages") return { type: "PageFailed", fault };
+    if (command.type === "List") return { type: "ListFailed", fault };
     if (this.#stream === undefined) return { type: "StreamFailed", fault };
     const kind = this.random();
     if (kind < 0.3) return { type: "StreamFailed", fault };
@@ -198,29 +172,15 @@ class World {
     return { type: "StreamSilent" };
   }
 
-  #open(command: ListWatchCommand): ListWatchInput {
-    const { server } = this;
-    if (command.type === "Open" && command.position !== undefined) {
-      const position = Number(command.position);
-      if (position < server.compactedBelow) return { type: "StreamFailed", fault: localFault("Gone", "too old") };
-      this.#stream = { initial: [], position, restores: server.restores };
-    } else {
-      const events = [...server.objects.values()]
-        .map((object): WatchEvent => ({ type: "ADDED", object }))
-        .sort(() => this.random() - 0.5);
-      this.#stream = {
-        initial: [...events, bookmark(server.version, true)],
-        position: server.version,
-        restores: server.restores,
-      };
-    }
+  #open(position: number): ListWatchInput {
+    const { compactedBelow, restores } = this.server;
+    if (position < compactedBelow) return { type: "StreamFailed", fault: localFault("Gone", "too old") };
+    this.#stream = { position, restores };
     return { type: "StreamOpened" };
   }
 
   #nextLine(stream: ModelStream): ListWatchInput | undefined {
     if (stream.restores !== this.server.restores) return { type: "StreamEnded" };
-    const initial = stream.initial.shift();
-    if (initial !== undefined) return { type: "StreamLine", event: initial };
     const { server } = this;
     if (stream.position < server.compactedBelow) return { type: "StreamEnded" };
     const entry = server.history.find(({ version }) => version > stream.position);
@@ -235,12 +195,15 @@ class World {
     }
     this.nowMs += 60_000;
     stream.position = server.version;
-    return { type: "StreamLine", event: bookmark(server.version, false) };
+    return { type: "StreamLine", event: bookmark(server.version) };
   }
 
   #apply(effect: ListWatchEffect): void {
-    if (effect.type !== "Report") this.#reflector.apply(effect);
-    if (effect.type === "Swap") this.#expectComplete();
+    if (effect.type === "Put") this.#reflector.put(effect.object as TestObject);
+    if (effect.type === "Remove") this.#reflector.remove(effect.object as TestObject);
+    if (effect.type !== "Replace") return;
+    this.#reflector.replace(effect.objects as TestObject[], effect.announceAll);
+    this.#expectComplete();
   }
 
   /** No partial list may ever be visible: the contents of a list were complete at some time. */

@@ -3,7 +3,6 @@ import { localFault } from "../../src/kube/api-result.ts";
 import {
   beginListWatch,
   type ListWatchInput,
-  type ListWatchState,
   type ListWatchStep,
   type StepContext,
   stepListWatch,
@@ -16,10 +15,6 @@ function run(random: () => number, ...inputs: readonly (readonly [number, ListWa
   let step = beginListWatch({ nowMs: 0, random });
   for (const [nowMs, input] of inputs) step = stepListWatch(step.state, input, { nowMs, random });
   return step;
-}
-
-function bookmark(resourceVersion: string): ListWatchInput {
-  return { type: "StreamLine", event: { type: "BOOKMARK", resourceVersion, endsInitialEvents: true } };
 }
 
 function delayOf(step: ListWatchStep): number {
@@ -37,7 +32,7 @@ describe("the delays of the list-watch", () => {
       let step = beginListWatch(context);
       const delays: number[] = [];
       for (let failure = 0; failure < 8; failure += 1) {
-        step = stepListWatch(step.state, { type: "StreamFailed", fault: down }, context);
+        step = stepListWatch(step.state, { type: "ListFailed", fault: down }, context);
         delays.push(delayOf(step));
         step = stepListWatch(step.state, { type: "Waited" }, context);
       }
@@ -50,7 +45,7 @@ describe("the delays of the list-watch", () => {
     const before = [
       [0, failing],
       [800, { type: "Waited" }],
-      [900, bookmark("5")],
+      [900, { type: "Listed", list: { items: [], resourceVersion: "5" } }],
     ] as const;
     expect(delayOf(run(() => 0, ...before, [100_000, failing]))).toBe(1600);
     expect(delayOf(run(() => 0, ...before, [120_801, failing]))).toBe(800);
@@ -61,23 +56,5 @@ describe("the delays of the list-watch", () => {
     expect(delayOf(run(() => 0.5, [0, { type: "StreamFailed", fault }]))).toBe(7400);
     const long = { ...fault, retryAfterMs: 3_600_000 };
     expect(delayOf(run(() => 0.5, [0, { type: "StreamFailed", fault: long }]))).toBe(60_000);
-  });
-});
-
-describe("the way to list", () => {
-  const failAgain = (state: ListWatchState): ListWatchStep => {
-    const context = { nowMs: 0, random: () => 0 };
-    const failed = stepListWatch(state, { type: "StreamFailed", fault: down }, context);
-    return stepListWatch(failed.state, { type: "Waited" }, context);
-  };
-
-  test("alternates between watch-list and pages while both fail, so that neither is a dead end", () => {
-    let step = beginListWatch({ nowMs: 0, random: () => 0 });
-    const commands = [step.command?.type];
-    for (let round = 0; round < 3; round += 1) {
-      step = failAgain(step.state);
-      commands.push(step.command?.type);
-    }
-    expect(commands).toStrictEqual(["Open", "ReadPages", "Open", "ReadPages"]);
   });
 });

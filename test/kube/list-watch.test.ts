@@ -7,12 +7,12 @@ import { createVirtualClock, type VirtualClock } from "../support/fakes/virtual-
 import {
   failure,
   listBody,
+  listed,
   scriptedStream,
   startScriptedApiServer,
   statusBody,
   testObject,
   type TestObject,
-  watchListOf,
 } from "../support/fakes/scripted-api-server.ts";
 import { type Answer, json, type ScriptedServer, text } from "../support/fakes/scripted-server.ts";
 import { atTestEnd } from "../support/builders/at-test-end.ts";
@@ -28,7 +28,7 @@ interface World {
   readonly stopped: Promise<void>;
   readonly stop: () => Promise<void>;
   readonly names: () => string[];
-  /** The request: `List`, `Page <token>`, `WatchList`, or `Watch <resourceVersion>`. */
+  /** The request: `List`, `Page <token>`, or `Watch <resourceVersion>`. */
   readonly asked: () => string[];
   /** Advances the time until this many requests have arrived. */
   readonly untilAsked: (count: number, limitMs?: number) => Promise<void>;
@@ -83,28 +83,25 @@ async function startWorld(
   };
 }
 
-/** A world whose first watch-list was answered with these objects, and goes on as the watch. */
-async function startWatching(...listed: Parameters<typeof watchListOf>) {
+/** A world that has listed these objects, and watches. */
+async function startWatching(...objects: Parameters<typeof listed>) {
   const world = await startWorld();
-  const first = watchListOf(...listed);
-  world.server.next(first.answer);
+  const first = scriptedStream();
+  world.server.next(listed(...objects), first.answer);
   await world.clock.settle();
   return { ...world, first };
 }
 
 function nameOfRequest(query: Readonly<Record<string, string>>): string {
-  if (query["sendInitialEvents"] === "true") return "WatchList";
   if (query["watch"] === "true") return `Watch ${query["resourceVersion"]}`;
   return query["continue"] === undefined ? "List" : `Page ${query["continue"]}`;
 }
 
-/** Responds to each request in its form: with a watch-list, a list, or a watch without changes. */
+/** Responds to each request in its form: with a list, or with a watch without changes. */
 function widgetList(items: readonly TestObject[], resourceVersion: number): Answer {
   return (request, response) => {
-    const asked = nameOfRequest(request.query);
-    if (asked === "WatchList") watchListOf(items, resourceVersion).answer(request, response);
-    else if (asked === "List") json(200, listBody(items, resourceVersion))(request, response);
-    else scriptedStream().answer(request, response);
+    const answer = nameOfRequest(request.query) === "List" ? listed(items, resourceVersion) : scriptedStream().answer;
+    void answer(request, response);
   };
 }
 
@@ -114,16 +111,11 @@ const objects = (from: number, to: number): TestObject[] =>
   );
 
 describe("the first list", () => {
-  test("arrives as a watch-list, and the same stream continues as the watch", async () => {
+  test("is read from the server, and the watch continues from its version", async () => {
     const { server, clock, listWatch, names, changes, asked } = await startWorld();
-    const stream = scriptedStream();
-    server.next(stream.answer);
-    stream.event("ADDED", testObject("b", 9));
-    stream.event("ADDED", testObject("a", 3));
-    await clock.settle();
     expect(listWatch.health()).toMatchObject({ isSynced: false, activity: "Listing" });
-    expect([names(), changes]).toStrictEqual([[], []]);
-    stream.endInitialEvents(10);
+    const stream = scriptedStream();
+    server.next(listed([testObject("b", 9), testObject("a", 3)], 10), stream.answer);
     stream.event("MODIFIED", testObject("a", 11));
     stream.event("DELETED", testObject("b", 12));
     stream.event("ADDED", testObject("c", 13));
@@ -137,60 +129,46 @@ describe("the first list", () => {
     });
     expect(changes).toStrictEqual(["Added b", "Added a", "Changed a", "Deleted b", "Added c"]);
     expect(names()).toStrictEqual(["a", "c"]);
-    expect(asked()).toStrictEqual(["WatchList"]);
-    expect(server.requests[0]?.query).toMatchObject({
-      resourceVersionMatch: "NotOlderThan",
-      allowWatchBookmarks: "true",
-      timeoutSeconds: "450",
-    });
+    expect(asked()).toStrictEqual(["List", "Watch 10"]);
     expect(server.requests[0]?.query["resourceVersion"]).toBeUndefined();
+    expect(server.requests[1]?.query).toMatchObject({ allowWatchBookmarks: "true", timeoutSeconds: "450" });
   });
 
-  test("arrives in pages from a server without watch-lists, which is not asked for one again", async () => {
+  test("starts over if it expires between two pages", async () => {
     const { server, asked, names, untilAsked } = await startWorld();
     server.next(
-      failure(422, "Invalid"),
       json(200, listBody(objects(1, 500), 2000, "p2")),
       json(200, listBody(objects(501, 1000), 2000, "p3")),
       failure(410, "Expired"),
     );
-    await untilAsked(4);
+    await untilAsked(3);
     expect(names()).toStrictEqual([]);
     server.next(
       json(200, listBody(objects(1, 500), 2100, "q2")),
       json(200, listBody(objects(501, 1000), 2100, "q3")),
       json(200, listBody(objects(1001, 1201), 2100)),
     );
-    await untilAsked(8);
+    await untilAsked(7);
     expect(names()).toHaveLength(1201);
-    expect(asked()).toStrictEqual([
-      "WatchList",
-      "List",
-      "Page p2",
-      "Page p3",
-      "List",
-      "Page q2",
-      "Page q3",
-      "Watch 2100",
-    ]);
+    expect(asked()).toStrictEqual(["List", "Page p2", "Page p3", "List", "Page q2", "Page q3", "Watch 2100"]);
   });
 
   test("uses smaller pages if a response exceeds the size limit", async () => {
     const { server, untilAsked, names } = await startWorld({ bodyBytesMax: 10_000 });
-    server.next(failure(422, "Invalid"), json(200, listBody(objects(1, 100), 200)));
+    server.next(listed(objects(1, 100), 200));
+    await untilAsked(2);
+    server.next(listed(objects(1, 20), 200));
     await untilAsked(3);
-    server.next(json(200, listBody(objects(1, 20), 200)));
-    await untilAsked(4);
-    expect(server.requests.map(({ query }) => query["limit"])).toStrictEqual([undefined, "500", "250", undefined]);
+    expect(server.requests.map(({ query }) => query["limit"])).toStrictEqual(["500", "250", undefined]);
     expect(names()).toHaveLength(20);
   });
 });
 
 describe("the position of the watch", () => {
   test("follows changes and bookmarks, so a kind without changes is never listed again", async () => {
-    const { server, asked, untilAsked, clock, listWatch, problems } = await startWorld();
-    let stream = watchListOf([testObject("a", 1)], 100);
-    server.next(stream.answer);
+    const watching = await startWatching([testObject("a", 1)], 100);
+    const { server, asked, untilAsked, clock, listWatch, problems } = watching;
+    let stream = watching.first;
     for (let round = 1; round <= 3; round += 1) {
       for (let minute = 1; minute <= 5; minute += 1) {
         await clock.advance(60_000);
@@ -199,14 +177,14 @@ describe("the position of the watch", () => {
       stream.end();
       const next = scriptedStream();
       server.next(next.answer);
-      await untilAsked(round + 1);
+      await untilAsked(round + 2);
       stream = next;
     }
     stream.event("MODIFIED", testObject("a", 500));
     await clock.settle();
     stream.cut();
-    await untilAsked(5);
-    expect(asked()).toStrictEqual(["WatchList", "Watch 105", "Watch 205", "Watch 305", "Watch 500"]);
+    await untilAsked(6);
+    expect(asked()).toStrictEqual(["List", "Watch 100", "Watch 105", "Watch 205", "Watch 305", "Watch 500"]);
     expect(listWatch.health().relists).toBe(0);
     expect(problems.map(({ code }) => code)).toStrictEqual(["Unavailable"]);
   });
@@ -218,18 +196,20 @@ describe("the position of the watch", () => {
     );
     await clock.advance(5000);
     first.end();
-    server.next(failure(410, "Expired"));
-    const second = watchListOf([testObject("a", 1), testObject("again", 12, "other")], 20);
-    server.next(second.answer);
-    await untilAsked(3);
+    const second = scriptedStream();
+    server.next(
+      failure(410, "Expired"),
+      listed([testObject("a", 1), testObject("again", 12, "other")], 20),
+      second.answer,
+    );
+    await untilAsked(5);
     await clock.settle();
     expect(names()).toStrictEqual(["a", "again"]);
     expect(changes.slice(3)).toStrictEqual(["Deleted gone", "Deleted again", "Added again"]);
     second.error(statusBody(410, "Expired"));
-    server.next(watchListOf([testObject("a", 1)], 30).answer);
-    await untilAsked(4);
-    await clock.settle();
-    expect(asked()).toStrictEqual(["WatchList", "Watch 10", "WatchList", "WatchList"]);
+    server.next(listed([testObject("a", 1)], 30));
+    await untilAsked(7);
+    expect(asked()).toStrictEqual(["List", "Watch 10", "Watch 10", "List", "Watch 20", "List", "Watch 30"]);
     expect(names()).toStrictEqual(["a"]);
     expect(listWatch.health().relists).toBe(2);
   });
@@ -242,10 +222,10 @@ describe("a watch that fails", () => {
     const second = scriptedStream();
     second.event("ADDED", testObject("b", 11));
     server.next(second.answer);
-    await untilAsked(2, 200_000);
+    await untilAsked(3, 200_000);
     expect(clock.monotonicMs() - startMs).toBeLessThanOrEqual(160_000);
     await clock.settle();
-    expect(asked()).toStrictEqual(["WatchList", "Watch 10"]);
+    expect(asked()).toStrictEqual(["List", "Watch 10", "Watch 10"]);
     expect(names()).toStrictEqual(["a", "b"]);
     first.event("ADDED", testObject("late", 12));
     await clock.settle();
@@ -253,15 +233,13 @@ describe("a watch that fails", () => {
   });
 
   test("does not count as silent while bytes arrive", async () => {
-    const { server, clock, asked } = await startWorld();
-    const stream = watchListOf([], 10);
-    server.next(stream.answer);
+    const { clock, asked, first: stream } = await startWatching([], 10);
     for (let round = 1; round <= 5; round += 1) {
       await clock.advance(149_000);
       stream.bookmark(10 + round);
     }
     await clock.settle();
-    expect(asked()).toStrictEqual(["WatchList"]);
+    expect(asked()).toStrictEqual(["List", "Watch 10"]);
   });
 });
 
@@ -286,8 +264,8 @@ describe("functions that were passed in", () => {
         throw new RangeError("broken handler");
       },
     });
-    const stream = watchListOf([testObject("a", 1), testObject("b", 2)], 10);
-    server.next(stream.answer);
+    const stream = scriptedStream();
+    server.next(listed([testObject("a", 1), testObject("b", 2)], 10), stream.answer);
     stream.event("ADDED", testObject("c", 11));
     await clock.settle();
     expect(seen).toStrictEqual(["a", "b", "c"]);
@@ -308,7 +286,7 @@ describe("functions that were passed in", () => {
       return { ...object, metadata: { ...object.metadata, managedFields: [1] } };
     });
     if (good === undefined || bad === undefined) throw new Error("no objects");
-    server.next(watchListOf([good, bad], 10).answer);
+    server.next(listed([good, bad], 10));
     await clock.settle();
     expect(listWatch.store.get("default/good")?.metadata.managedFields).toBeUndefined();
     expect(listWatch.store.get("default/bad")?.metadata.managedFields).toStrictEqual([1]);
@@ -324,7 +302,7 @@ describe("functions that were passed in", () => {
       },
     });
     const { server, clock, problems, names } = await startWorld({ store });
-    server.answers((request, response) => watchListOf([testObject("a", 1)], 10).answer(request, response));
+    server.answers(widgetList([testObject("a", 1)], 10));
     await clock.settle();
     expect(problems.map(({ code }) => code)).toStrictEqual(["Unexpected"]);
     broken = false;
@@ -339,7 +317,7 @@ describe("stopping", () => {
     async (when) => {
       const { server, clock, stop, listWatch, stopped } = await startWorld();
       const synced = listWatch.whenSynced();
-      if (when === "in a watch") server.next(watchListOf([], 10).answer);
+      if (when === "in a watch") server.next(listed([], 10));
       if (when === "in a backoff") server.next(failure(500, "InternalError"));
       await clock.settle();
       await stop();
@@ -347,7 +325,7 @@ describe("stopping", () => {
       expect(await synced).toBe(when === "in a watch");
       await clock.settle();
       expect(clock.sleeperCount()).toBe(0);
-      expect(server.requests).toHaveLength(1);
+      expect(server.requests).toHaveLength(when === "in a watch" ? 2 : 1);
     },
   );
 });

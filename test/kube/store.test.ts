@@ -29,36 +29,23 @@ function setUp(): {
   const describeChange = ({ type, object }: ObjectChange<TestObject>): string =>
     `${type} ${object.metadata.name} ${object.metadata.uid} ${object.metadata.resourceVersion}`;
   return {
-    reflector: new Reflector(
-      store,
-      (object) => object as TestObject,
-      (change) => changes.push(describeChange(change)),
-    ),
+    reflector: new Reflector(store, (change) => changes.push(describeChange(change))),
     changes,
   };
-}
-
-/** A complete list. */
-function list(reflector: Reflector<TestObject>, objects: readonly TestObject[], announceAll = false): void {
-  reflector.apply({ type: "StartCollecting" });
-  reflector.apply({ type: "Collect", objects });
-  reflector.apply({ type: "Swap", announceAll });
 }
 
 describe("changes without a watch", () => {
   test("deleted, recreated, changed and unchanged objects are distinguished", () => {
     const { reflector, changes } = setUp();
-    list(
-      reflector,
+    reflector.replace(
       ["gone", "recreated", "changed", "same"].map((name) => testObject(name, 1)),
+      false,
     );
     changes.length = 0;
-    list(reflector, [
-      testObject("recreated", 5, "other-uid"),
-      testObject("changed", 6),
-      testObject("same", 1),
-      testObject("new", 7),
-    ]);
+    reflector.replace(
+      [testObject("recreated", 5, "other-uid"), testObject("changed", 6), testObject("same", 1), testObject("new", 7)],
+      false,
+    );
     expect(changes).toStrictEqual([
       "Deleted gone gone 1",
       "Deleted recreated recreated 1",
@@ -70,17 +57,17 @@ describe("changes without a watch", () => {
 
   test("after the server was restored, objects that look unchanged are announced as well", () => {
     const { reflector, changes } = setUp();
-    list(reflector, [testObject("same", 1)]);
+    reflector.replace([testObject("same", 1)], false);
     changes.length = 0;
-    list(reflector, [testObject("same", 1)], true);
+    reflector.replace([testObject("same", 1)], true);
     expect(changes).toStrictEqual(["Changed same same 1"]);
   });
 
   test("a repeated state is announced once, and an unknown deletion not at all", () => {
     const { reflector, changes } = setUp();
-    reflector.apply({ type: "Put", object: testObject("a", 1) });
-    reflector.apply({ type: "Put", object: testObject("a", 1) });
-    reflector.apply({ type: "Remove", object: testObject("b", 2) });
+    reflector.put(testObject("a", 1));
+    reflector.put(testObject("a", 1));
+    reflector.remove(testObject("b", 2));
     expect(changes).toStrictEqual(["Added a a 1"]);
   });
 });

@@ -23,8 +23,6 @@ import { createKindStore } from "./cluster-watches.ts";
 
 export const requestTimeoutMs = 10_000;
 export const listTimeoutMs = 30_000;
-/** The maximum size of a page: several times that of an object, and parsed in well below 100 ms. */
-const pageBytesMax = 16 * 1024 * 1024;
 
 /** All objects of each kind that refer to an instance, valid or not. */
 export type ReferringObjects = Readonly<Record<GuestKind, readonly ClusterObject[]>>;
@@ -91,7 +89,6 @@ async function listKind(
       namespace,
       fieldSelector: `spec.instanceRef.name${which}`,
       timeoutMs: listTimeoutMs,
-      bodyBytesMax: pageBytesMax,
       slim: (object) => slim(kind, object),
     });
   let listed = await list(scope);

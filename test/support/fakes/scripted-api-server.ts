@@ -50,6 +50,11 @@ export function testObject(name: string, resourceVersion: number, uid = name, co
   };
 }
 
+/** The answer to a list of all objects. */
+export function listed(objects: readonly TestObject[], resourceVersion: number): Answer {
+  return json(200, listBody(objects, resourceVersion));
+}
+
 export function listBody(objects: readonly TestObject[], resourceVersion: number, continueToken = ""): unknown {
   const metadata = {
     resourceVersion: String(resourceVersion),
@@ -62,8 +67,6 @@ export interface ScriptedStream {
   readonly answer: Answer;
   event(type: "ADDED" | "MODIFIED" | "DELETED", object: TestObject): void;
   bookmark(resourceVersion: number): void;
-  /** The bookmark that ends the initial events of a watch-list. */
-  endInitialEvents(resourceVersion: number): void;
   error(status: unknown): void;
   raw(data: string | Uint8Array): void;
   end(): void;
@@ -82,12 +85,6 @@ export function scriptedStream(): ScriptedStream {
   function line(value: unknown): void {
     act((response) => void response.write(`${JSON.stringify(value)}\n`));
   }
-  function bookmarkLine(resourceVersion: number, annotations?: Readonly<Record<string, string>>): void {
-    line({
-      type: "BOOKMARK",
-      object: { kind: "Widget", metadata: { resourceVersion: String(resourceVersion), annotations } },
-    });
-  }
 
   return {
     answer(_, response) {
@@ -97,19 +94,11 @@ export function scriptedStream(): ScriptedStream {
       for (const action of pending.splice(0)) action(response);
     },
     event: (type, object) => line({ type, object }),
-    bookmark: (resourceVersion) => bookmarkLine(resourceVersion),
-    endInitialEvents: (resourceVersion) => bookmarkLine(resourceVersion, { "k8s.io/initial-events-end": "true" }),
+    bookmark: (resourceVersion) =>
+      line({ type: "BOOKMARK", object: { kind: "Widget", metadata: { resourceVersion: String(resourceVersion) } } }),
     error: (object) => line({ type: "ERROR", object }),
     raw: (data) => act((response) => void response.write(data)),
     end: () => act((response) => void response.end()),
     cut: () => act((response) => void response.socket?.destroy()),
   };
-}
-
-/** A watch-list stream that has already sent these objects and its closing bookmark. */
-export function watchListOf(objects: readonly TestObject[], resourceVersion: number): ScriptedStream {
-  const stream = scriptedStream();
-  for (const object of objects) stream.event("ADDED", object);
-  stream.endInitialEvents(resourceVersion);
-  return stream;
 }
