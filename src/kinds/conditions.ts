@@ -26,8 +26,7 @@ const conditions = z
   .meta({ "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"] })
   .describe("The current conditions of this object. See the conditions reference.");
 
-/** The first fields of every status. Statuses are parsed leniently, because a newer version may have written them. */
-export const commonStatus = {
+const commonStatus = {
   observedGeneration: z
     .int()
     .default(-1)
@@ -40,6 +39,13 @@ export const commonStatus = {
     .describe("The last value of the annotation `wafsync.dev/requested-at` that wafsync handled."),
   conditions,
 };
+
+/** A status with these fields, after those of every status. It is parsed leniently, because a newer version may have written it. */
+export function statusSchema<Shape extends z.core.$ZodLooseShape>(description: string, fields: Shape) {
+  const status = z.object({ ...commonStatus, ...fields });
+  const empty = { observedGeneration: -1 } as z.input<typeof status>;
+  return status.prefault(empty).describe(description);
+}
 
 /** A condition in a status. */
 export type Condition = Readonly<z.output<typeof condition>>;

@@ -13,7 +13,7 @@ import {
   prefixLengths,
 } from "./schema-parts.ts";
 import { withRules } from "./schema-rules.ts";
-import { commonStatus } from "./conditions.ts";
+import { statusSchema } from "./conditions.ts";
 
 const matchesMax = 64;
 const exemptMax = 1_000;
@@ -108,35 +108,29 @@ const listedClient = z.object({
   ),
 });
 
-export const wafAutoBlockStatus = z
-  .object({
-    ...commonStatus,
-    listed: count
-      .optional()
-      .describe("The number of listed clients: suggested with `Suggest`, blocked with `Enforce`."),
-    synced: z
-      .string()
-      .max(32)
-      .optional()
-      .describe("With `Enforce`: how many listed clients are on the blocklist, for example `3/3`."),
-    rows: z
-      .object({
-        matched: count.describe("Matching requests."),
-        late: count.describe("Matching requests that the API returned too late to count."),
-        unreadable: count.describe("Matching requests without a valid address or time."),
-      })
-      .optional()
-      .describe("How many rows of the log have been judged so far."),
-    leftOut: count
-      .optional()
-      .describe("How often a client reached the threshold without being listed, because of `maxEntries`."),
-    lastRequestTime: dateTime.optional().describe("The time of the newest matching request."),
-    clients: atomicList(listedClient, entriesShownMax)
-      .optional()
-      .describe(`The listed clients with the evidence, newest first. At most ${entriesShownMax} are shown.`),
-  })
-  .prefault({ observedGeneration: -1 })
-  .describe("The observed state, and the listed clients.");
+export const wafAutoBlockStatus = statusSchema("The observed state, and the listed clients.", {
+  listed: count.optional().describe("The number of listed clients: suggested with `Suggest`, blocked with `Enforce`."),
+  synced: z
+    .string()
+    .max(32)
+    .optional()
+    .describe("With `Enforce`: how many listed clients are on the blocklist, for example `3/3`."),
+  rows: z
+    .object({
+      matched: count.describe("Matching requests."),
+      late: count.describe("Matching requests that the API returned too late to count."),
+      unreadable: count.describe("Matching requests without a valid address or time."),
+    })
+    .optional()
+    .describe("How many rows of the log have been judged so far."),
+  leftOut: count
+    .optional()
+    .describe("How often a client reached the threshold without being listed, because of `maxEntries`."),
+  lastRequestTime: dateTime.optional().describe("The time of the newest matching request."),
+  clients: atomicList(listedClient, entriesShownMax)
+    .optional()
+    .describe(`The listed clients with the evidence, newest first. At most ${entriesShownMax} are shown.`),
+});
 
 export type WafAutoBlockStatus = z.output<typeof wafAutoBlockStatus>;
 

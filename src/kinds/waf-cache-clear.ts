@@ -3,7 +3,7 @@ import * as z from "zod";
 import { closingColumns, column, instanceColumn, type KindDefinition } from "./kind-definition.ts";
 import { count, dateTime, instanceRef, int32, immutableRule } from "./schema-parts.ts";
 import { withRules } from "./schema-rules.ts";
-import { commonStatus } from "./conditions.ts";
+import { statusSchema } from "./conditions.ts";
 
 const immutable = {
   ...immutableRule,
@@ -44,34 +44,30 @@ export const wafCacheClearSpec = withRules(
   ],
 ).describe("When to clear the cache. All fields except `trigger` and `suspend` are immutable.");
 
-export const wafCacheClearStatus = z
-  .object({
-    ...commonStatus,
-    startTime: dateTime.optional().describe("When work on the current trigger started."),
-    completionTime: dateTime.optional().describe("When the API accepted the clear."),
-    duration: z.string().max(32).optional().describe("The time from start to completion, for example `3s` or `2m5s`."),
-    attempts: count
-      .optional()
-      .describe(
-        "The number of calls started for the current trigger, not counting those that the API rate-limited (429).",
-      ),
-    lastAttemptTime: dateTime.optional().describe("When the last attempt started."),
-    message: z.string().max(1024).optional().describe("The result of the last attempt."),
-    lastTrigger: z
-      .string()
-      .max(253)
-      .optional()
-      .describe("The trigger that this status describes; absent if the object had none."),
-    coalescedWith: z
-      .string()
-      .max(512)
-      .optional()
-      .describe(
-        "`namespace/name` of the WafCacheClear whose call also cleared the cache for this one, or the workload whose rollout triggered the clear.",
-      ),
-  })
-  .prefault({ observedGeneration: -1 })
-  .describe("The result, similar to the status of a Job.");
+export const wafCacheClearStatus = statusSchema("The result, similar to the status of a Job.", {
+  startTime: dateTime.optional().describe("When work on the current trigger started."),
+  completionTime: dateTime.optional().describe("When the API accepted the clear."),
+  duration: z.string().max(32).optional().describe("The time from start to completion, for example `3s` or `2m5s`."),
+  attempts: count
+    .optional()
+    .describe(
+      "The number of calls started for the current trigger, not counting those that the API rate-limited (429).",
+    ),
+  lastAttemptTime: dateTime.optional().describe("When the last attempt started."),
+  message: z.string().max(1024).optional().describe("The result of the last attempt."),
+  lastTrigger: z
+    .string()
+    .max(253)
+    .optional()
+    .describe("The trigger that this status describes; absent if the object had none."),
+  coalescedWith: z
+    .string()
+    .max(512)
+    .optional()
+    .describe(
+      "`namespace/name` of the WafCacheClear whose call also cleared the cache for this one, or the workload whose rollout triggered the clear.",
+    ),
+});
 
 export type WafCacheClearStatus = z.output<typeof wafCacheClearStatus>;
 

@@ -16,7 +16,7 @@ import {
   onlyWithRule,
 } from "./schema-parts.ts";
 import { withRules } from "./schema-rules.ts";
-import { commonStatus } from "./conditions.ts";
+import { statusSchema } from "./conditions.ts";
 
 /** More entries than the list of a WAF can hold. */
 const entriesMax = 1_000_000;
@@ -221,23 +221,19 @@ const invalidLine = z.object({
   message: z.string().max(1024).describe("Why the line is invalid."),
 });
 
-export const wafFeedStatus = z
-  .object({
-    ...commonStatus,
-    entries: feedEntries.optional().describe("The number of entries in the last good content."),
-    lastFetchTime: dateTime.optional().describe("The time of the last fetch."),
-    lastGoodTime: dateTime.optional().describe("When the source last returned or confirmed the current content."),
-    lastChangeTime: dateTime.optional().describe("When the entries last changed."),
-    nextFetchTime: dateTime.optional().describe("The time of the next fetch."),
-    etag: z.string().max(512).optional().describe("The ETag of the last good content."),
-    sha256: z.string().max(64).optional().describe("The SHA-256 of the last good content, uncompressed."),
-    held: heldContent.optional().describe("New content that a guard put on hold."),
-    invalidLines: atomicList(invalidLine, invalidLinesShownMax)
-      .optional()
-      .describe(`The first ${invalidLinesShownMax} invalid lines of the last good content.`),
-  })
-  .prefault({ observedGeneration: -1 })
-  .describe("The observed state of the feed.");
+export const wafFeedStatus = statusSchema("The observed state of the feed.", {
+  entries: feedEntries.optional().describe("The number of entries in the last good content."),
+  lastFetchTime: dateTime.optional().describe("The time of the last fetch."),
+  lastGoodTime: dateTime.optional().describe("When the source last returned or confirmed the current content."),
+  lastChangeTime: dateTime.optional().describe("When the entries last changed."),
+  nextFetchTime: dateTime.optional().describe("The time of the next fetch."),
+  etag: z.string().max(512).optional().describe("The ETag of the last good content."),
+  sha256: z.string().max(64).optional().describe("The SHA-256 of the last good content, uncompressed."),
+  held: heldContent.optional().describe("New content that a guard put on hold."),
+  invalidLines: atomicList(invalidLine, invalidLinesShownMax)
+    .optional()
+    .describe(`The first ${invalidLinesShownMax} invalid lines of the last good content.`),
+});
 
 export type WafFeedStatus = z.output<typeof wafFeedStatus>;
 

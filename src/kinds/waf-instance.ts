@@ -1,7 +1,7 @@
 // WafInstance: one API key, one WAF.
 import * as z from "zod";
 import { guestKinds } from "../model/resource.ts";
-import { commonStatus } from "./conditions.ts";
+import { statusSchema } from "./conditions.ts";
 import { baseUrl } from "./host-rules.ts";
 import { closingColumns, column, type KindDefinition, nameLengthRule } from "./kind-definition.ts";
 import {
@@ -291,46 +291,42 @@ const logsStatus = z.object({
   forwarded: z.int().min(0).meta({ format: "int64" }).describe("The total number of forwarded entries."),
 });
 
-export const wafInstanceStatus = z
-  .object({
-    ...commonStatus,
-    domain: z.string().max(253).optional().describe("The domain of the API key, as reported by the API."),
-    primaryOrigin: z.string().max(253).optional().describe("The current primary origin, as reported by the API."),
-    blocklist: listStatus.optional().describe("The number of entries on the blocklist, by state."),
-    allowlist: listStatus.optional().describe("The number of entries on the allowlist, by state."),
-    attachedRules: count.optional().describe("The number of attached WafIpRules."),
-    attachedOrigins: count.optional().describe("The number of attached WafOrigins."),
-    lastSyncTime: dateTime.optional().describe("When the last complete read of the WAF finished."),
-    inventoryVersion: z
-      .int()
-      .min(0)
-      .optional()
-      .meta({ format: "int64" })
-      .describe(
-        "The version of the inventory, which each save increases. If the inventory has a lower one, it was restored from a backup, and wafsync removes nothing until you accept it.",
-      ),
-    heldPlan: z
-      .string()
-      .max(128)
-      .optional()
-      .describe(
-        "The hash of the removals on hold. The annotation `wafsync.dev/approve-removals` with this hash approves them.",
-      ),
-    removalsOnHold: atomicList(heldGroup, heldGroupsMax)
-      .optional()
-      .describe(
-        `The removals on hold, grouped by the last object that declared the entries. At most ${heldGroupsMax} groups are shown.`,
-      ),
-    plan: planSummary.optional().describe("With the policy `Observe`: the changes that wafsync would make."),
-    rollouts: z
-      .array(rolloutStatus)
-      .max(32)
-      .optional()
-      .describe("The state of each workload in `cacheClear.afterRolloutOf`."),
-    logs: logsStatus.optional().describe("The progress of forwarding blocked requests."),
-  })
-  .prefault({ observedGeneration: -1 })
-  .describe("The observed state of the WAF.");
+export const wafInstanceStatus = statusSchema("The observed state of the WAF.", {
+  domain: z.string().max(253).optional().describe("The domain of the API key, as reported by the API."),
+  primaryOrigin: z.string().max(253).optional().describe("The current primary origin, as reported by the API."),
+  blocklist: listStatus.optional().describe("The number of entries on the blocklist, by state."),
+  allowlist: listStatus.optional().describe("The number of entries on the allowlist, by state."),
+  attachedRules: count.optional().describe("The number of attached WafIpRules."),
+  attachedOrigins: count.optional().describe("The number of attached WafOrigins."),
+  lastSyncTime: dateTime.optional().describe("When the last complete read of the WAF finished."),
+  inventoryVersion: z
+    .int()
+    .min(0)
+    .optional()
+    .meta({ format: "int64" })
+    .describe(
+      "The version of the inventory, which each save increases. If the inventory has a lower one, it was restored from a backup, and wafsync removes nothing until you accept it.",
+    ),
+  heldPlan: z
+    .string()
+    .max(128)
+    .optional()
+    .describe(
+      "The hash of the removals on hold. The annotation `wafsync.dev/approve-removals` with this hash approves them.",
+    ),
+  removalsOnHold: atomicList(heldGroup, heldGroupsMax)
+    .optional()
+    .describe(
+      `The removals on hold, grouped by the last object that declared the entries. At most ${heldGroupsMax} groups are shown.`,
+    ),
+  plan: planSummary.optional().describe("With the policy `Observe`: the changes that wafsync would make."),
+  rollouts: z
+    .array(rolloutStatus)
+    .max(32)
+    .optional()
+    .describe("The state of each workload in `cacheClear.afterRolloutOf`."),
+  logs: logsStatus.optional().describe("The progress of forwarding blocked requests."),
+});
 
 export type HeldGroup = z.output<typeof heldGroup>;
 export type WafInstanceStatus = z.output<typeof wafInstanceStatus>;

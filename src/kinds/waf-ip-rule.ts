@@ -17,7 +17,7 @@ import {
   objectName,
 } from "./schema-parts.ts";
 import { withRules } from "./schema-rules.ts";
-import { commonStatus } from "./conditions.ts";
+import { statusSchema } from "./conditions.ts";
 
 /** Larger lists need another rule: an object must stay well below the size limit of etcd. */
 export const addressesMax = 10_000;
@@ -167,30 +167,24 @@ const entryCounts = z.object({
     ),
 });
 
-export const wafIpRuleStatus = z
-  .object({
-    ...commonStatus,
-    entries: entryCounts.optional().describe("The number of entries, by state."),
-    progress: z
-      .string()
-      .max(32)
-      .optional()
-      .describe(
-        "Entries on the WAF out of all declared entries, for example `120/10000`, or `expired` once the rule has expired. Rejected entries count as declared, except those of a feed.",
-      ),
-    rejected: atomicList(rejectedEntry, entriesShownMax)
-      .default([])
-      .describe(`The first ${entriesShownMax} entries that were rejected.`),
-    sources: atomicList(sourceState, sourcesShownMax)
-      .optional()
-      .describe(`The first ${sourcesShownMax} ConfigMaps and Secrets of \`spec.addressesFrom\`.`),
-    expiresAt: dateTime.optional().describe("When the rule expires, from `spec.expiresAt` or `spec.ttl`."),
-    lastChangeTime: dateTime
-      .optional()
-      .describe("When an entry of this rule was last added to or removed from the WAF."),
-  })
-  .prefault({ observedGeneration: -1 })
-  .describe("The observed state of the rule.");
+export const wafIpRuleStatus = statusSchema("The observed state of the rule.", {
+  entries: entryCounts.optional().describe("The number of entries, by state."),
+  progress: z
+    .string()
+    .max(32)
+    .optional()
+    .describe(
+      "Entries on the WAF out of all declared entries, for example `120/10000`, or `expired` once the rule has expired. Rejected entries count as declared, except those of a feed.",
+    ),
+  rejected: atomicList(rejectedEntry, entriesShownMax)
+    .default([])
+    .describe(`The first ${entriesShownMax} entries that were rejected.`),
+  sources: atomicList(sourceState, sourcesShownMax)
+    .optional()
+    .describe(`The first ${sourcesShownMax} ConfigMaps and Secrets of \`spec.addressesFrom\`.`),
+  expiresAt: dateTime.optional().describe("When the rule expires, from `spec.expiresAt` or `spec.ttl`."),
+  lastChangeTime: dateTime.optional().describe("When an entry of this rule was last added to or removed from the WAF."),
+});
 
 export type WafIpRuleStatus = z.output<typeof wafIpRuleStatus>;
 

@@ -3,7 +3,7 @@ import * as z from "zod";
 import { host } from "./host-rules.ts";
 import { closingColumns, column, instanceColumn, type KindDefinition } from "./kind-definition.ts";
 import { dateTime, deletionPolicy, instanceRef } from "./schema-parts.ts";
-import { commonStatus } from "./conditions.ts";
+import { statusSchema } from "./conditions.ts";
 
 export const wafOriginSpec = z
   .strictObject({
@@ -20,20 +20,16 @@ export const wafOriginSpec = z
   })
   .describe("The host and its role.");
 
-export const wafOriginStatus = z
-  .object({
-    ...commonStatus,
-    state: z
-      .enum(["Pending", "Primary", "Added", "AddedUnconfirmed", "Rejected"])
-      .optional()
-      .describe(
-        "What is known about the origin, because the API returns only the primary. `Pending`: not written yet. `Primary`: the current primary. `Added`: accepted by the API. `AddedUnconfirmed`: refused by the API, but an earlier call may have added it, or it is adopted. `Rejected`: rejected by the API.",
-      ),
-    addedTime: dateTime.optional().describe("When the API accepted the origin, or when it began to count as added."),
-    message: z.string().max(1024).optional().describe("The API's error when it refused the origin."),
-  })
-  .prefault({ observedGeneration: -1 })
-  .describe("The observed state of the origin.");
+export const wafOriginStatus = statusSchema("The observed state of the origin.", {
+  state: z
+    .enum(["Pending", "Primary", "Added", "AddedUnconfirmed", "Rejected"])
+    .optional()
+    .describe(
+      "What is known about the origin, because the API returns only the primary. `Pending`: not written yet. `Primary`: the current primary. `Added`: accepted by the API. `AddedUnconfirmed`: refused by the API, but an earlier call may have added it, or it is adopted. `Rejected`: rejected by the API.",
+    ),
+  addedTime: dateTime.optional().describe("When the API accepted the origin, or when it began to count as added."),
+  message: z.string().max(1024).optional().describe("The API's error when it refused the origin."),
+});
 
 export type WafOriginStatus = z.output<typeof wafOriginStatus>;
 
