@@ -3,14 +3,8 @@
 import * as z from "zod";
 import { labelPattern, nameLengthMax, namespaceLengthMax, subdomainPattern } from "../model/resource.ts";
 import { nearestName } from "./nearest-name.ts";
-import {
-  checkValue,
-  nameOfValue,
-  type CheckedValue,
-  resourceFault,
-  textOfMap,
-  unknownFieldFault,
-} from "./resource-fault.ts";
+import { isRecord } from "../model/record.ts";
+import { checkValue, type CheckedValue, textOfMap, unknownFieldFault } from "./resource-fault.ts";
 
 const nameMessage = "write lower-case letters, digits, '-' and '.', with a letter or digit at both ends";
 const namespaceMessage = "write lower-case letters, digits and '-', with a letter or digit at both ends";
@@ -51,11 +45,7 @@ const knownFields = [...readFields, ...otherFields];
 /** Reads `metadata`. `defaultNamespace` is for documents without a namespace. */
 export function parseMetadata(found: unknown, defaultNamespace: string): CheckedValue<ObjectMetadata> {
   const base = ["metadata"];
-  if (typeof found !== "object" || found === null || Array.isArray(found)) {
-    const is = found === undefined ? "is missing: write" : `is ${nameOfValue(found)}: write`;
-    return { ok: false, faults: [resourceFault(base, `${is} an object with a name`)] };
-  }
-  const faults = Object.keys(found)
+  const faults = Object.keys(isRecord(found) ? found : {})
     .filter((field) => !knownFields.includes(field) && nearestName(field, knownFields) !== undefined)
     .map((field) => unknownFieldFault(base, field, knownFields));
   const parsed = checkValue(metadataSchema, base, found);

@@ -10,9 +10,8 @@ export interface ConditionFact {
   /** Whether `True` is the normal state, or the condition is present only while something is abnormal. */
   readonly polarity: "NormalTrue" | "AbnormalTrue";
   readonly meaning: string;
-  /** Conditions that this one summarizes and whose reasons it may repeat, with the values of `status` that it then has. */
+  /** Conditions that this one summarizes and whose reasons it may repeat. */
   readonly repeats?: readonly string[];
-  readonly repeatedStatuses?: readonly ConditionStatus[];
 }
 
 export interface ReasonFact {
@@ -31,7 +30,6 @@ export const conditionFacts = {
     meaning:
       "Summarizes the other conditions: `Unknown` during the first sync, and `False` only after a failure. The reason is that of the condition that decides, and only `Ready` has its message: a condition with the same reason points to it. For the reasons `Held` and `SourceBroken`, see the conditions `RemovalsHeld` and `SourceBroken`.",
     repeats: ["Accepted", "Synced", "Complete", "Failed", "Fetched", "LogsForwarded", "LogsJudged"],
-    repeatedStatuses: conditionStatuses,
   },
   Accepted: {
     kinds: resourceKinds,
@@ -63,7 +61,6 @@ export const conditionFacts = {
     polarity: "NormalTrue",
     meaning: "The cache was cleared for the current `spec.trigger`.",
     repeats: ["Failed"],
-    repeatedStatuses: ["False"],
   },
   Failed: {
     kinds: ["WafCacheClear"],
@@ -87,7 +84,6 @@ export const conditionFacts = {
     polarity: "NormalTrue",
     meaning: "The log of blocked requests is read and judged.",
     repeats: ["LogsForwarded"],
-    repeatedStatuses: ["False", "Unknown"],
   },
   Incomplete: {
     kinds: ["WafAutoBlock"],
@@ -100,19 +96,16 @@ export const conditionFacts = {
     meaning:
       "Work on this object is in progress or will be retried. Never present while `Ready` is `True`. The reason is that of `Ready`.",
     repeats: ["Synced", "Complete", "Fetched", "LogsForwarded", "LogsJudged"],
-    repeatedStatuses: ["True"],
   },
   Stalled: {
     kinds: resourceKinds,
     polarity: "AbnormalTrue",
     meaning: "Only a change by a person can resolve the problem. The reason is that of the condition that failed.",
     repeats: ["Accepted", "Synced", "Failed", "Fetched"],
-    repeatedStatuses: ["True"],
   },
 } as const satisfies Record<string, ConditionFact>;
 
 export type ConditionType = keyof typeof conditionFacts;
-export const conditionTypes = Object.keys(conditionFacts) as readonly ConditionType[];
 
 const yes = ["True"] as const;
 const no = ["False"] as const;
@@ -356,9 +349,3 @@ export type ReasonOf<Type extends ConditionType> =
 
 export type AcceptedReason = ReasonOf<"Accepted">;
 export type SyncedReason = ReasonOf<"Synced">;
-
-/** The values of `status` that a condition of this type has with a reason of its own; undefined if it has no such reason. */
-export function statusesOf(type: ConditionType, reason: string): readonly ConditionStatus[] | undefined {
-  const facts: Readonly<Record<string, ReasonFact>> = reasonFacts;
-  return Object.hasOwn(facts, reason) ? facts[reason]?.on[type] : undefined;
-}

@@ -94,11 +94,11 @@ test("a status that can't be parsed counts as none", () => {
 });
 
 describe("the parts around the spec are validated, too:", () => {
-  const kinds = "WafInstance, WafIpRule, WafOrigin, WafAutoBlock, WafCacheClear, WafFeed";
+  const kinds = ["WafInstance", "WafIpRule", "WafOrigin", "WafAutoBlock", "WafCacheClear", "WafFeed"];
   const name = "write lower-case letters, digits, '-' and '.', with a letter or digit at both ends";
   test.each<[string, unknown, string[]]>([
-    ["a list", [], [": must be an object with apiVersion, kind, metadata and spec, but is a list"]],
-    ["nothing", null, [": must be an object with apiVersion, kind, metadata and spec, but is empty"]],
+    ["a list", [], [": must be an object with apiVersion, kind, metadata, spec, but is a list"]],
+    ["nothing", null, [": must be an object with apiVersion, kind, metadata, spec, but is empty"]],
     [
       "a wrong version",
       { ...documentOf("WafIpRule"), apiVersion: "wafsync.dev/v1" },
@@ -112,18 +112,18 @@ describe("the parts around the spec are validated, too:", () => {
     [
       "a misspelled kind",
       { ...documentOf("WafIpRule"), kind: "WafIPRules" },
-      ['kind: unknown kind "WafIPRules"; did you mean WafIpRule?'],
+      [`kind: must be one of ${kinds.join(", ")}, but is "WafIPRules"; did you mean WafIpRule?`],
     ],
     [
       "a kind that is similar to no other",
       { ...documentOf("WafIpRule"), kind: "Firewall" },
-      [`kind: unknown kind "Firewall"; the known kinds are ${kinds}`],
+      [`kind: must be one of ${kinds.join(", ")}, but is "Firewall"`],
     ],
-    ["no kind", { ...documentOf("WafIpRule"), kind: undefined }, [`kind: is missing: write one of ${kinds}`]],
+    ["no kind", { ...documentOf("WafIpRule"), kind: undefined }, [`kind: is missing: write ${kinds.join(" or ")}`]],
     [
       "no metadata",
       { ...documentOf("WafIpRule"), metadata: undefined },
-      ["metadata: is missing: write an object with a name"],
+      ["metadata: is missing: write an object with name"],
     ],
     ["no name", { ...documentOf("WafIpRule"), metadata: {} }, ["metadata.name: is missing: write a string"]],
     ["a name in capitals", { ...documentOf("WafIpRule"), metadata: { name: "Office" } }, [`metadata.name: ${name}`]],

@@ -122,7 +122,7 @@ describe("bad input is refused with file, line and field", () => {
     [
       "an unknown kind",
       rule.replace("WafIpRule", "WafIpRul"),
-      /^bad\.yaml:2: kind: unknown kind "WafIpRul"; did you mean WafIpRule/,
+      /^bad\.yaml:2: kind: must be one of .*, but is "WafIpRul"; did you mean WafIpRule/,
       "All",
     ],
     ["a missing kind", rule.replace("kind: WafIpRule\n", ""), /^bad\.yaml:1: kind: is missing/, "All"],

@@ -5,9 +5,11 @@ import { kindDefinitions } from "../../../src/kinds/custom-resource.ts";
 import {
   type ConditionFact,
   conditionFacts,
+  type ConditionStatus,
+  conditionStatuses,
   type ConditionType,
-  conditionTypes,
-  statusesOf,
+  type ReasonFact,
+  reasonFacts,
 } from "../../../src/kinds/reasons.ts";
 import type { ResourceKind, ResourceMeta } from "../../../src/model/resource.ts";
 
@@ -33,15 +35,24 @@ function conditionsOf(status: Status): readonly Condition[] {
   return (status["conditions"] ?? []) as readonly Condition[];
 }
 
+/** The values of `status` that conditions have with the reasons that they repeat. */
+const repeatedStatuses: Readonly<Partial<Record<ConditionType, readonly ConditionStatus[]>>> = {
+  Ready: conditionStatuses,
+  Complete: ["False"],
+  LogsJudged: ["False", "Unknown"],
+  Reconciling: ["True"],
+  Stalled: ["True"],
+};
+
 /** Whether a condition of this type may have this reason with this status. This defines status conformance. */
 export function isPublished(type: string, reason: string, status: string): boolean {
-  const known = conditionTypes.find((each) => each === type);
-  if (known === undefined) return false;
-  const own = statusesOf(known, reason);
-  if (own !== undefined) return own.some((each) => each === status);
-  const { repeats = [], repeatedStatuses = [] }: ConditionFact = conditionFacts[known];
-  const isRepeated = repeats.some((other) => statusesOf(other as ConditionType, reason) !== undefined);
-  return isRepeated && repeatedStatuses.some((each) => each === status);
+  if (!Object.hasOwn(conditionFacts, type) || !Object.hasOwn(reasonFacts, reason)) return false;
+  const known = type as ConditionType;
+  const { on }: ReasonFact = reasonFacts[reason as keyof typeof reasonFacts];
+  const { repeats = [] }: ConditionFact = conditionFacts[known];
+  const isRepeated = repeats.some((other) => on[other as ConditionType] !== undefined);
+  const statuses = on[known] ?? (isRepeated ? repeatedStatuses[known] : undefined);
+  return statuses?.some((each) => each === status) === true;
 }
 
 function shapeFaults(kind: ResourceKind, after: Status): string[] {
