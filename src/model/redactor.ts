@@ -59,7 +59,7 @@ export class SecretSearch {
   /** For many secrets, by the hash of the last characters. */
   #byEnd: Map<number, Needle[]> | undefined;
   /** For few secrets, because hardly any text contains one. */
-  #mayOccurIn: ((text: string) => boolean) | undefined;
+  #filter: RegExp | undefined;
 
   constructor(secrets: readonly string[] = []) {
     for (const secret of secrets) this.add(secret);
@@ -69,13 +69,13 @@ export class SecretSearch {
     if (secret === "" || this.#needles.has(secret)) return;
     const needles = needlesOf(secret);
     this.#needles.set(secret, needles);
-    this.#mayOccurIn = undefined;
+    this.#filter = undefined;
     if (this.#byEnd !== undefined) addByEnd(this.#byEnd, needles);
   }
 
   delete(secret: string): void {
     this.#needles.delete(secret);
-    this.#mayOccurIn = undefined;
+    this.#filter = undefined;
     this.#byEnd = undefined;
   }
 
@@ -113,8 +113,8 @@ export class SecretSearch {
   /** The spellings that may occur in the text: of many secrets, those whose last four characters do. */
   #candidates(text: string): Iterable<Needle> {
     if (this.#needles.size <= secretsSearchedMax) {
-      this.#mayOccurIn ??= filterFor(this.#all());
-      return this.#mayOccurIn(text) ? this.#all() : [];
+      this.#filter ??= filterFor(this.#all());
+      return this.#filter.test(text) ? this.#all() : [];
     }
     const byEnd = (this.#byEnd ??= addByEnd(new Map(), this.#all()));
     const candidates = new Set<Needle>();
@@ -154,48 +154,15 @@ function lowerCodeAt(text: string, at: number): number {
 }
 
 /**
- * Whether a needle may occur in a text. Compares as few characters as possible: of each window with the length of the shortest needle,
- * only the last pair, unless a needle contains it (Wu and Manber, 1994).
+ * Matches every text that a needle occurs in, and hardly any other: by the first characters alone, because an expression of long secrets
+ * would take long to compile, and in any letter case.
  */
-function filterFor(needles: readonly Needle[]): (text: string) => boolean {
-  const last = Math.min(200, ...needles.map(({ wanted }) => wanted.length)) - 1;
-  // How far the window moves after a pair; 0 if a needle may end with it.
-  const shifts = new Uint8Array(4096).fill(Math.max(0, last));
-  for (const { wanted, isBase64 } of needles) {
-    for (let end = 1; end <= last; end += 1) {
-      // Texts are searched as they are: folding each of their characters takes as long as the search.
-      for (const first of codesOf(wanted.charAt(end - 1), isBase64)) {
-        for (const second of codesOf(wanted.charAt(end), isBase64)) {
-          const pair = pairOf(first, second);
-          shifts[pair] = Math.min(shifts[pair] ?? 0, last - end);
-        }
-      }
-    }
-  }
-  const isStart = (window: string): boolean => {
-    const folded = inLowerCase(window);
-    return needles.some(({ wanted, isBase64 }) => wanted.startsWith(isBase64 ? window : folded));
-  };
-  return (text) => {
-    if (last < 1) return true;
-    for (let end = last; end < text.length;) {
-      const shift = shifts[pairOf(text.charCodeAt(end - 1), text.charCodeAt(end))] ?? 0;
-      if (shift === 0 && isStart(text.slice(end - last, end + 1))) return true;
-      // Most shifts are the largest one: with this branch, a processor need not wait for the shift.
-      if (shift === last) end += last;
-      else end += Math.max(1, shift);
-    }
-    return false;
-  };
-}
-
-function codesOf(letter: string, isBase64: boolean): readonly number[] {
-  return [letter, ...(isBase64 ? [] : [letter.toUpperCase()])].map((one) => one.charCodeAt(0));
-}
-
-/** Some pairs share a number. */
-function pairOf(first: number, second: number): number {
-  return ((first << 5) ^ second) & 4095;
+function filterFor(needles: readonly Needle[]): RegExp {
+  const starts = new Set(needles.map(({ wanted }) => inLowerCase(wanted.slice(0, distinctiveLengthMin))));
+  // With the flag `i`, V8 misses alternatives next to one that starts with a Kelvin sign.
+  const inAnyCase = (start: string): string =>
+    start.replaceAll(/\W/g, String.raw`\$&`).replaceAll(/[a-z]/g, (letter) => `[${letter}${letter.toUpperCase()}]`);
+  return new RegExp([...starts].map(inAnyCase).join("|"));
 }
 
 function needlesOf(secret: string): readonly Needle[] {
