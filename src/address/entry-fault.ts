@@ -11,32 +11,6 @@ import {
   type WrittenNetwork,
 } from "./network.ts";
 
-export const entryFaultCodes = [
-  "Empty",
-  "TooLong",
-  "WhiteSpace",
-  "HostBits",
-  "LeadingZeros",
-  "MappedIPv4",
-  "ZoneId",
-  "ShortIPv4",
-  "PrefixLength",
-  "Netmask",
-  "Range",
-  "Wildcard",
-  "Port",
-  "Url",
-  "HostName",
-  "NotAnAddress",
-] as const;
-export type EntryFaultCode = (typeof entryFaultCodes)[number];
-
-export interface EntryFault {
-  readonly code: EntryFaultCode;
-  /** One sentence for users: what is wrong with the string, and what to write. */
-  readonly message: string;
-}
-
 /** The longest entry that needs no abbreviation: eight groups of four digits, seven colons, `/128`. */
 export const entryLengthMax = 43;
 
@@ -50,40 +24,38 @@ function quote(text: string): string {
   return `"${shown.replaceAll(unquotable, (character) => (character === "…" ? character : escape(character)))}"`;
 }
 
-export function hostBitsFault(text: string, network: WrittenNetwork): EntryFault {
+/** The faults are sentences for users: what is wrong with the string, and what to write. */
+export function hostBitsFault(text: string, network: WrittenNetwork): string {
   const address = canonicalText(networkAt(network.family, network.address, prefixLengthMax(network.family)));
   const instead = `write ${canonicalText(network)} for the network, or ${address} for the one address`;
-  return { code: "HostBits", message: `${quote(text)} has host bits: ${instead}` };
+  return `${quote(text)} has host bits: ${instead}`;
 }
 
-export function mappedFault(text: string, network: WrittenNetwork): EntryFault {
+export function mappedFault(text: string, network: WrittenNetwork): string {
   const ipv4 = unmapped(network);
   const instead =
     ipv4 === undefined
-      ? `and wider than all of IPv4 (its length is below ${mappedPrefixLength}): write an IPv4 network, such as 192.0.2.0/24`
+      ? ` and wider than all of IPv4 (its length is below ${mappedPrefixLength}): write an IPv4 network, such as 192.0.2.0/24`
       : `: write ${canonicalText(ipv4)}`;
-  const joint = ipv4 === undefined ? " " : "";
-  return { code: "MappedIPv4", message: `${quote(text)} is an IPv4 address in IPv6 form${joint}${instead}` };
+  return `${quote(text)} is an IPv4 address in IPv6 form${instead}`;
 }
 
 /** The fault of a string that the strict parser accepts neither as an address nor as a network. */
-export function unreadableFault(text: string): EntryFault {
+export function unreadableFault(text: string): string {
+  if (text.trim() === "") return "the entry is empty: write an address such as 192.0.2.1, or remove the item";
   for (const explain of explanations) {
     const fault = explain(text);
-    if (fault !== undefined) return fault;
+    if (fault !== undefined) return `${quote(text)} ${fault}`;
   }
   const instead = "write an address such as 192.0.2.1 or 2001:db8::1, or a network such as 192.0.2.0/24";
-  return { code: "NotAnAddress", message: `${quote(text)} is not an IP address: ${instead}` };
+  return `${quote(text)} is not an IP address: ${instead}`;
 }
 
-type Explanation = (text: string) => EntryFault | undefined;
+/** The fault as the rest of a sentence that begins with the string. */
+type Explanation = (text: string) => string | undefined;
 
 /** The first explanation that applies is used. */
 const explanations: readonly Explanation[] = [
-  (text) =>
-    text.trim() === ""
-      ? { code: "Empty", message: "the entry is empty: write an address such as 192.0.2.1, or remove the item" }
-      : undefined,
   tooLong,
   whiteSpace,
   zoneId,
@@ -101,67 +73,62 @@ const explanations: readonly Explanation[] = [
 /** YAML joins an item with the one before it if it is indented further. */
 const misindented = "write one address for each item, and indent all items of the list alike";
 
-function tooLong(text: string): EntryFault | undefined {
+function tooLong(text: string): string | undefined {
   if (text.length <= entryLengthMax) return undefined;
   const network = readNetwork(text, "strict");
   const one = text.includes(" - ") ? misindented : "write one address or one network";
   const instead = network === undefined ? one : `write ${canonicalText(network)}`;
-  return {
-    code: "TooLong",
-    message: `${quote(text)} has ${text.length} characters, but only ${entryLengthMax} are allowed: ${instead}`,
-  };
+  return `has ${text.length} characters, but only ${entryLengthMax} are allowed: ${instead}`;
 }
 
-function whiteSpace(text: string): EntryFault | undefined {
+function whiteSpace(text: string): string | undefined {
   if (!/\s/u.test(text)) return undefined;
   const bare = readNetwork(text.replaceAll(/\s/gu, ""), "strict");
   const trimmed = readNetwork(text.trim(), "strict");
   const one = text.includes(" - ") ? misindented : "write one address for each item";
   const instead = (trimmed ?? bare) === undefined ? one : "write it without";
-  return { code: "WhiteSpace", message: `${quote(text)} contains whitespace: ${instead}` };
+  return `contains whitespace: ${instead}`;
 }
 
-function zoneId(text: string): EntryFault | undefined {
+function zoneId(text: string): string | undefined {
   const percent = text.indexOf("%");
   if (percent < 0 || readAddress(text.slice(0, percent)) === undefined) return undefined;
-  const message = `${quote(text)} has a zone ID, which is only valid on one machine: write a routable address`;
-  return { code: "ZoneId", message };
+  return "has a zone ID, which is only valid on one machine: write a routable address";
 }
 
-function url(text: string): EntryFault | undefined {
+function url(text: string): string | undefined {
   const address = /^(?:[a-z][a-z0-9+.-]*:\/\/)\[?([^/\]]+)/iu.exec(text)?.[1];
   const isPath = /^[a-z0-9-]+(?:\.[a-z0-9-]+)*\.[a-z][a-z0-9-]*\/.*$/iu.test(text);
   if (address === undefined && !isPath) return undefined;
   const network = readAddress(address ?? "") ?? readAddress((address ?? "").replace(/:\d+$/u, ""));
   const instead = network === undefined ? "write the addresses themselves" : `write ${canonicalText(network)}`;
-  return { code: "Url", message: `${quote(text)} is a URL: ${instead}` };
+  return `is a URL: ${instead}`;
 }
 
-function range(text: string): EntryFault | undefined {
+function range(text: string): string | undefined {
   const first = readAddress(text.slice(0, Math.max(text.indexOf("-"), 0)));
   if (first === undefined) return undefined;
-  const message = `${quote(text)} is a range: write the networks that cover it, such as 192.0.2.0/24, one for each item`;
-  return { code: "Range", message };
+  return "is a range: write the networks that cover it, such as 192.0.2.0/24, one for each item";
 }
 
-function wildcard(text: string): EntryFault | undefined {
+function wildcard(text: string): string | undefined {
   if (!/^[\d.]*\*[\d.*]*$/u.test(text)) return undefined;
   const numbers = /^((?:\d+\.){1,3})\*/u.exec(text)?.[1]?.split(".").slice(0, -1) ?? [];
   const padded = [...numbers, "0", "0", "0", "0"].slice(0, 4).join(".");
   const instead =
     readAddress(padded) === undefined || numbers.length === 0 ? "192.0.2.0/24" : `${padded}/${numbers.length * 8}`;
-  return { code: "Wildcard", message: `${quote(text)} has a wildcard: write a network, such as ${instead}` };
+  return `has a wildcard: write a network, such as ${instead}`;
 }
 
-function port(text: string): EntryFault | undefined {
+function port(text: string): string | undefined {
   const address = /^\[([^\]]+)\](?::\d*)?$/u.exec(text)?.[1] ?? /^([\d.]+):\d*$/u.exec(text)?.[1];
   const network = readAddress(address ?? "");
   if (network === undefined) return undefined;
   const what = text.endsWith("]") ? "brackets" : "a port";
-  return { code: "Port", message: `${quote(text)} has ${what}: write ${canonicalText(network)}` };
+  return `has ${what}: write ${canonicalText(network)}`;
 }
 
-function prefixLength(text: string): EntryFault | undefined {
+function prefixLength(text: string): string | undefined {
   const slash = text.indexOf("/");
   if (slash < 0) return undefined;
   const address = readAddress(text.slice(0, slash));
@@ -169,16 +136,15 @@ function prefixLength(text: string): EntryFault | undefined {
   const lengthText = text.slice(slash + 1);
   const masked = readNetwork(text, "lenient");
   if (masked !== undefined) {
-    const message = `${quote(text)} has leading zeros in its prefix length: write ${canonicalText(masked)}`;
-    return { code: "PrefixLength", message };
+    return `has leading zeros in its prefix length: write ${canonicalText(masked)}`;
   }
   const mask = address.family === "ipv4" ? lengthOfNetmask(lengthText) : undefined;
   if (mask !== undefined) {
     const instead = canonicalText(networkAt(address.family, address.address, mask));
-    return { code: "Netmask", message: `${quote(text)} has a netmask: write ${instead}` };
+    return `has a netmask: write ${instead}`;
   }
   const instead = `write a number from 0 to ${prefixLengthMax(address.family)} after the slash`;
-  return { code: "PrefixLength", message: `${quote(text)} has no valid prefix length: ${instead}` };
+  return `has no valid prefix length: ${instead}`;
 }
 
 /** `255.255.0.0` → 16; undefined unless it consists of ones followed by zeros. */
@@ -189,7 +155,7 @@ function lengthOfNetmask(text: string): number | undefined {
   return Number.isInteger(hosts) ? 32 - hosts : undefined;
 }
 
-function leadingZeros(text: string): EntryFault | undefined {
+function leadingZeros(text: string): string | undefined {
   const [address = "", ...rest] = text.split("/");
   if (!/^\d+(?:\.\d+){3}$/u.test(address) || !/(?:^|\.)0\d/u.test(address)) return undefined;
   const decimal = address
@@ -199,26 +165,24 @@ function leadingZeros(text: string): EntryFault | undefined {
   const network = readNetwork([decimal, ...rest].join("/"), "lenient");
   const instead = network === undefined ? "write decimal numbers without them" : `write ${canonicalText(network)}`;
   const reason = "leading zeros, which some programs read as octal";
-  return { code: "LeadingZeros", message: `${quote(text)} has ${reason}: ${instead} if it is decimal` };
+  return `has ${reason}: ${instead} if it is decimal`;
 }
 
-function shortIpv4(text: string): EntryFault | undefined {
+function shortIpv4(text: string): string | undefined {
   const numbers = (text.split("/")[0] ?? "").split(".");
   const isHex = numbers.some((part) => /^0x/iu.test(part));
   if (numbers.length > 4 || (numbers.length === 4 && !isHex)) return undefined;
   if (!numbers.every((part) => /^(?:0x[0-9a-f]+|\d+)$/iu.test(part))) return undefined;
-  const message = `${quote(text)} is short for different addresses in different programs: write four decimal numbers, such as 192.0.2.1`;
-  return { code: "ShortIPv4", message };
+  return "is short for different addresses in different programs: write four decimal numbers, such as 192.0.2.1";
 }
 
-function octetTooLarge(text: string): EntryFault | undefined {
+function octetTooLarge(text: string): string | undefined {
   if (!/^\d+(?:\.\d+){3}(?:\/\d+)?$/u.test(text)) return undefined;
-  const message = `${quote(text)} is not an IP address: write four numbers of at most 255 each, such as 192.0.2.1`;
-  return { code: "NotAnAddress", message };
+  return "is not an IP address: write four numbers of at most 255 each, such as 192.0.2.1";
 }
 
-function hostName(text: string): EntryFault | undefined {
+function hostName(text: string): string | undefined {
   const isName = /^[a-z0-9_-]+(?:\.[a-z0-9_-]+)*\.?$/iu.test(text) && /[g-z_-]|[a-f].*\./iu.test(text);
   if (!isName) return undefined;
-  return { code: "HostName", message: `${quote(text)} is a host name: write the addresses that it stands for` };
+  return "is a host name: write the addresses that it stands for";
 }

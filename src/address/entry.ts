@@ -1,10 +1,9 @@
 // Addresses and networks in their canonical form, so equal entries are equal strings.
 // Declared entries are read strictly: a string that two programs could read differently is refused, never guessed.
 // The WAF's entries are read leniently: in any spelling, an address is still the same address.
-import { type EntryFault, entryLengthMax, hostBitsFault, mappedFault, unreadableFault } from "./entry-fault.ts";
+import { entryLengthMax, hostBitsFault, mappedFault, unreadableFault } from "./entry-fault.ts";
 import { Ipv4Reader } from "./ipv4-reader.ts";
 import {
-  type AddressFamily,
   canonicalText,
   hasHostBits,
   isMapped,
@@ -20,9 +19,10 @@ declare const brand: unique symbol;
 /** A canonical address or network. */
 export type Entry = string & { readonly [brand]: "Entry" };
 
+/** `message` is a sentence for users: what is wrong, and what to write. */
 export type ParsedEntry =
   | { readonly ok: true; readonly entry: Entry }
-  | { readonly ok: false; readonly fault: EntryFault };
+  | { readonly ok: false; readonly message: string };
 
 /** No address starts with this character. */
 const opaqueMark = "?";
@@ -36,9 +36,9 @@ export function parseDeclaredEntry(text: string): ParsedEntry {
   const common = canonicalIpv4(text);
   if (common !== undefined) return { ok: true, entry: common };
   const network = text.length > entryLengthMax ? undefined : readNetwork(text, "strict");
-  if (network === undefined) return { ok: false, fault: unreadableFault(text) };
-  if (isMapped(network)) return { ok: false, fault: mappedFault(text, network) };
-  if (hasHostBits(network)) return { ok: false, fault: hostBitsFault(text, network) };
+  if (network === undefined) return { ok: false, message: unreadableFault(text) };
+  if (isMapped(network)) return { ok: false, message: mappedFault(text, network) };
+  if (hasHostBits(network)) return { ok: false, message: hostBitsFault(text, network) };
   return { ok: true, entry: toEntry(network) };
 }
 
@@ -68,11 +68,6 @@ export function isOpaque(entry: Entry): boolean {
 export function networkOf(entry: Entry): Network {
   if (isOpaque(entry)) throw new TypeError(`${entry} has no addresses: ask isOpaque first`);
   return readCanonical(entry);
-}
-
-/** Throws for opaque entries. */
-export function familyOf(entry: Entry): AddressFamily {
-  return networkOf(entry).family;
 }
 
 /** 32 or 128 for a single address. Throws for opaque entries. */

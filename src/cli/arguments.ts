@@ -54,5 +54,5 @@ function parseMoment(text: string): number | undefined {
 export function parseAddress(text: string): Entry {
   const parsed = parseDeclaredEntry(text.trim());
   if (parsed.ok) return parsed.entry;
-  throw new CommandError(`${JSON.stringify(text)} is not an address or network`, asSentence(parsed.fault.message));
+  throw new CommandError(`${JSON.stringify(text)} is not an address or network`, asSentence(parsed.message));
 }

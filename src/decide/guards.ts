@@ -34,7 +34,7 @@ export function compileGuards({ guards }: DeclaredInstance, origins: readonly De
   for (const [index, text] of guards.neverBlock.entries()) {
     const parsed = parseDeclaredEntry(text);
     if (parsed.ok) networks.push(parsed.entry);
-    else faults.push(asSentence(`spec.guards.neverBlock[${index}]: ${parsed.fault.message}`));
+    else faults.push(asSentence(`spec.guards.neverBlock[${index}]: ${parsed.message}`));
   }
   const hosts = origins.map(({ host }) => host);
   for (const host of hosts) {

@@ -148,7 +148,7 @@ function* parseLines(
   let count = 0;
   for (const { text, number, note } of lines) {
     const parsed = parseDeclaredEntry(text);
-    if (!parsed.ok) invalid.push({ entry: text, source: placeOfLine(source, number), message: parsed.fault.message });
+    if (!parsed.ok) invalid.push({ entry: text, source: placeOfLine(source, number), message: parsed.message });
     else if (!entries.has(parsed.entry)) {
       const entry = source === undefined ? parsed.entry : detached(parsed.entry);
       entries.set(entry, number);

@@ -47,7 +47,7 @@ export class EntryCollector {
     if (parsed.ok) return this.addEntry(parsed.entry);
     const safe = this.redacted(text);
     const shown = safe === text ? parsed : parseDeclaredEntry(safe);
-    this.addInvalid(safe, shown.ok ? "" : shown.fault.message, line);
+    this.addInvalid(safe, shown.ok ? "" : shown.message, line);
   }
 
   /** An invalid string in a form that may be shown; unchanged if no more are shown. Call this before extracting a part of it. */

@@ -81,7 +81,7 @@ export function isTableHead(line: string): boolean {
 function readEntry(text: string, note = ""): PlainLine {
   const parsed = parseDeclaredEntry(text);
   if (parsed.ok) return { kind: "Entry", entry: parsed.entry, comment: note };
-  return { kind: "Invalid", text, message: parsed.fault.message };
+  return { kind: "Invalid", text, message: parsed.message };
 }
 
 /** `first last prefix`, the DShield format of networks: accepted only if all three are consistent. */

@@ -8,7 +8,7 @@ import {
   networksAround,
   without,
 } from "../../src/address/ranges.ts";
-import { type Entry, familyOf, readObservedEntry } from "../../src/address/entry.ts";
+import { type Entry, networkOf, readObservedEntry } from "../../src/address/entry.ts";
 import { anyNetwork, ipv4Network, ipv6Network, written, type WrittenNetwork } from "../support/builders/arbitraries.ts";
 import { caseCount } from "../support/builders/case-count.ts";
 
@@ -206,7 +206,7 @@ test("The networks around an entry are all wider ones, narrowest first", () => {
 
 function contains(outer: Entry, inner: Entry): boolean {
   const [[first, last], [innerFirst, innerLast]] = [boundsOfEntry(outer), boundsOfEntry(inner)];
-  return familyOf(outer) === familyOf(inner) && first <= innerFirst && innerLast <= last;
+  return networkOf(outer).family === networkOf(inner).family && first <= innerFirst && innerLast <= last;
 }
 
 function overlap(a: Entry, b: Entry): boolean {

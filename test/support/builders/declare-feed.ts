@@ -68,6 +68,6 @@ export function textFacts(change: Partial<TextFacts> = {}): TextFacts {
 
 function entryOf(text: string): Entry {
   const parsed = parseDeclaredEntry(text);
-  if (!parsed.ok) throw new Error(parsed.fault.message);
+  if (!parsed.ok) throw new Error(parsed.message);
   return parsed.entry;
 }
