@@ -2,7 +2,7 @@
 // clients that the log reader listed, each with its own end. Everything else is passed through.
 import { formatTime } from "../model/time-text.ts";
 import type { Entry } from "../address/entry.ts";
-import { decideAttachment } from "../model/attachment.ts";
+import { attachmentOf } from "../model/attachment.ts";
 import { emptyRule } from "../model/declared.ts";
 import type { DeclaredAutoBlock } from "../model/declared.ts";
 import type { JudgedEntry } from "./judge.ts";
@@ -81,10 +81,8 @@ function listedText(clients: readonly JudgedEntry[], maxTtlMs: number): AddressT
 }
 
 /** How long the grant of its namespace allows an entry to last. */
-function maxTtlOf({ meta: { kind, namespace } }: DeclaredAutoBlock, { instance, namespaceLabels }: Gathered): number {
-  const attachment = decideAttachment(instance, kind, namespace, namespaceLabels.get(namespace));
-  const grant = attachment.state === "Allowed" ? attachment.grant : undefined;
-  return grant?.maxTtlMs ?? Number.POSITIVE_INFINITY;
+function maxTtlOf({ meta }: DeclaredAutoBlock, gathered: Gathered): number {
+  return attachmentOf(gathered, meta).grant?.maxTtlMs ?? Number.POSITIVE_INFINITY;
 }
 
 /** `63 requests from 2026-11-22T09:12:01Z to 2026-11-22T09:14:30Z: 60 SQL Injection, 3 Scanner`. */

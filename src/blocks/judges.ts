@@ -1,6 +1,6 @@
 // The judges of all WafAutoBlocks of one instance: each of them gets each row once. They share one memory limit, and are saved together.
 import type { Entry } from "../address/entry.ts";
-import { decideAttachment } from "../model/attachment.ts";
+import { attachmentOf } from "../model/attachment.ts";
 import type { DeclaredAutoBlock } from "../model/declared.ts";
 import type { Gathered } from "../model/gathered.ts";
 import { nameKey, type ResourceMeta, byAge } from "../model/resource.ts";
@@ -76,12 +76,10 @@ export function judgementsIn(saved: SavedJudges): PublishedJudgements {
 export const autoBlocksMax = 8;
 
 /** The attached WafAutoBlocks that are judged: those of the owner first, then the oldest. */
-export function judgedBlocks({ instance, autoBlocks = [], namespaceLabels }: Gathered): readonly DeclaredAutoBlock[] {
+export function judgedBlocks(gathered: Gathered): readonly DeclaredAutoBlock[] {
+  const { instance, autoBlocks = [] } = gathered;
   const { namespace: home } = instance.meta;
-  const attached = autoBlocks.filter(({ meta: { namespace, deleting } }) => {
-    const { state } = decideAttachment(instance, "WafAutoBlock", namespace, namespaceLabels.get(namespace));
-    return state === "Allowed" && !deleting;
-  });
+  const attached = autoBlocks.filter(({ meta }) => attachmentOf(gathered, meta).state === "Allowed" && !meta.deleting);
   const isGuests = ({ meta }: DeclaredAutoBlock): number => Number(meta.namespace !== home);
   return attached.toSorted((a, b) => isGuests(a) - isGuests(b) || byAge(a.meta, b.meta)).slice(0, autoBlocksMax);
 }

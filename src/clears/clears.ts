@@ -2,7 +2,7 @@
 // its runs. One call serves all of them, including those that are waiting. Each attempt of an object is recorded before its call,
 // so a killed process may clear once too often, but never misses a clear.
 import type { WafInstanceStatus } from "../kinds/waf-instance.ts";
-import { type Attachment, decideAttachment } from "../model/attachment.ts";
+import { attachmentOf } from "../model/attachment.ts";
 import type { DeclaredCacheClear, Grant } from "../model/declared.ts";
 import type { Gathered } from "../model/gathered.ts";
 import type { HandledTrigger } from "../model/inventory.ts";
@@ -104,7 +104,7 @@ export class CacheClears implements RunHooks {
     return {
       instance: this.#instanceStatus(facts),
       objects: objects.map((clear): ReportedObject => {
-        const attachment = attachmentOf(clear, gathered);
+        const attachment = attachmentOf(gathered, clear.meta);
         const record = (before: object) => this.#memory.recordIn(clear, before);
         return [clear.meta, (before) => cacheClearStatus(before, clear, record(before), attachment, scene)];
       }),
@@ -145,7 +145,7 @@ export class CacheClears implements RunHooks {
     const clears = [...objects, ...rolloutClears(gathered, situation.handled)];
     memory.keepOnly(clears);
     for (const clear of clears) {
-      const attachment = attachmentOf(clear, gathered);
+      const attachment = attachmentOf(gathered, clear.meta);
       if (clear.meta.deleting || attachment.state !== "Allowed") continue;
       const before = memory.recordOf(clear, status);
       const notBefore = notBeforeMs(situation.handled, intervalOf(clear, attachment.grant, gathered), nowMs);
@@ -292,10 +292,6 @@ function emitFinish(status: StatusPort, clear: DeclaredCacheClear, { finish }: C
     case undefined:
       return;
   }
-}
-
-function attachmentOf({ meta }: DeclaredCacheClear, { instance, namespaceLabels }: Gathered): Attachment {
-  return decideAttachment(instance, "WafCacheClear", meta.namespace, namespaceLabels.get(meta.namespace));
 }
 
 /** Clears that count for this one: those after rollouts, or those of the guest's namespace. */

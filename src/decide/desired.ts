@@ -24,13 +24,13 @@ import { type Aggregated, aggregateRules } from "./aggregation.ts";
 import { settleConflicts } from "./conflicts.ts";
 import { asksToAdopt } from "./ownership.ts";
 import type { Broken, CompiledOrigin, CompiledRule } from "./compiled-rule.ts";
-import { type AdmittedRule, admitInSlices, type Drafting, draftRule, draftStandIn, isOwnersOf } from "./draft-rule.ts";
+import { type AdmittedRule, admitInSlices, type Drafting, draftRule, admitStandIn, isOwnersOf } from "./draft-rule.ts";
 import { compileOrigins } from "./origin-plan.ts";
 import { Book, type Declarers } from "./book.ts";
 import { compileGuards, type EntryGuards, type GuardedEntries } from "./guards.ts";
 import { Latest } from "./latest.ts";
 import type { Obstacle } from "./removal-guard.ts";
-import { RuleReader } from "./rule-entries.ts";
+import type { ParsedSources } from "./rule-entries.ts";
 import { BrokenObjects, type LastDeclared, type Memory, noMemory, remember } from "./remembered.ts";
 
 export interface DesiredState {
@@ -71,7 +71,7 @@ export interface DesiredState {
  * was compiled last with it is the only one that may be planned.
  */
 export class Books {
-  readonly reader = new RuleReader();
+  readonly parsed: ParsedSources = new Latest();
   readonly guarded = new Latest<GuardedEntries>();
   readonly aggregated = new Latest<Aggregated>();
   /** For each list, the entries of the other one. */
@@ -79,10 +79,12 @@ export class Books {
   readonly blocklist = new Book();
   readonly allowlist = new Book();
 
+  /** Starts to compile: what this does not ask for is forgotten. */
+  begin(): void {
+    for (const latest of [this.parsed, this.guarded, this.aggregated, this.others]) latest.begin();
+  }
+
   rulesChanged(rules: readonly CompiledRule[]): DesiredState["lists"] {
-    const ids = new Set(rules.map(({ id }) => id));
-    this.guarded.keep(ids);
-    this.aggregated.keep(ids);
     for (const list of listNames) this[list].rulesChanged(rules.filter((rule) => rule.list === list));
     return { blocklist: this.blocklist.declared, allowlist: this.allowlist.declared };
   }
@@ -111,11 +113,12 @@ export function* compileInSlices(
   books = new Books(),
 ): Generator<undefined, DesiredState> {
   const { instance } = gathered;
+  books.begin();
   const { admitted, origins, existingRules, memory, isBroken } = yield* rememberInSlices(
     gathered,
     nowMs,
     record,
-    books.reader,
+    books.parsed,
   );
   // Each rule by itself.
   const guards = guardsIn(gathered, origins.compiled);
@@ -163,13 +166,12 @@ export function* compileInSlices(
 }
 
 /** What can be read, and what the record remembers of the rest. */
-function* rememberInSlices(gathered: Gathered, nowMs: number, record: LastDeclared | undefined, reader: RuleReader) {
-  reader.begin();
+function* rememberInSlices(gathered: Gathered, nowMs: number, record: LastDeclared | undefined, known: ParsedSources) {
   const oldestFirst = gathered.rules.toSorted((a, b) => byAge(a.rule.meta, b.rule.meta));
   yield;
   const admitted: AdmittedRule[] = [];
   for (const given of oldestFirst) {
-    admitted.push(yield* admitInSlices(given, gathered, nowMs, reader));
+    admitted.push(yield* admitInSlices(given, gathered, nowMs, known));
     yield;
   }
   const objects = new BrokenObjects(gathered, refusedIn(admitted), nowMs);
@@ -184,10 +186,8 @@ function* rememberInSlices(gathered: Gathered, nowMs: number, record: LastDeclar
 
 /** In a directory, a rule without access may be one whose namespace is mistyped. */
 function refusedIn(admitted: readonly AdmittedRule[]): readonly BrokenReference[] {
-  return admitted.flatMap(({ base: { rule }, refusal, isStranger }) =>
-    refusal !== undefined && isStranger
-      ? [{ declared: rule, problem: refusal.message, place: rule.meta.location }]
-      : [],
+  return admitted.flatMap(({ base: { rule, message }, isStranger }) =>
+    isStranger === true ? [{ declared: rule, problem: message, place: rule.meta.location }] : [],
   );
 }
 
@@ -200,7 +200,7 @@ function* draftsInSlices(admitted: readonly AdmittedRule[], drafting: Drafting):
   const joined = new Set(live.map(({ base: { list, id } }) => `${list} ${id}`));
   const drafts: CompiledRule[] = [];
   for (const [key, remembered] of drafting.memory.rules) {
-    if (!joined.has(key)) drafts.push(draftStandIn(remembered, drafting));
+    if (!joined.has(key)) drafts.push(draftRule(admitStandIn(remembered, drafting.gathered), drafting, []));
   }
   yield;
   const yields = ({ base }: AdmittedRule): boolean => base.rule.yieldsTo !== undefined;

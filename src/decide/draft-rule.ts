@@ -14,7 +14,7 @@ import type { Shown } from "../model/observed.ts";
 import { nameOfKey, type ResourceMeta } from "../model/resource.ts";
 import { asSentence } from "../model/sentence.ts";
 import { ownerOfRule, ruleIdOf, ruleLabel } from "../model/rule-id.ts";
-import { decideAttachment } from "../model/attachment.ts";
+import { attachmentOf } from "../model/attachment.ts";
 import { type EntryQuota, limitedRule, ungrantedIn, ungrantedPart } from "./guest-limits.ts";
 import {
   type Broken,
@@ -28,7 +28,13 @@ import {
 } from "./compiled-rule.ts";
 import { type EntryGuards, type GuardedEntries, guardEntries } from "./guards.ts";
 import type { Latest } from "./latest.ts";
-import type { RejectedEntry, RuleEntries, RulePart, RuleReader } from "./rule-entries.ts";
+import {
+  type ParsedSources,
+  readInSlices,
+  type RejectedEntry,
+  type RuleEntries,
+  type RulePart,
+} from "./rule-entries.ts";
 import { withoutYielded } from "./yielding.ts";
 import { type BrokenPart, type LastDeclared, type Memory, type RememberedRule, standInMeta } from "./remembered.ts";
 
@@ -38,51 +44,59 @@ const problemsShownMax = 8;
 /** A rule before its entries are judged: whether it is attached, and what it declares. */
 export interface AdmittedRule {
   readonly given: GatheredRule;
-  /** Its namespace has no access, or its labels are unknown. */
-  readonly isStranger: boolean;
-  /** With the limits of its grant. */
-  readonly base: Omit<CompiledRule, "verdict" | "message">;
+  /** With the limits of its grant, and without entries. */
+  readonly base: CompiledRule;
   /** Undefined if it is of the owner. */
   readonly grant: Grant | undefined;
-  /** Why it is ignored; undefined if it is attached. */
-  readonly refusal: Pick<CompiledRule, "verdict" | "message"> | undefined;
   /** Its entries; undefined if it is ignored. */
   readonly read: RuleEntries | undefined;
   /** What of it can't be read. */
   readonly broken: readonly BrokenPart[];
+  /** Its namespace has no access, or its labels are unknown. */
+  readonly isStranger?: true;
 }
 
 export function* admitInSlices(
   given: GatheredRule,
-  { instance, namespaceLabels }: Gathered,
+  gathered: Gathered,
   nowMs: number,
-  reader: RuleReader,
+  known: ParsedSources,
 ): Generator<undefined, AdmittedRule> {
-  const { meta } = given.rule;
-  const attachment = decideAttachment(instance, meta.kind, meta.namespace, namespaceLabels.get(meta.namespace));
-  const grant = attachment.state === "Allowed" ? attachment.grant : undefined;
-  const rule = grant === undefined ? given.rule : limitedRule(given.rule, grant);
+  const { instance } = gathered;
+  const attachment = attachmentOf(gathered, given.rule.meta);
+  const { grant } = attachment;
+  const rule = limitedRule(given.rule, grant);
   const base = withoutEntries(rule, instance, nowMs);
-  const isStranger = attachment.state === "NotAllowed" || attachment.state === "Unknown";
-  const refused = (message: string, broken: readonly BrokenPart[] = []): AdmittedRule => ({
-    given,
-    isStranger,
-    base: { ...base, isAttached: false, expired: false },
-    grant,
-    refusal: { verdict: "NotAllowed", message },
-    read: undefined,
-    broken,
-  });
-  if (attachment.state !== "Allowed") {
-    const { id, list, expired } = base;
-    const isUnknown = attachment.state === "Unknown" && !expired;
-    const broken = isUnknown ? [unlabelled(id, list, attachment.message)] : [];
-    return refused(attachment.message, broken);
+  const message = attachment.state === "Allowed" ? ungrantedIn(instance, rule, grant) : attachment.message;
+  if (message !== undefined) {
+    const { state } = attachment;
+    const ignored: CompiledRule = { ...base, isAttached: false, expired: false, verdict: "NotAllowed", message };
+    const broken = state === "Unknown" && !base.expired ? [unlabelled(base, message)] : [];
+    const isStranger = state === "Unknown" || state === "NotAllowed";
+    return { given, base: ignored, grant, read: undefined, broken, ...(isStranger && { isStranger }) };
   }
-  const ungranted = grant === undefined ? undefined : ungrantedIn(instance, rule, grant);
-  if (ungranted !== undefined) return refused(ungranted);
-  const read = yield* reader.readInSlices(given, nowMs);
-  return { given, isStranger, base, grant, refusal: undefined, read, broken: base.expired ? [] : brokenIn(base, read) };
+  const read = yield* readInSlices(given, nowMs, known);
+  return { given, base, grant, read, broken: base.expired ? [] : brokenIn(base, read) };
+}
+
+/** The rule that stands in for an object that can't be read: it declares what the record says that the object last declared. */
+export function admitStandIn(
+  { id, list, retains, expiresAtMs }: RememberedRule,
+  gathered: Pick<Gathered, "instance" | "namespaceLabels">,
+): AdmittedRule {
+  const { instance } = gathered;
+  const { kind, name } = ownerOfRule(id, undefined);
+  const rule: DeclaredRule = {
+    meta: { ...standInMeta, kind, ...nameOfKey(name) },
+    instance: instance.meta,
+    action: list === "blocklist" ? "Block" : "Allow",
+    ...emptyRule,
+    expiresAtMs,
+    deletionPolicy: retains ? "Retain" : "Delete",
+  };
+  const base = { ...withoutEntries(rule, instance, 0), isStandIn: true } as const;
+  const { grant } = attachmentOf(gathered, rule.meta);
+  return { given: { rule, texts: [] }, base, grant, read: { parts: [], invalid: [], missing: [] }, broken: [] };
 }
 
 export interface Drafting {
@@ -100,19 +114,19 @@ export interface Drafting {
  * Adds its usage of the namespace's quota to `quota`. @param before the results for the rules that do not yield, if this one yields
  */
 export function draftRule(
-  { given, base, grant, refusal, read }: AdmittedRule,
+  { given, base, grant, read }: AdmittedRule,
   drafting: Drafting,
   before: readonly CompiledRule[],
 ): CompiledRule {
-  if (refusal !== undefined || read === undefined) return { ...base, ...(refusal ?? accepted) };
+  if (read === undefined) return base;
   const { gathered, guards, quota, memory, record, shown } = drafting;
   const { id, list, rule, expired } = base;
   const remembered = expired ? undefined : memory.rules.get(`${list} ${id}`);
   const terms = { except: rule.except, grant };
-  const guarded = drafting.guarded.of(id, [list, guards.key, JSON.stringify(terms), ...read.parts], () =>
+  const guarded = drafting.guarded.of(`${list} ${id}`, [guards.key, JSON.stringify(terms), read.parts], () =>
     guardEntries(guards, list, read.parts, terms),
   );
-  if (expired) return { ...base, ...accepted, parts: read.parts, ...derivation(rule, read), cutFrom: guarded.cutFrom };
+  if (expired) return { ...base, parts: read.parts, ...derivation(rule, read), cutFrom: guarded.cutFrom };
   const basis = { allowing: before, record, shown };
   const left = rule.yieldsTo === undefined ? guarded.entries : withoutYielded(rule, guarded.entries, basis);
   const wanted = rule.suggests ? new Set<Entry>() : left;
@@ -120,11 +134,8 @@ export function draftRule(
   const parts = kept === undefined ? read.parts : [...read.parts, ...kept.parts];
   const cutFrom = kept === undefined ? guarded.cutFrom : new Map([...kept.cutFrom, ...guarded.cutFrom]);
   const sourceOf = (entry: Entry): string => placeOf({ parts, cutFrom }, entry);
-  const fitting =
-    grant === undefined
-      ? { entries: wanted, rejected: [] }
-      : quota.take(rule.meta.namespace, list, wanted, grant, sourceOf);
-  const partial = grant === undefined ? undefined : ungrantedPart(gathered.instance, given.rule, grant);
+  const fitting = quota.take(rule.meta.namespace, list, wanted, grant, sourceOf);
+  const partial = ungrantedPart(gathered.instance, given.rule, grant);
   return {
     ...base,
     ...verdictOf(given, read, { guarded: guarded.rejected, tooMany: fitting.rejected, partial }),
@@ -136,27 +147,6 @@ export function draftRule(
     ...derivation(rule, read, widestMerged(guards, list, grant)),
     ...(kept && { remembered: kept.remembered, lines: kept.lines }),
   };
-}
-
-/** The rule that stands in for an object that can't be read: it declares what the record says that the object last declared. */
-export function draftStandIn(remembered: RememberedRule, drafting: Drafting): CompiledRule {
-  const { instance, namespaceLabels } = drafting.gathered;
-  const { id, list, retains, expiresAtMs } = remembered;
-  const { kind, name: key } = ownerOfRule(id, undefined);
-  const { namespace, name } = nameOfKey(key);
-  const rule: DeclaredRule = {
-    meta: { ...standInMeta, kind, namespace, name },
-    instance: instance.meta,
-    action: list === "blocklist" ? "Block" : "Allow",
-    ...emptyRule,
-    expiresAtMs,
-    deletionPolicy: retains ? "Retain" : "Delete",
-  };
-  const attachment = decideAttachment(instance, rule.meta.kind, namespace, namespaceLabels.get(namespace));
-  const grant = attachment.state === "Allowed" ? attachment.grant : undefined;
-  const { parts, remembered: kept, lines, cutFrom } = recall(remembered, rule, new Set(), grant, drafting);
-  const base = { ...withoutEntries(rule, instance, 0), ...accepted, parts, lines, cutFrom };
-  return { ...base, entries: new Set(kept.keys()), remembered: kept, isStandIn: true };
 }
 
 /**
@@ -180,7 +170,7 @@ function recall(
   const part = { source: undefined, entries: new Map(inOrder.map((entry) => [entry, 0])) };
   const { entries, cutFrom } = guardEntries(guards, list, [part], { except, grant, merged: lines });
   const left = new Set([...entries].filter((entry) => !declared.has(entry)));
-  const fitting = grant === undefined ? left : quota.take(meta.namespace, list, left, grant, () => "").entries;
+  const fitting = quota.take(meta.namespace, list, left, grant, () => "").entries;
   const remembered = new Map(
     [...fitting].flatMap((entry) => {
       const one = broken.get(cutFrom.get(entry) ?? entry);
@@ -190,11 +180,7 @@ function recall(
   return { parts, remembered, lines: new Map([...lines].filter(([entry]) => remembered.has(entry))), cutFrom };
 }
 
-function withoutEntries(
-  rule: DeclaredRule,
-  instance: DeclaredInstance,
-  nowMs: number,
-): Omit<CompiledRule, "verdict" | "message"> {
+function withoutEntries(rule: DeclaredRule, instance: DeclaredInstance, nowMs: number): CompiledRule {
   const expiresAtMs = expiryOf(rule);
   return {
     rule,
@@ -202,6 +188,7 @@ function withoutEntries(
     list: listOf(rule),
     isOwners: isOwnersOf(instance, rule),
     isAttached: true,
+    ...accepted,
     parts: [],
     rejected: [],
     ...notDerived,
@@ -271,7 +258,7 @@ function brokenIn(
 }
 
 /** A rule of a namespace whose labels could not be read. */
-function unlabelled(rule: string, list: ListName, message: string): BrokenPart {
+function unlabelled({ id: rule, list }: Pick<CompiledRule, "id" | "list">, message: string): BrokenPart {
   const reason = `${ruleLabel(rule)}: ${message}`;
   return { list, rule, source: undefined, reason, letGo: "delete the rule" };
 }

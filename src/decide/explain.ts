@@ -10,7 +10,8 @@ import type { Inventory, Manner } from "../model/inventory.ts";
 import { type ObservedEntries, observeSpellings } from "../model/observed.ts";
 import { ruleIdOf } from "../model/rule-id.ts";
 import { type CompiledRule, endOf, noteOf } from "./compiled-rule.ts";
-import { placeIn, RuleReader } from "./rule-entries.ts";
+import { Latest } from "./latest.ts";
+import { placeIn, readInSlices } from "./rule-entries.ts";
 import { agreeing, type Outcome } from "./decisions.ts";
 import { compileInSlices, type DesiredState } from "./desired.ts";
 import { type Plan, planInSlices } from "./plan.ts";
@@ -168,7 +169,7 @@ function ineffectiveIn(compiled: CompiledRule, gathered: Gathered, cover: Addres
   const gatheredRule = gathered.rules.find((item) => ruleIdOf(item.rule.meta) === id);
   const named = (rejected: CompiledRule["rejected"]) => rejected.filter(({ entry }) => cover.find(entry) !== undefined);
   if (!isAttached) {
-    const read = gatheredRule === undefined ? undefined : finished(new RuleReader().readInSlices(gatheredRule, 0));
+    const read = gatheredRule === undefined ? undefined : finished(readInSlices(gatheredRule, 0, new Latest()));
     const isNamed = read !== undefined && sourcesIn(read.parts, cover).length + named(read.invalid).length > 0;
     return isNamed ? [{ rule, sources: [], message }] : [];
   }

@@ -86,7 +86,7 @@ export function guardEntries(
   };
   const check = (part: RulePart, entry: Entry, written = entry): void => {
     const isMerged = merged?.has(written) === true;
-    const wide = grant === undefined || isMerged ? undefined : tooWide(entry, grant);
+    const wide = isMerged ? undefined : tooWide(entry, grant);
     const objection =
       wide === undefined ? objectionTo(guards, list, entry, isMerged) : { objection: wide, remedy: narrower };
     if (objection !== undefined) reject(part, entry, objection, written);

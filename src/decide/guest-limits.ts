@@ -1,4 +1,4 @@
-// Applies a grant to a guest's rule: sets limits, and rejects individual entries that exceed them.
+// Applies a grant to a guest's rule: sets limits, and rejects individual entries that exceed them. The owner has no grant, and no limits.
 import {
   type DeclaredInstance,
   type DeclaredOrigin,
@@ -17,7 +17,8 @@ import type { RejectedEntry } from "./rule-entries.ts";
  * The effective rule: with the granted priority and the required expiry, without an adoption that is not granted, and without
  * `Retain`. Otherwise, a guest could exceed its quota by retaining the entries of one rule after another.
  */
-export function limitedRule(rule: DeclaredRule, grant: Grant): DeclaredRule {
+export function limitedRule(rule: DeclaredRule, grant: Grant | undefined): DeclaredRule {
+  if (grant === undefined) return rule;
   const priority = Math.min(rule.priority, grant.maxPriority);
   const { maxTtlMs } = rule.yieldsTo === undefined ? grant : {};
   const ttlMs = maxTtlMs === undefined ? rule.ttlMs : Math.min(rule.ttlMs ?? maxTtlMs, maxTtlMs);
@@ -25,8 +26,10 @@ export function limitedRule(rule: DeclaredRule, grant: Grant): DeclaredRule {
 }
 
 /** The effective origin. */
-export function limitedOrigin(origin: DeclaredOrigin, grant: Grant): DeclaredOrigin {
-  return { ...origin, deletionPolicy: "Delete", meta: withoutAdoption(origin.meta, grant) };
+export function limitedOrigin(origin: DeclaredOrigin, grant: Grant | undefined): DeclaredOrigin {
+  return grant === undefined
+    ? origin
+    : { ...origin, deletionPolicy: "Delete", meta: withoutAdoption(origin.meta, grant) };
 }
 
 function withoutAdoption(meta: ResourceMeta, grant: Grant): ResourceMeta {
@@ -36,7 +39,12 @@ function withoutAdoption(meta: ResourceMeta, grant: Grant): ResourceMeta {
 }
 
 /** A message about the missing grant that says what to do; undefined if there is none. */
-export function ungrantedIn(instance: DeclaredInstance, rule: DeclaredRule, grant: Grant): string | undefined {
+export function ungrantedIn(
+  instance: DeclaredInstance,
+  rule: DeclaredRule,
+  grant: Grant | undefined,
+): string | undefined {
+  if (grant === undefined) return undefined;
   const owner = `WafInstance ${nameKey(instance.meta)} does not grant`;
   const { namespace } = rule.meta;
   if (!grant.actions.includes(rule.action)) {
@@ -53,8 +61,9 @@ export function ungrantedIn(instance: DeclaredInstance, rule: DeclaredRule, gran
 export function ungrantedPart(
   instance: DeclaredInstance,
   object: Pick<DeclaredRule, "meta" | "deletionPolicy">,
-  grant: Grant,
+  grant: Grant | undefined,
 ): string | undefined {
+  if (grant === undefined) return undefined;
   const owner = `WafInstance ${nameKey(instance.meta)} does not grant`;
   const { namespace } = object.meta;
   if (object.deletionPolicy === "Retain") {
@@ -65,7 +74,8 @@ export function ungrantedPart(
 }
 
 /** The beginning of a sentence about an entry that is wider than the grant allows; undefined for other entries. */
-export function tooWide(entry: Entry, grant: Grant): string | undefined {
+export function tooWide(entry: Entry, grant: Grant | undefined): string | undefined {
+  if (grant === undefined) return undefined;
   const { family, prefixLength } = networkOf(entry);
   const shortest = grant.minPrefixLength[family];
   if (prefixLength >= shortest) return undefined;
@@ -81,9 +91,10 @@ export class EntryQuota {
     namespace: string,
     list: ListName,
     entries: ReadonlySet<Entry>,
-    grant: Grant,
+    grant: Grant | undefined,
     sourceOf: (entry: Entry) => string,
   ): { readonly entries: ReadonlySet<Entry>; readonly rejected: readonly RejectedEntry[] } {
+    if (grant === undefined) return { entries, rejected: [] };
     const used = this.#used.get(namespace) ?? eachList(() => new Set<Entry>());
     this.#used.set(namespace, used);
     const rejected: RejectedEntry[] = [];

@@ -5,20 +5,35 @@ interface Known<Result> {
 }
 
 export class Latest<Result> {
-  readonly #known = new Map<string, Known<Result>>();
+  #former: ReadonlyMap<string, Known<Result>> = new Map();
+  #known = new Map<string, Known<Result>>();
 
-  /** @param inputs everything that the result depends on; compared by identity */
+  /** Starts a round: what is not asked for in it is forgotten. */
+  begin(): void {
+    this.#former = this.#known;
+    this.#known = new Map();
+  }
+
+  /** @param inputs everything that the result depends on; lists are compared by their elements, and all else by identity */
   of(key: string, inputs: readonly unknown[], compute: () => Result): Result {
-    const known = this.#known.get(key);
-    const isSame = known?.inputs.length === inputs.length;
-    if (isSame && known.inputs.every((input, index) => input === inputs[index])) return known.result;
-    const result = compute();
+    return this.find(key, inputs) ?? this.keep(key, inputs, compute());
+  }
+
+  /** Undefined if nothing is known of these inputs. */
+  find(key: string, inputs: readonly unknown[]): Result | undefined {
+    const known = this.#known.get(key) ?? this.#former.get(key);
+    if (known === undefined || !isSame(known.inputs, inputs)) return undefined;
+    this.#known.set(key, known);
+    return known.result;
+  }
+
+  keep(key: string, inputs: readonly unknown[], result: Result): Result {
     this.#known.set(key, { inputs, result });
     return result;
   }
+}
 
-  /** Forgets all other keys. */
-  keep(keys: ReadonlySet<string>): void {
-    for (const key of this.#known.keys()) if (!keys.has(key)) this.#known.delete(key);
-  }
+function isSame(a: unknown, b: unknown): boolean {
+  if (a === b || !Array.isArray(a) || !Array.isArray(b)) return a === b;
+  return a.length === b.length && a.every((one, index) => isSame(one, b[index]));
 }

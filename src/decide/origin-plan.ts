@@ -16,7 +16,7 @@ import { asksToAdopt } from "./ownership.ts";
 import { standingRefusal, versionOf } from "./refusals.ts";
 import type { OriginRemoval } from "./removal-guard.ts";
 import type { Gathered } from "../model/gathered.ts";
-import { decideAttachment } from "../model/attachment.ts";
+import { attachmentOf } from "../model/attachment.ts";
 import { limitedOrigin, ungrantedPart } from "./guest-limits.ts";
 import type { Broken, CompiledOrigin } from "./compiled-rule.ts";
 import { type BrokenObjects, type LastDeclared, rememberOrigins } from "./remembered.ts";
@@ -225,12 +225,7 @@ export function compileOrigins(
   for (const declared of gathered.origins.toSorted(byRank)) {
     if (declared.meta.deleting) continue;
     const { namespace } = declared.meta;
-    const attachment = decideAttachment(
-      gathered.instance,
-      "WafOrigin",
-      namespace,
-      gathered.namespaceLabels.get(namespace),
-    );
+    const attachment = attachmentOf(gathered, declared.meta);
     if (attachment.state === "Unknown") {
       const name = nameKey(declared.meta);
       unknown.set(name, { reason: `WafOrigin ${name}: ${attachment.message}`, letGo: "delete the WafOrigin" });
@@ -240,7 +235,7 @@ export function compileOrigins(
       continue;
     }
     const { grant } = attachment;
-    const origin = grant === undefined ? declared : limitedOrigin(declared, grant);
+    const origin = limitedOrigin(declared, grant);
     const older = wanted.get(origin.host);
     if (older !== undefined && older.type !== origin.type) {
       const other =
@@ -252,7 +247,7 @@ export function compileOrigins(
       continue;
     }
     if (older === undefined) wanted.set(origin.host, origin);
-    const ungranted = grant === undefined ? undefined : ungrantedPart(gathered.instance, declared, grant);
+    const ungranted = ungrantedPart(gathered.instance, declared, grant);
     const verdict = ungranted === undefined ? "Accepted" : "NotAllowed";
     compiled.push({ origin, isAttached: true, verdict, message: ungranted ?? "" });
   }

@@ -12,7 +12,7 @@
 //
 // An entry that is leaving is not remembered: its removal was allowed after a fresh read that showed that nobody declares it.
 import type { Entry } from "../address/entry.ts";
-import { decideAttachment } from "../model/attachment.ts";
+import { attachmentOf } from "../model/attachment.ts";
 import { continuesOf } from "../model/continues.ts";
 import { type DeclaredOrigin, eachList, type ListName, listNames, listOf } from "../model/declared.ts";
 import { type EntryOwner, type EntryOwners, readOwners, remembering } from "../model/entry-owners.ts";
@@ -153,9 +153,9 @@ function isOfFormer({ instance }: Gathered, { declared }: BrokenReference): bool
   return continues.state === "Named" && nameKey(continues.former) === nameKey(declared.instance);
 }
 
-function mayAttach({ instance, namespaceLabels }: Gathered, { kind, namespace }: ResourceRef): boolean {
-  if (kind === "WafInstance" || kind === "WafFeed") return false;
-  const { state } = decideAttachment(instance, kind, namespace, namespaceLabels.get(namespace));
+function mayAttach(gathered: Gathered, ref: ResourceRef): boolean {
+  if (ref.kind === "WafInstance" || ref.kind === "WafFeed") return false;
+  const { state } = attachmentOf(gathered, ref);
   return state === "Allowed" || state === "Unknown";
 }
 

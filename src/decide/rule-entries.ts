@@ -5,6 +5,7 @@ import type { DeclaredRule } from "../model/declared.ts";
 import type { AddressText, GatheredRule } from "../model/gathered.ts";
 import { ruleIdOf } from "../model/rule-id.ts";
 import { noteText } from "../model/visible-text.ts";
+import type { Latest } from "./latest.ts";
 
 /** Parsing them takes a millisecond or two. */
 const sliceLines = 500;
@@ -58,90 +59,60 @@ export interface RuleEntries {
 
 type OwnAddresses = Pick<DeclaredRule, "addresses" | "notes">;
 type Content = OwnAddresses | Exclude<AddressText, { state: "Missing" }>;
+type ParsedSource = Pick<RuleEntries, "invalid"> & { readonly part: RulePart };
+/** The parsed sources of rules, so that only those are parsed whose content has changed. */
+export type ParsedSources = Latest<ParsedSource>;
 
-interface ParsedSource {
-  readonly content: Content;
-  readonly part: RulePart;
-  readonly invalid: readonly RejectedEntry[];
+/** The rule's own addresses and those of its sources, without those that have ended by `nowMs`. */
+export function* readInSlices(
+  { rule, texts }: GatheredRule,
+  nowMs: number,
+  known: ParsedSources,
+): Generator<undefined, RuleEntries> {
+  const id = ruleIdOf(rule.meta);
+  const parsed = [yield* parseOnce(known, id, [rule.addresses, rule.notes], rule)];
+  const missing: { source: string; problem: string }[] = [];
+  for (const text of texts) {
+    const source = describeSource(text.source);
+    const key = `${id} ${source}`;
+    if (text.state === "Missing") missing.push({ source, problem: text.problem });
+    else if (text.state === "Read") parsed.push(yield* parseOnce(known, key, [text.text], text));
+    else parsed.push(yield* parseOnce(known, key, [text.entries, text.ending, text.notes], text));
+  }
+  const parts = parsed.map(({ part }) => withoutEnded(part, nowMs)).filter(({ entries }) => entries.size > 0);
+  return { parts, invalid: parsed.flatMap(({ invalid }) => invalid), missing };
 }
 
-/** Reads rules again and again, and parses only sources whose content has changed since the last round. */
-export class RuleReader {
-  #former: ReadonlyMap<string, ParsedSource> = new Map();
-  #parsed = new Map<string, ParsedSource>();
-
-  /** Starts a round: sources that are not read in it are forgotten. */
-  begin(): void {
-    this.#former = this.#parsed;
-    this.#parsed = new Map();
-  }
-
-  /** The rule's own addresses and those of its sources, without those that have ended by `nowMs`. */
-  *readInSlices({ rule, texts }: GatheredRule, nowMs: number): Generator<undefined, RuleEntries> {
-    const id = ruleIdOf(rule.meta);
-    const parsed = [yield* this.#parse(id, rule)];
-    const missing: { source: string; problem: string }[] = [];
-    for (const text of texts) {
-      const source = describeSource(text.source);
-      if (text.state === "Missing") missing.push({ source, problem: text.problem });
-      else parsed.push(yield* this.#parse(`${id} ${source}`, text));
-    }
-    const parts = parsed.map(({ part }) => withoutEnded(part, nowMs)).filter(({ entries }) => entries.size > 0);
-    return { parts, invalid: parsed.flatMap(({ invalid }) => invalid), missing };
-  }
-
-  *#parse(key: string, content: Content): Generator<undefined, ParsedSource> {
-    const known = this.#former.get(key);
-    const parsed = known !== undefined && hasSame(known.content, content) ? known : yield* parse(content);
-    this.#parsed.set(key, parsed);
-    return parsed;
-  }
-}
-
-function hasSame(a: Content, b: Content): boolean {
-  if (a === b) return true;
-  if ("state" in a && "state" in b) {
-    if (a.state === "Read") return b.state === "Read" && a.text === b.text;
-    return b.state === "Listed" && a.entries === b.entries && a.ending === b.ending && a.notes === b.notes;
-  }
-  return !("state" in a) && !("state" in b) && isSame(a.addresses, b.addresses) && isSame(a.notes, b.notes);
-}
-
-function isSame(a: readonly string[] = [], b: readonly string[] = []): boolean {
-  return a === b || (a.length === b.length && a.every((text, index) => text === b[index]));
+function* parseOnce(
+  known: ParsedSources,
+  key: string,
+  inputs: readonly unknown[],
+  content: Content,
+): Generator<undefined, ParsedSource> {
+  return known.find(key, inputs) ?? known.keep(key, inputs, yield* parse(content));
 }
 
 function* parse(content: Content): Generator<undefined, ParsedSource> {
   if (!("state" in content)) {
     const { addresses, notes } = content;
     const lines = addresses.map((text, number) => ({ text, number, note: notes?.[number] ?? "" }));
-    return { content: { addresses, ...(notes && { notes }) }, ...(yield* parseLines(lines, undefined)) };
+    return yield* parseLines(lines, undefined);
   }
   const source = describeSource(content.source);
   if (content.state === "Read") {
-    const { part, invalid } = yield* parseLines(readAddressLines(content.text), source);
-    if (content.source.kind !== "Secret") return { content, part, invalid };
-    const { notes: _, ...unnoted } = part;
-    return { content, part: unnoted, invalid: invalid.map(hidden) };
+    const parsed = yield* parseLines(readAddressLines(content.text), source);
+    if (content.source.kind !== "Secret") return parsed;
+    const { notes: _, ...unnoted } = parsed.part;
+    return { part: unnoted, invalid: parsed.invalid.map(hidden) };
   }
   const { ending, notes } = content;
   const entries = new Map(content.entries.map((entry) => [entry, 0]));
   const ends = ending && { ending, firstEndMs: firstEndIn(ending, 0) };
-  const part = {
-    source,
-    entries,
-    place: source,
-    isOfFeed: true,
-    ...ends,
-    ...(notes && { notes }),
-  } as const;
-  return { content, part, invalid: [] };
+  const part = { source, entries, place: source, isOfFeed: true, ...ends, ...(notes && { notes }) } as const;
+  return { part, invalid: [] };
 }
 
-function* parseLines(
-  lines: Iterable<AddressLine>,
-  source: string | undefined,
-): Generator<undefined, Pick<ParsedSource, "part" | "invalid">> {
+function* parseLines(lines: Iterable<AddressLine>, source: string | undefined): Generator<undefined, ParsedSource> {
   const entries = new Map<Entry, number>();
   const notes = new Map<Entry, string>();
   const invalid: RejectedEntry[] = [];

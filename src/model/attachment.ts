@@ -1,16 +1,29 @@
 // Decides whether an object may attach to an instance, and with which permissions. The instance's namespace is the owner and
 // has all permissions. Every other namespace is a guest, with the permissions of the first matching grant in `spec.access`.
 import type { DeclaredInstance, Grant, LabelSelector } from "./declared.ts";
-import { nameKey, type ResourceMeta } from "./resource.ts";
+import type { Gathered } from "./gathered.ts";
+import { nameKey, type ResourceMeta, type ResourceRef } from "./resource.ts";
 
 export type Attachment =
   /** `grant` is undefined for the owner. */
   | { readonly state: "Allowed"; readonly grant: Grant | undefined }
-  | { readonly state: "NotAllowed"; readonly message: string }
-  /** The namespace is a guest without a grant for this kind or action. */
-  | { readonly state: "NotGranted"; readonly message: string }
-  /** The labels of the namespace are unknown, so no decision is possible. */
-  | { readonly state: "Unknown"; readonly message: string };
+  | {
+      /**
+       * `NotGranted`: the namespace is a guest without a grant for this kind or action. `Unknown`: the labels of the namespace are
+       * unknown, so no decision is possible.
+       */
+      readonly state: "NotAllowed" | "NotGranted" | "Unknown";
+      readonly message: string;
+      readonly grant?: undefined;
+    };
+
+/** Whether a gathered object may attach to its instance. */
+export function attachmentOf(
+  { instance, namespaceLabels }: Pick<Gathered, "instance" | "namespaceLabels">,
+  { kind, namespace }: Pick<ResourceRef, "kind" | "namespace">,
+): Attachment {
+  return decideAttachment(instance, kind, namespace, namespaceLabels.get(namespace));
+}
 
 /**
  * The messages are visible to the guest, so they must not reveal selectors or other namespaces.
