@@ -27,9 +27,8 @@ export function limitedRule(rule: DeclaredRule, grant: Grant | undefined): Decla
 
 /** The effective origin. */
 export function limitedOrigin(origin: DeclaredOrigin, grant: Grant | undefined): DeclaredOrigin {
-  return grant === undefined
-    ? origin
-    : { ...origin, deletionPolicy: "Delete", meta: withoutAdoption(origin.meta, grant) };
+  if (grant === undefined) return origin;
+  return { ...origin, deletionPolicy: "Delete", meta: withoutAdoption(origin.meta, grant) };
 }
 
 function withoutAdoption(meta: ResourceMeta, grant: Grant): ResourceMeta {

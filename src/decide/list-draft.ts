@@ -42,14 +42,18 @@ export interface ListDraft extends RemovalRequest {
   readonly leftOut: ReadonlySet<Entry>;
 }
 
+/** Why a part of the WAF is not written to; undefined if it is. */
+export type OffOn = (part: ListName | "origins") => string | undefined;
+
+/** What lists and origins are decided from. */
 export interface DraftInput {
   readonly desired: DesiredState;
   readonly observed: Observed;
   readonly inventory: Inventory;
   readonly contested: readonly Contested[];
   readonly refusals: ReadonlyMap<string, Refusal>;
-  /** Why a part of the WAF is not written to; undefined if it is. */
-  readonly offOn: (part: ListName) => string | undefined;
+  readonly offOn: OffOn;
+  /** Whether no obstacle prevents all removals. */
   readonly mayForget: boolean;
   readonly nowMs: number;
 }
@@ -95,7 +99,9 @@ export function draftList(list: ListName, input: DraftInput): ListDraft {
     adds,
     removals,
     replaced: [...sorted.replaced.values()].flatMap(({ row, cover }) =>
-      isPossible(row) ? [{ entry: row.entry, reason: `merged or split: ${cover} has its addresses` }] : [],
+      input.mayForget && isPossible(row)
+        ? [{ entry: row.entry, reason: `merged or split: ${cover} has its addresses` }]
+        : [],
     ),
     kept: inOrderOf(live, kept).map(({ entry }) => entry),
     waiting: [...sorted.lost, ...[...sorted.replaced.values()].map(({ row }) => row)]

@@ -7,13 +7,13 @@
 // - The primary is never removed or added.
 import type { DeclaredOrigin } from "../model/declared.ts";
 import { type EntryOwner, lastDeclaredBy, unknownOwners, writeOwners } from "../model/entry-owners.ts";
-import type { OwnedOrigin, Refusal } from "../model/inventory.ts";
-import { type Operation, operationKey } from "../model/operation.ts";
+import type { OwnedOrigin } from "../model/inventory.ts";
+import type { Operation } from "../model/operation.ts";
 import { byAge, nameKey } from "../model/resource.ts";
-import type { Observed } from "../model/observed.ts";
 import { type Context, decide, intends, type Line, type Outcome } from "./decisions.ts";
 import { asksToAdopt } from "./ownership.ts";
 import { standingRefusal, versionOf } from "./refusals.ts";
+import type { DraftInput } from "./list-draft.ts";
 import type { OriginRemoval } from "./removal-guard.ts";
 import type { Gathered } from "../model/gathered.ts";
 import { attachmentOf } from "../model/attachment.ts";
@@ -31,19 +31,8 @@ export interface OriginPlan {
   readonly change: "None" | "Owners" | "Entries";
   /** What was decided, by host. */
   readonly outcomes: ReadonlyMap<string, Outcome>;
-}
-
-interface OriginsInput {
-  readonly wanted: ReadonlyMap<string, DeclaredOrigin>;
-  readonly owned: ReadonlyMap<string, OwnedOrigin>;
-  readonly observed: Observed;
-  readonly refusals: ReadonlyMap<string, Refusal>;
-  /** `namespace/name` of every WafOrigin that exists. */
-  readonly existing: ReadonlySet<string>;
-  readonly off: string | undefined;
-  /** Whether no obstacle prevents all removals. */
-  readonly mayRemove: boolean;
-  readonly nowMs: number;
+  /** The origins to remove, also if an obstacle prevents all removals. */
+  readonly removals: readonly OriginRemoval[];
 }
 
 /** One origin of one type. */
@@ -54,44 +43,52 @@ interface OriginLine extends Line {
   readonly origin: DeclaredOrigin | undefined;
 }
 
-export interface OriginRows {
-  /** Undeclared origins. */
-  readonly leaving: readonly (readonly [OriginLine, Outcome])[];
-  readonly declared: readonly (readonly [OriginLine, Outcome])[];
-  /** The origins to remove. */
-  readonly removals: readonly OriginRemoval[];
-}
-
-export function decideOrigins({ wanted, owned, ...input }: OriginsInput): OriginRows {
+export function planOrigins(input: DraftInput): OriginPlan {
+  const { mayForget: mayRemove } = input;
+  const { origins: wanted } = input.desired;
+  const { origins: before } = input.inventory;
   const context = contextOf(input);
-  const leaving = [...owned]
-    .toSorted(([a], [b]) => (a < b ? -1 : 1))
-    .flatMap(([host, recorded]) => {
-      const origin = wanted.get(host);
-      if (origin?.type === recorded.type) return [];
-      const line = { host, recorded, origin, declared: false, shown: true };
-      return [[line, decide(line, context)] as const];
-    });
-  const changing = new Set(leaving.map(([{ host }]) => host));
-  const declared = [...wanted].flatMap(([host, origin]) => {
+  const outcomes = new Map<string, Outcome>();
+  const owned = new Map<string, OwnedOrigin>();
+  const [adds, removes, removals]: [OriginOperation[], OriginOperation[], OriginRemoval[]] = [[], [], []];
+  for (const [host, recorded] of [...before].toSorted(([a], [b]) => (a < b ? -1 : 1))) {
+    const origin = wanted.get(host);
+    if (origin?.type === recorded.type) continue;
+    const outcome = decide({ host, recorded, origin, declared: false, shown: true }, context);
+    outcomes.set(host, outcome);
+    if (intends(outcome, "Remove")) removals.push({ host, owners: recorded.owners });
+    if (!mayRemove) owned.set(host, recorded);
+    else if (intends(outcome, "Remove")) {
+      // Unknown from now on: if the process ends after the call, a host that is declared again must be added again.
+      owned.set(host, { ...recorded, addedAtMs: undefined });
+      removes.push({ kind: "RemoveOrigin", host, type: recorded.type, reason: whyRemoved(origin) });
+    } else if (outcome.kind !== "Release") owned.set(host, recorded);
+  }
+  for (const [host, origin] of wanted) {
     // A change of type removes first: the addition is planned once the inventory no longer contains the old type.
-    if (changing.has(host)) return [];
-    const recorded = owned.get(host);
+    if (outcomes.has(host)) continue;
+    const recorded = before.get(host);
     const line = { host, recorded, origin, declared: true, shown: recorded?.addedAtMs !== undefined };
-    return [[line, decide(line, context)] as const];
-  });
-  const removals = leaving.flatMap(([{ host, recorded }, outcome]) =>
-    recorded !== undefined && intends(outcome, "Remove") ? [{ host, owners: recorded.owners }] : [],
-  );
-  return { leaving, declared, removals };
+    const outcome = decide(line, context);
+    outcomes.set(host, outcome);
+    if (intends(outcome, "Add")) {
+      const ifThere = asksToAdopt(origin.meta) ? ", and adopted if it already exists" : "";
+      const reason = `declared by WafOrigin ${nameKey(origin.meta)}${ifThere}`;
+      owned.set(host, wantedBy({ ...unknownOrigin, type: origin.type }, origin));
+      adds.push({ kind: "AddOrigin", host, type: origin.type, reason });
+    } else if (recorded !== undefined) {
+      owned.set(host, outcome.kind === "Refused" ? recorded : wantedBy(recorded, origin));
+    }
+  }
+  return { operations: [...adds, ...removes], owned, change: changeOf(before, owned), outcomes, removals };
 }
 
-function contextOf(input: Omit<OriginsInput, "wanted" | "owned">): Context<OriginLine> {
-  const { observed, refusals, existing, off, mayRemove, nowMs } = input;
+function contextOf({ desired, observed, refusals, offOn, mayForget, nowMs }: DraftInput): Context<OriginLine> {
+  const existing = new Set(desired.compiledOrigins.map(({ origin }) => nameKey(origin.meta)));
   return {
-    off,
+    off: offOn("origins"),
     exclusive: false,
-    mayForget: mayRemove,
+    mayForget,
     isUnread: false,
     readAtMs: 0,
     windowMs: 0,
@@ -102,77 +99,37 @@ function contextOf(input: Omit<OriginsInput, "wanted" | "owned">): Context<Origi
     isAdopted: () => false,
     hasRoom: () => true,
     isPrimary: ({ host }) => sameHost(host, observed.primaryOrigin),
-    refusalsOf: (line, call) => {
-      const { origin } = line;
+    refusalsOf: ({ host, recorded, origin }, call) => {
       // A former refusal does not prevent an adoption.
       if (call === "Add" && origin !== undefined && asksToAdopt(origin.meta)) return [];
       const version = origin === undefined ? "" : versionOf(origin);
-      const operation = call === "Add" ? addOrigin(line) : removeOrigin(line);
-      const refusal = operation && standingRefusal(refusals, operationKey(operation), () => version, nowMs);
+      const key = call === "Add" ? `+${host} ${origin?.type}` : `-${host} ${recorded?.type}`;
+      const refusal = standingRefusal(refusals, `origins ${key}`, () => version, nowMs);
       return refusal === undefined ? [] : [refusal];
     },
     contestedUntil: () => undefined,
   };
 }
 
-/** What happens to the origins. While removals are on hold, those to remove stay as they are. */
-export function planOrigins({ leaving, declared }: OriginRows, { owned: before, mayRemove }: OriginsInput): OriginPlan {
-  const removals: OriginOperation[] = [];
-  const adds: OriginOperation[] = [];
-  const owned = new Map<string, OwnedOrigin>();
-  for (const [line, outcome] of leaving) {
-    const { host, recorded } = line;
-    const removal = mayRemove && intends(outcome, "Remove") ? removeOrigin(line) : undefined;
-    if (recorded === undefined || (outcome.kind === "Release" && mayRemove)) continue;
-    // Unknown from now on: if the process ends after the call, a host that is declared again must be added again.
-    owned.set(host, removal === undefined ? recorded : { ...recorded, addedAtMs: undefined });
-    if (removal !== undefined) removals.push(removal);
-  }
-  for (const [line, outcome] of declared) {
-    const { host, recorded, origin } = line;
-    const add = intends(outcome, "Add") ? addOrigin(line) : undefined;
-    if (origin === undefined) continue;
-    if (add !== undefined) {
-      owned.set(host, firstRecord(origin));
-      adds.push(add);
-    } else if (recorded !== undefined) {
-      owned.set(host, outcome.kind === "Refused" ? recorded : wantedBy(recorded, origin));
-    }
-  }
-  return {
-    operations: [...adds, ...removals],
-    owned,
-    change: changeOf(before, owned),
-    outcomes: new Map([...leaving, ...declared].map(([{ host }, outcome]) => [host, outcome])),
-  };
+function whyRemoved(origin: DeclaredOrigin | undefined): string {
+  return origin === undefined
+    ? "added by wafsync, and no WafOrigin declares it any longer"
+    : `to be added again as ${origin.type}, as declared by WafOrigin ${nameKey(origin.meta)}`;
 }
+
+/** What the record says of an origin before the call that adds it. */
+const unknownOrigin = {
+  addedAtMs: undefined,
+  unconfirmed: undefined,
+  retainedBy: undefined,
+  owners: unknownOwners,
+  manner: "Added",
+} as const;
 
 /** Compares host names like DNS: ignores case and a trailing dot. */
 export function sameHost(a: string, b: string): boolean {
   const plain = (host: string): string => host.trim().toLowerCase().replace(/\.$/, "");
   return plain(a) === plain(b);
-}
-
-function addOrigin({ origin }: OriginLine): OriginOperation | undefined {
-  if (origin === undefined) return undefined;
-  const ifThere = asksToAdopt(origin.meta) ? ", and adopted if it already exists" : "";
-  const reason = `declared by WafOrigin ${nameKey(origin.meta)}${ifThere}`;
-  return { kind: "AddOrigin", host: origin.host, type: origin.type, reason };
-}
-
-function removeOrigin({ host, recorded, origin }: OriginLine): OriginOperation | undefined {
-  if (recorded === undefined) return undefined;
-  const reason =
-    origin === undefined
-      ? "added by wafsync, and no WafOrigin declares it any longer"
-      : `to be added again as ${origin.type}, as declared by WafOrigin ${nameKey(origin.meta)}`;
-  return { kind: "RemoveOrigin", host, type: recorded.type, reason };
-}
-
-function firstRecord(origin: DeclaredOrigin): OwnedOrigin {
-  const { type } = origin;
-  const unknown = { addedAtMs: undefined, unconfirmed: undefined, retainedBy: undefined, owners: unknownOwners };
-  return wantedBy({ type, ...unknown, manner: "Added" }, origin);
 }
 
 /** The same object if the origin's WafOrigin is unchanged. */

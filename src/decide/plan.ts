@@ -7,7 +7,7 @@
 //
 // The plan contains the inventory that must be recorded before its first operation. A plan of a synced instance is empty.
 import type { Entry } from "../address/entry.ts";
-import { approvalAnnotation, nameKey } from "../model/resource.ts";
+import { approvalAnnotation } from "../model/resource.ts";
 import { eachList, type ListName, listNames } from "../model/declared.ts";
 import { type EntryOwners, unknownOwners } from "../model/entry-owners.ts";
 import { finished } from "../model/finished.ts";
@@ -18,7 +18,7 @@ import { fullList } from "./decisions.ts";
 import type { Broken } from "./compiled-rule.ts";
 import { type Contested, contestedNow } from "./disputes.ts";
 import { withoutEnded } from "./refusals.ts";
-import { type AddEntry, orderWrites, type RemoveEntry } from "./order.ts";
+import { orderWrites, type RemoveEntry } from "./order.ts";
 import { asksToAdopt, type Records } from "./ownership.ts";
 import {
   type HeldRemoval,
@@ -27,12 +27,13 @@ import {
   type RemovalDecision,
   decideRemovals,
   isSameApproval,
+  type Obstacle,
   restoredInventory,
 } from "./removal-guard.ts";
-import { orderForRoom } from "./room.ts";
-import { type OriginPlan, decideOrigins, planOrigins } from "./origin-plan.ts";
+import { type OrderedForRoom, orderForRoom } from "./room.ts";
+import { type OriginPlan, planOrigins } from "./origin-plan.ts";
 import type { DesiredState } from "./desired.ts";
-import { type Decided, draftList, type ListDraft } from "./list-draft.ts";
+import { type Decided, draftList, type ListDraft, type OffOn } from "./list-draft.ts";
 import { type ListSummary, summarizeLists } from "./progress.ts";
 
 export interface Plan {
@@ -90,47 +91,39 @@ export function* planInSlices(input: PlanInput): Generator<undefined, Plan> {
   // Those in the inventory take precedence.
   const recorded = inventory.refusals.map((refusal) => [refusal.operation, refusal] as const);
   const refusals = new Map([...(input.olderRefusals ?? []), ...recorded]);
-  const annotation = desired.instance.meta.annotations[approvalAnnotation];
   const restored = restoredInventory(inventory.version, input.reportedVersion ?? 0);
   // A user accepts an inventory that was restored from a backup: then its version continues behind the one in the status.
-  const isAccepted = restored !== undefined && restored.hash === annotation;
+  const isAccepted = restored !== undefined && restored.hash === desired.instance.meta.annotations[approvalAnnotation];
   const obstacle = desired.unconfirmed ?? (isAccepted ? undefined : restored);
-  const mayRemove = obstacle === undefined;
   const offOn = whyOff(desired);
   yield;
-  const drafting = { ...input, contested, refusals, offOn, mayForget: mayRemove };
+  const drafting = { ...input, contested, refusals, offOn, mayForget: obstacle === undefined };
   const blocklist = draftList("blocklist", drafting);
   yield;
   const drafts = { blocklist, allowlist: draftList("allowlist", drafting) };
   yield;
-  const originsInput = originsIn(input, refusals, { off: offOn("origins"), mayRemove });
-  const originRows = decideOrigins(originsInput);
-  const decide = (approval: string | undefined): RemovalDecision =>
-    decideRemovals(
-      { ...drafts, origins: originRows.removals },
-      desired.removalGuards,
-      { windowMs: desired.instance.removalWindowMs, nowMs },
-      approval,
-      inventory,
-      obstacle,
-    );
-  const byAnnotation = decide(annotation);
-  // What the annotation approves is recorded first, because each approval changes the hash of what is left.
-  const isReviewed = byAnnotation.approvals === inventory.approvals && byAnnotation.held?.hash === input.approval;
-  const decision = isReviewed && input.approval !== undefined ? decide(input.approval) : byAnnotation;
+  const origins = planOrigins(drafting);
+  const decision = decisionOf(input, { ...drafts, origins: origins.removals }, obstacle);
   yield;
-  const origins = planOrigins(originRows, originsInput);
-  const split = splitByPolicy(input, drafts, decision, origins, { offOn, mayRemove });
+  const { writes, noRoom } = orderedWrites(input, drafts, decision);
+  const { on: operations = [], off: observedOnly = [] } = Object.groupBy<"on" | "off", Operation>(
+    [...origins.operations, ...writes],
+    (operation) => (offOn(partOf(operation)) === undefined ? "on" : "off"),
+  );
   yield;
-  const leftOut = eachList((list) => withoutRoom(split.noRoom, list, drafts[list]));
+  const leftOut = eachList((list) => {
+    // Including those that no removal of this plan makes room for: the removals are on hold, refused or contested.
+    const more = noRoom.flatMap((add) => (add.list === list ? [add.entry] : []));
+    return more.length === 0 ? drafts[list].leftOut : new Set([...drafts[list].leftOut, ...more]);
+  });
   const outcomes = eachList((list) => outcomesOf(drafts[list], leftOut[list], decision.held?.removals[list] ?? []));
   const next = nextInventory(input, drafts, { offOn, outcomes, decision, origins, isAccepted });
   yield;
   return {
     outcomes,
-    operations: split.operations,
-    observedOnly: split.observedOnly,
-    lists: summarizeLists(observed, next.inventory, split.operations, { outcomes, held: decision.held, leftOut }),
+    operations,
+    observedOnly,
+    lists: summarizeLists(observed, next.inventory, operations, { outcomes, held: decision.held, leftOut }),
     leftOut,
     waiting: eachList((list) => drafts[list].waiting),
     adoptions: next.adoptions,
@@ -145,13 +138,18 @@ export function* planInSlices(input: PlanInput): Generator<undefined, Plan> {
   };
 }
 
-function originsIn(
-  { desired, observed, inventory, nowMs }: PlanInput,
-  refusals: ReadonlyMap<string, Refusal>,
-  how: { readonly off: string | undefined; readonly mayRemove: boolean },
-) {
-  const existing = new Set(desired.compiledOrigins.map(({ origin }) => nameKey(origin.meta)));
-  return { wanted: desired.origins, owned: inventory.origins, observed, refusals, existing, nowMs, ...how };
+/** What the annotation of the instance approves is recorded first, because each approval changes the hash of what is left. */
+function decisionOf(
+  { desired, inventory, approval, nowMs }: PlanInput,
+  requests: Parameters<typeof decideRemovals>[0],
+  obstacle: Obstacle | undefined,
+): RemovalDecision {
+  const { meta, removalWindowMs: windowMs } = desired.instance;
+  const decide = (given: string | undefined): RemovalDecision =>
+    decideRemovals(requests, desired.removalGuards, { windowMs, nowMs }, given, inventory, obstacle);
+  const byAnnotation = decide(meta.annotations[approvalAnnotation]);
+  const isReviewed = byAnnotation.approvals === inventory.approvals && byAnnotation.held?.hash === approval;
+  return isReviewed && approval !== undefined ? decide(approval) : byAnnotation;
 }
 
 /** An entry or an origin that stays only because something can't be read. */
@@ -187,49 +185,23 @@ function keptIn(
   return kept;
 }
 
-interface Split {
-  readonly operations: readonly Operation[];
-  readonly observedOnly: readonly Operation[];
-  /** Additions that no removal of this plan makes room for: those that would are on hold, refused or contested. */
-  readonly noRoom: readonly AddEntry[];
-}
-
-function splitByPolicy(
-  input: PlanInput,
+function orderedWrites(
+  { desired, observed, inventory }: PlanInput,
   drafts: Readonly<Record<ListName, ListDraft>>,
-  decision: RemovalDecision,
-  origins: OriginPlan,
-  { offOn, mayRemove }: { readonly offOn: OffOn; readonly mayRemove: boolean },
-): Split {
-  const { desired, observed, inventory } = input;
-  const removals = listNames.flatMap((list) => removalsOf(list, observed, decision.allowed[list]));
-  const replaced = mayRemove ? listNames.flatMap((list) => removalsOf(list, observed, drafts[list].replaced)) : [];
+  { allowed }: RemovalDecision,
+): OrderedForRoom {
+  const removals = listNames.flatMap((list) => removalsOf(list, observed, allowed[list]));
+  const replaced = listNames.flatMap((list) => removalsOf(list, observed, drafts[list].replaced));
   const adds = [...drafts.allowlist.adds, ...drafts.blocklist.adds];
   const ordered = orderWrites(adds, removals, desired.rules, inventory.entries.blocklist);
   const shown = eachList((list) => observed.lists[list].size);
-  const { writes, noRoom } = orderForRoom([...ordered, ...replaced], shown, desired.instance.lists);
-  const all: readonly Operation[] = [...origins.operations, ...writes];
-  if (([...listNames, "origins"] as const).every((part) => offOn(part) === undefined)) {
-    return { operations: all, observedOnly: [], noRoom };
-  }
-  const operations: Operation[] = [];
-  const observedOnly: Operation[] = [];
-  for (const operation of all) (offOn(partOf(operation)) === undefined ? operations : observedOnly).push(operation);
-  return { operations, observedOnly, noRoom };
+  return orderForRoom([...ordered, ...replaced], shown, desired.instance.lists);
 }
-
-type OffOn = (part: ListName | "origins") => string | undefined;
 
 /** Why a part of the WAF is not written to; undefined if it is. */
 function whyOff({ instance: { policies, suspend }, instanceFaults }: DesiredState): OffOn {
   const ofAll = suspend ? "spec.suspend is true" : instanceFaults[0];
   return (part) => ofAll ?? (policies[part] === "Observe" ? "the policy is Observe" : undefined);
-}
-
-/** The entries that the list has no room for, including those that no removal makes room for. */
-function withoutRoom(noRoom: readonly AddEntry[], list: ListName, { leftOut }: ListDraft): ReadonlySet<Entry> {
-  const entries = noRoom.flatMap((add) => (add.list === list ? [add.entry] : []));
-  return entries.length === 0 ? leftOut : new Set([...leftOut, ...entries]);
 }
 
 /** With what only the whole list decides. */
