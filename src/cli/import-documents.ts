@@ -34,39 +34,36 @@ export interface ImportedFile {
   readonly documents: readonly object[];
 }
 
-export type Import = ReturnType<typeof buildImport>;
-
 const actions = { blocklist: "Block", allowlist: "Allow" } as const;
 
-type Entries = Readonly<Record<ListName, readonly Entry[]>>;
+export type Import = ReturnType<typeof buildImport>;
+
+/** An entry of a list. */
+interface Listed {
+  readonly list: ListName;
+  readonly entry: Entry;
+}
 
 /** Builds the objects, applies guards and conflicts to them as a run does, and skips rejected entries. */
 export function buildImport(names: ImportNames, content: WafContent) {
-  const observed = {
-    blocklist: observeSpellings(content.lists.blocklist),
-    allowlist: observeSpellings(content.lists.allowlist),
-  };
-  const unfit = (list: ListName, entry: Entry): string | undefined => {
+  const observed = listNames.flatMap((list) =>
+    [...observeSpellings(content.lists[list])].map(([entry, [spelling = entry]]) => ({ list, entry, spelling })),
+  );
+  const blocked = new Set(observed.flatMap(({ list, entry }) => (list === "blocklist" ? [entry] : [])));
+  const unfit = ({ list, entry }: Listed): string | undefined => {
     if (isOpaque(entry)) return "It is not an address or network.";
-    const isOnBoth = list === "allowlist" && observed.blocklist.has(entry);
+    const isOnBoth = list === "allowlist" && blocked.has(entry);
     return isOnBoth ? "It is also on the blocklist, and only one list can declare it." : undefined;
   };
-  const entriesOf = (whyNot: typeof unfit): Entries => {
-    const of = (list: ListName) => [...observed[list].keys()].filter((entry) => whyNot(list, entry) === undefined);
-    return { blocklist: of("blocklist"), allowlist: of("allowlist") };
-  };
-  const fit = entriesOf(unfit);
+  const fit = observed.filter((one) => unfit(one) === undefined);
   const rejected = rejectedIn(filesOf(names, content, fit));
-  const whyNot = (list: ListName, entry: Entry): string | undefined =>
-    unfit(list, entry) ?? rejected.get(`${list} ${entry}`);
-  const kept = entriesOf(whyNot);
-  const skipped = listNames.flatMap((list) =>
-    [...observed[list]].flatMap(([entry, [spelling = entry]]) => {
-      const why = whyNot(list, entry);
-      return why === undefined ? [] : [{ list, spelling, why }];
-    }),
-  );
-  const counts = { blocklist: kept.blocklist.length, allowlist: kept.allowlist.length };
+  const skipped = observed.flatMap((one) => {
+    const why = unfit(one) ?? rejected.get(`${one.list} ${one.entry}`);
+    return why === undefined ? [] : [{ ...one, why }];
+  });
+  const kept = fit.filter(({ list, entry }) => !rejected.has(`${list} ${entry}`));
+  const count = (wanted: ListName): number => kept.filter(({ list }) => list === wanted).length;
+  const counts = { blocklist: count("blocklist"), allowlist: count("allowlist") };
   return { files: filesOf(names, content, kept), counts, skipped };
 }
 
@@ -104,60 +101,47 @@ export function gatheredFrom(documents: readonly object[]): Gathered {
   };
 }
 
-function filesOf(names: ImportNames, content: WafContent, entries: Entries): ImportedFile[] {
-  const { instance } = names;
-  const { domain } = content;
-  const lists = listNames.flatMap((list): ImportedFile[] => {
-    if (entries[list].length === 0) return [];
-    const comment = `The ${list} of ${domain} at the time of the import. Because of the annotation, wafsync adopts the entries that are on the list.`;
-    return [{ name: `${instance.name}-${list}.yaml`, comment, documents: rulesOf(instance, list, entries[list]) }];
+function filesOf({ instance, baseUrl }: ImportNames, content: WafContent, entries: readonly Listed[]): ImportedFile[] {
+  const { name, namespace } = instance;
+  const { domain, primaryOrigin: host } = content;
+  const adoptable = (kind: string, ownName: string, spec: object): object => ({
+    apiVersion,
+    kind,
+    metadata: { name: ownName, namespace, annotations: { [adoptAnnotation]: "true" } },
+    spec: { instanceRef: { name }, ...spec },
   });
+  const secret = secretNameOf(instance);
   const waf: ImportedFile = {
-    name: `${instance.name}.yaml`,
-    comment: `The WAF of ${domain}. Its API key is not in these files: create Secret ${secretNameOf(instance)} with the key apiKey, or set WAFSYNC_API_KEY.`,
-    documents: [instanceDocument(names, domain)],
+    name: `${name}.yaml`,
+    comment: `The WAF of ${domain}. Its API key is not in these files: create Secret ${secret} with the key apiKey, or set WAFSYNC_API_KEY.`,
+    documents: [
+      {
+        apiVersion,
+        kind: "WafInstance",
+        metadata: { name, namespace },
+        spec: { baseUrl, apiKeySecretRef: { name: secret }, expectedDomain: domain },
+      },
+    ],
   };
-  // The API does not return whether the primary is an alternate or a backup.
-  const primary = { instanceRef: { name: instance.name }, host: content.primaryOrigin, type: "Alternate" };
   const origin: ImportedFile = {
-    name: `${instance.name}-origin.yaml`,
+    name: `${name}-origin.yaml`,
     comment: "The primary origin. The API does not return other origins: add those that you know.",
-    documents: [toAdopt("WafOrigin", `${instance.name}-primary`, instance, primary)],
+    // The API does not return whether the primary is an alternate or a backup.
+    documents: [adoptable("WafOrigin", `${name}-primary`, { host, type: "Alternate" })],
   };
   // A host that is not valid in a WafOrigin is skipped.
   const isNameable = parseResource(origin.documents[0]).ok;
+  const lists = listNames.flatMap((list): ImportedFile[] => {
+    const addresses = entries.filter((one) => one.list === list).map(({ entry }) => entry);
+    const documents = Array.from({ length: Math.ceil(addresses.length / addressesMax) }, (_, at) =>
+      adoptable("WafIpRule", `${name}-${list}${at === 0 ? "" : `-${at + 1}`}`, {
+        action: actions[list],
+        description: "Imported from the WAF",
+        addresses: addresses.slice(at * addressesMax, (at + 1) * addressesMax),
+      }),
+    );
+    const comment = `The ${list} of ${domain} at the time of the import. Because of the annotation, wafsync adopts the entries that are on the list.`;
+    return documents.length === 0 ? [] : [{ name: `${name}-${list}.yaml`, comment, documents }];
+  });
   return [waf, ...(isNameable ? [origin] : []), ...lists];
-}
-
-function instanceDocument({ instance, baseUrl }: ImportNames, domain: string) {
-  const { name, namespace } = instance;
-  return {
-    apiVersion,
-    kind: "WafInstance",
-    metadata: { name, namespace },
-    spec: {
-      baseUrl,
-      apiKeySecretRef: { name: secretNameOf(instance) },
-      expectedDomain: domain,
-    },
-  };
-}
-
-function rulesOf(instance: ObjectName, list: ListName, entries: readonly Entry[]): object[] {
-  const rules: object[] = [];
-  for (let start = 0; start < entries.length; start += addressesMax) {
-    const number = rules.length === 0 ? "" : `-${rules.length + 1}`;
-    const rule = {
-      instanceRef: { name: instance.name },
-      action: actions[list],
-      description: "Imported from the WAF",
-      addresses: entries.slice(start, start + addressesMax),
-    };
-    rules.push(toAdopt("WafIpRule", `${instance.name}-${list}${number}`, instance, rule));
-  }
-  return rules;
-}
-
-function toAdopt(kind: string, name: string, { namespace }: ObjectName, spec: object): object {
-  return { apiVersion, kind, metadata: { name, namespace, annotations: { [adoptAnnotation]: "true" } }, spec };
 }

@@ -26,10 +26,13 @@ export function flag(flags: string, description: string): Declared<boolean> {
   return option.negate ? option : option.default(false);
 }
 
-export function text(flags: string, description: string): Declared<string | undefined>;
-export function text(flags: string, description: string, otherwise: string): Declared<string>;
-export function text(flags: string, description: string, otherwise?: string) {
-  return new Declared<string | undefined>(flags, description).default(otherwise);
+/** @param otherwise the value of an option that is not given; undefined by default, as for the following functions */
+export function text<const Otherwise extends string | undefined = undefined>(
+  flags: string,
+  description: string,
+  otherwise?: Otherwise,
+) {
+  return new Declared<string | Otherwise>(flags, description).default(otherwise);
 }
 
 /** A text that must be given. */
@@ -37,27 +40,23 @@ export function required(flags: string, description: string): Declared<string> {
   return new Declared<string>(flags, description).makeOptionMandatory();
 }
 
-type Limits = readonly [least: number, most: number];
-
-export function number(flags: string, description: string, limits: Limits): Declared<number | undefined>;
-export function number(flags: string, description: string, limits: Limits, otherwise: number): Declared<number>;
-export function number(flags: string, description: string, limits: Limits, otherwise?: number) {
-  return new Declared<number | undefined>(flags, description).argParser(wholeNumber(...limits)).default(otherwise);
+export function number<const Otherwise extends number | undefined = undefined>(
+  flags: string,
+  description: string,
+  [least, most]: readonly [least: number, most: number],
+  otherwise?: Otherwise,
+) {
+  const parse = wholeNumber(least, most);
+  return new Declared<number | Otherwise>(flags, description).argParser(parse).default(otherwise);
 }
 
-export function choice<const Name extends string>(
+export function choice<const Name extends string, const Otherwise extends NoInfer<Name> | undefined = undefined>(
   flags: string,
   description: string,
   choices: readonly Name[],
-): Declared<Name | undefined>;
-export function choice<const Name extends string>(
-  flags: string,
-  description: string,
-  choices: readonly Name[],
-  otherwise: NoInfer<Name>,
-): Declared<Name>;
-export function choice(flags: string, description: string, choices: readonly string[], otherwise?: string) {
-  return new Declared<string | undefined>(flags, description).choices(choices).default(otherwise);
+  otherwise?: Otherwise,
+) {
+  return new Declared<Name | Otherwise>(flags, description).choices(choices).default(otherwise);
 }
 
 /** The format of the output. The first one is the default. */
@@ -65,17 +64,15 @@ export function format<const Name extends string>(...names: readonly [Name, ...N
   return choice("-o, --output <format>", "output format", names, names[0]);
 }
 
-/** A repeatable option. Has no default, because the help would print it. */
-export function texts(flags: string, description: string): Declared<readonly string[] | undefined> {
-  const collect = (value: string, before: readonly string[] = []): readonly string[] => [...before, value];
+/** A repeatable option. Has no default, because the help would print it. @param valuesOf the values in one use of the option */
+export function texts(flags: string, description: string, valuesOf = (value: string): string[] => [value]) {
+  const collect = (value: string, before: readonly string[] = []) => [...before, ...valuesOf(value)];
   return new Declared<readonly string[] | undefined>(flags, description).argParser(collect);
 }
 
 /** The same, but each value may also be a comma-separated list. */
 export function lists(flags: string, description: string): Declared<readonly string[] | undefined> {
-  const split = (value: string): string[] => value.split(",").map((one) => one.trim());
-  const collect = (value: string, before: readonly string[] = []): readonly string[] => [...before, ...split(value)];
-  return new Declared<readonly string[] | undefined>(flags, description).argParser(collect);
+  return texts(flags, description, (value) => value.split(",").map((one) => one.trim()));
 }
 
 export function wholeNumber(least: number, most: number): (value: string) => number {
