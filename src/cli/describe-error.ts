@@ -1,4 +1,5 @@
 // Formats errors for users: one clear line, and a hint that says what to do.
+import { asSentence, capitalized } from "../model/sentence.ts";
 import { visibleLines } from "../model/visible-text.ts";
 
 /** An expected failure of a command. `hint` says what to do next. */
@@ -18,6 +19,11 @@ export function asCommandError(hint?: string): (error: Error) => never {
   return ({ message }) => {
     throw new CommandError(message, hint);
   };
+}
+
+/** The error in sentences, for pages. */
+export function sentencesOf({ message, hint }: CommandError): string {
+  return [asSentence(capitalized(message)), hint ?? []].flat().join(" ");
 }
 
 /** The same error with all keys redacted. An unexpected error may contain anything. */

@@ -2,7 +2,7 @@
 import packageJson from "../../package.json" with { type: "json" };
 import type { InstanceSummary, Summary } from "../kinds/summary.ts";
 import type { Clock } from "../async/clock.ts";
-import { CommandError } from "../cli/describe-error.ts";
+import { CommandError, sentencesOf } from "../cli/describe-error.ts";
 import { chosenFrom } from "../cli/targets/target-options.ts";
 import type { Seen, SeenObject, Target } from "../cli/targets/target.ts";
 import { parseAddress } from "../cli/arguments.ts";
@@ -10,7 +10,7 @@ import { objectsOf, summarize } from "../cli/summarize.ts";
 import { explainOn } from "../cli/why-view.ts";
 import { AddressCover } from "../address/ranges.ts";
 import { nameKey, type ObjectName } from "../model/resource.ts";
-import { asSentence, capitalized, shortened } from "../model/sentence.ts";
+import { shortened } from "../model/sentence.ts";
 import { assetAt, framed } from "./frame.ts";
 import { declaredLists } from "./client-lists.ts";
 import { html } from "./html.ts";
@@ -77,7 +77,7 @@ export class StatePages implements PageApp {
       return await this.#route(request, read);
     } catch (error) {
       if (!(error instanceof CommandError)) throw error;
-      const problem = this.#redact(problemOf(error));
+      const problem = this.#redact(sentencesOf(error));
       if (isJson) return json(400, { error: problem });
       return page(400, errorPage(read?.summary, problem, request.query.get("address") ?? ""));
     }
@@ -151,7 +151,7 @@ export class StatePages implements PageApp {
     try {
       return { ok: true, events: await this.#parts.target.history(instance) };
     } catch (error) {
-      if (error instanceof CommandError) return { ok: false, problem: this.#redact(problemOf(error)) };
+      if (error instanceof CommandError) return { ok: false, problem: this.#redact(sentencesOf(error)) };
       throw error;
     }
   }
@@ -182,11 +182,6 @@ export class StatePages implements PageApp {
   #redact(text: string): string {
     return this.#parts.target.redactor.redact(text);
   }
-}
-
-function problemOf({ message, hint }: CommandError): string {
-  const sentence = asSentence(capitalized(message));
-  return hint === undefined ? sentence : `${sentence} ${hint}`;
 }
 
 function objectNameOf({ instance }: InstanceSummary): ObjectName {

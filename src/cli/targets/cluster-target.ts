@@ -19,7 +19,7 @@ import { ClusterRecordStore } from "../../records/cluster-record-store.ts";
 import { type ClusterObject, instanceNameOf, typeOfKind } from "../../source/cluster/cluster-object.ts";
 import { listInstances, readFeed, readInstanceOnce } from "../../source/cluster/read-cluster.ts";
 import { type CommandRule, createdByAnnotation, requestedByAnnotation, ruleDocument } from "../command-rule.ts";
-import { CommandError } from "../describe-error.ts";
+import { CommandError, sentencesOf } from "../describe-error.ts";
 import { readKubeConfig } from "../read-kube-config.ts";
 import type { Session } from "../session.ts";
 import { type WafWork, commandCalls } from "./open-waf.ts";
@@ -79,15 +79,7 @@ export class ClusterTarget extends Target {
   async instances(): Promise<readonly ObjectName[]> {
     const listed = await listInstances(this.api, this.namespace);
     if (listed.ok) return listed.value;
-    const { code, message } = listed.fault;
-    if (code === "Forbidden") {
-      throw new CommandError(
-        `you are not allowed to list wafinstances ${this.where}`,
-        "Ask for this permission, or use --instance NAMESPACE/NAME with an instance that you can get.",
-      );
-    }
-    const hint = code === "NotFound" ? "The wafsync CRDs are not installed in this cluster." : undefined;
-    throw new CommandError(`the instances cannot be listed: ${message}`, hint);
+    throw unlisted(listed.fault, this.where, "use --instance NAMESPACE/NAME with an instance that you can get");
   }
 
   protected async readDeclared(instance: ObjectName): Promise<DeclaredSight> {
@@ -102,8 +94,39 @@ export class ClusterTarget extends Target {
     };
   }
 
-  async see(namespace?: string): Promise<Seen> {
-    return await seeCluster(this.api, namespace ?? this.namespace, realClock.nowMs());
+  /** Kinds that cannot be listed are reported as gaps. If the instances cannot be listed, the result has no objects. */
+  async see(namespace = this.namespace): Promise<Seen> {
+    const { api } = this;
+    const atMs = realClock.nowMs();
+    const where = whereOf(namespace);
+    const instances = await list(api, "WafInstance", namespace);
+    if (!instances.ok) {
+      const refused = sentencesOf(unlisted(instances.fault, where, "choose another namespace with -n"));
+      return { atMs, where, objects: [], refused, gaps: [] };
+    }
+    const objects = [...instances.value];
+    const gaps: string[] = [];
+    const narrowed: string[] = [];
+    for (const kind of [...guestKinds, "WafFeed"] as const) {
+      const { plural } = typeOfKind(kind);
+      // Objects of other namespaces may refer to the instances of this one.
+      const all = await list(api, kind, kind === "WafFeed" ? namespace : undefined);
+      const isNarrowed = !all.ok && all.fault.code === "Forbidden" && kind !== "WafFeed" && namespace !== undefined;
+      const read = isNarrowed ? await list(api, kind, namespace) : all;
+      if (read.ok) {
+        if (isNarrowed) narrowed.push(plural);
+        const concerns = (one: SeenObject): boolean =>
+          namespace === undefined || [one.namespace, one.instance?.namespace].includes(namespace);
+        objects.push(...read.value.filter(concerns));
+      } else if (read.fault.code === "Forbidden")
+        gaps.push(`You are not allowed to list ${plural}: they are not shown.`);
+      else gaps.push(`The ${plural} cannot be listed: ${read.fault.message}`);
+    }
+    if (narrowed.length > 0) {
+      const plurals = narrowed.join(", ");
+      gaps.unshift(`You are not allowed to list ${plurals} in all namespaces: only those ${where} are shown.`);
+    }
+    return { atMs, where, objects, refused: undefined, gaps };
   }
 
   keyOf({ key, instance }: Gathered): CalledWaf<ApiKey> {
@@ -130,26 +153,48 @@ export class ClusterTarget extends Target {
   }
 
   protected async putRule(rule: CommandRule, isNew: boolean): Promise<void> {
-    this.#user ??= userOf(this.api);
-    await putRule(this.api, ruleDocument(rule, await this.#user), isNew);
+    const { api } = this;
+    this.#user ??= userOf(api);
+    const body = ruleDocument(rule, await this.#user);
+    const { spec, metadata } = body;
+    const options = { timeoutMs, query: ruleQuery };
+    if (isNew) {
+      const created = await createObject<RuleObject>(api, ruleType, rule.namespace, body, options);
+      if (created.ok) return;
+      if (created.fault.code !== "AlreadyExists") throw refusedRule("create", rule, created.fault);
+      const found = await getObject<RuleObject>(api, ruleType, rule, { timeoutMs });
+      if (!found.ok) throw refusedRule("get", rule, found.fault);
+      if (found.value.metadata.annotations?.[createdByAnnotation] === undefined) {
+        throw new CommandError(
+          `WafIpRule ${nameKey(rule)} already exists, but was not written by a wafsync command`,
+          "Edit the rule directly.",
+        );
+      }
+    }
+    // Fields that only the earlier command set are removed.
+    const annotations = { [requestedByAnnotation]: null, ...metadata.annotations };
+    const patch = {
+      metadata: { annotations },
+      spec: { ...spec, expiresAt: spec.expiresAt ?? null, description: spec.description ?? null },
+    };
+    const patched = await mergePatchObject<RuleObject>(api, ruleType, rule, patch, options);
+    if (!patched.ok && (isNew || patched.fault.code !== "NotFound")) throw refusedRule("patch", rule, patched.fault);
   }
 
-  async deleteRule({ namespace, name }: ObjectName): Promise<void> {
-    const deleted = await deleteObject(this.api, ruleType, { namespace, name }, { timeoutMs });
-    if (!deleted.ok && deleted.fault.code !== "NotFound") {
-      throw refusedRule("delete", { namespace, name }, deleted.fault);
-    }
+  async deleteRule(rule: ObjectName): Promise<void> {
+    const deleted = await deleteObject(this.api, ruleType, rule, { timeoutMs });
+    if (!deleted.ok && deleted.fault.code !== "NotFound") throw refusedRule("delete", rule, deleted.fault);
   }
 
   protected async settle(_instance: ObjectName, written: readonly CommandRule[], wait: Waiting): Promise<Settlement> {
     return await untilSettled(async () => await this.reportOnAll(written), wait);
   }
 
-  protected async reportOn({ namespace, name }: CommandRule): Promise<Progress> {
-    const read = await getObject<RuleObject>(this.api, ruleType, { namespace, name }, { timeoutMs });
+  protected async reportOn(rule: CommandRule): Promise<Progress> {
+    const read = await getObject<RuleObject>(this.api, ruleType, rule, { timeoutMs });
     if (read.ok) return progressOf(read.value.status, read.value.metadata.generation ?? 0);
     if (read.fault.code === "NotFound") return { state: "Settled", message: "" };
-    if (read.fault.code === "Forbidden") throw refusedRule("get", { namespace, name }, read.fault);
+    if (read.fault.code === "Forbidden") throw refusedRule("get", rule, read.fault);
     return { state: "Open", message: read.fault.message };
   }
 
@@ -175,45 +220,8 @@ export class ClusterTarget extends Target {
   }
 }
 
-function refused(verb: string, instance: ObjectName, { code, message }: ApiFault): CommandError {
-  if (code === "NotFound") return new CommandError(`there is no WafInstance ${nameKey(instance)}`);
-  if (code !== "Forbidden") return new CommandError(`WafInstance ${nameKey(instance)}: ${message}`);
-  return new CommandError(
-    `you are not allowed to ${verb} wafinstances in namespace ${instance.namespace}`,
-    "Ask for this permission, or ask the owner of the instance to approve.",
-  );
-}
-
 interface RuleObject extends KubeObject {
   readonly status?: Reported;
-}
-
-/** @param isNew whether it may have to be created; otherwise, a rule that no longer exists is left alone */
-async function putRule(api: ApiServer, body: ReturnType<typeof ruleDocument>, isNew: boolean): Promise<void> {
-  const { spec, metadata } = body;
-  const { namespace, name } = metadata;
-  const options = { timeoutMs, query: ruleQuery };
-  if (isNew) {
-    const created = await createObject<RuleObject>(api, ruleType, namespace, body, options);
-    if (created.ok) return;
-    if (created.fault.code !== "AlreadyExists") throw refusedRule("create", metadata, created.fault);
-    const found = await getObject<RuleObject>(api, ruleType, { namespace, name }, { timeoutMs });
-    if (!found.ok) throw refusedRule("get", metadata, found.fault);
-    if (found.value.metadata.annotations?.[createdByAnnotation] === undefined) {
-      throw new CommandError(
-        `WafIpRule ${nameKey(metadata)} already exists, but was not written by a wafsync command`,
-        "Edit the rule directly.",
-      );
-    }
-  }
-  // Fields that only the earlier command set are removed.
-  const annotations = { [requestedByAnnotation]: null, ...metadata.annotations };
-  const patch = {
-    metadata: { annotations },
-    spec: { ...spec, expiresAt: spec.expiresAt ?? null, description: spec.description ?? null },
-  };
-  const patched = await mergePatchObject<RuleObject>(api, ruleType, { namespace, name }, patch, options);
-  if (!patched.ok && (isNew || patched.fault.code !== "NotFound")) throw refusedRule("patch", metadata, patched.fault);
 }
 
 const selfReview = z.object({ status: z.object({ userInfo: z.object({ username: z.string().min(1).max(256) }) }) });
@@ -226,54 +234,40 @@ async function userOf(api: ApiServer): Promise<string | undefined> {
   return asked.ok ? selfReview.safeParse(asked.value).data?.status.userInfo.username : undefined;
 }
 
-function refusedRule(verb: string, name: ObjectName, { code, message }: ApiFault): CommandError {
-  if (code === "Forbidden") {
-    return new CommandError(
-      `you are not allowed to ${verb} wafiprules in namespace ${name.namespace}`,
-      "Ask for this permission, or use -n with a namespace in which you can write rules and that has access to the instance.",
-    );
-  }
-  if (code === "NotFound") {
-    return new CommandError(
-      `WafIpRule ${nameKey(name)} cannot be written: namespace ${name.namespace} does not exist, or the wafsync CRDs are not installed`,
-    );
-  }
-  return new CommandError(`WafIpRule ${nameKey(name)} cannot be written: ${message}`);
+/** @param other what else a user without the permission can do */
+function unlisted(fault: ApiFault, where: string, other: string): CommandError {
+  const missing = "the wafsync CRDs are not installed in this cluster";
+  return refusal(fault, `list wafinstances ${where}`, other, missing, "the instances cannot be listed");
+}
+
+function refused(verb: string, instance: ObjectName, fault: ApiFault): CommandError {
+  const what = `${verb} wafinstances in namespace ${instance.namespace}`;
+  const subject = `WafInstance ${nameKey(instance)}`;
+  return refusal(fault, what, "ask the owner of the instance to approve", `there is no ${subject}`, subject);
+}
+
+function refusedRule(verb: string, { namespace, name }: ObjectName, fault: ApiFault): CommandError {
+  const what = `${verb} wafiprules in namespace ${namespace}`;
+  const other = "use -n with a namespace in which you can write rules and that has access to the instance";
+  const unwritten = `WafIpRule ${namespace}/${name} cannot be written`;
+  const missing = `${unwritten}: namespace ${namespace} does not exist, or the wafsync CRDs are not installed`;
+  return refusal(fault, what, other, missing, unwritten);
+}
+
+/** Why the API server refused something, for a user who lacks a permission, for an object that is missing, and otherwise. */
+function refusal(
+  { code, message }: ApiFault,
+  what: string,
+  other: string,
+  missing: string,
+  problem: string,
+): CommandError {
+  if (code === "NotFound") return new CommandError(missing);
+  if (code !== "Forbidden") return new CommandError(`${problem}: ${message}`);
+  return new CommandError(`you are not allowed to ${what}`, `Ask for this permission, or ${other}.`);
 }
 
 const listTimeoutMs = 30_000;
-
-/**
- * Never rejects: kinds that cannot be listed are reported as gaps. If the instances cannot be listed, the result has no objects.
- * @param namespace of the instances; all namespaces if undefined
- */
-async function seeCluster(api: ApiServer, namespace: string | undefined, atMs: number): Promise<Seen> {
-  const where = whereOf(namespace);
-  const instances = await list(api, "WafInstance", namespace);
-  if (!instances.ok) return { atMs, where, objects: [], refused: refusalOf(instances.fault, where), gaps: [] };
-  const objects = [...instances.value];
-  const gaps: string[] = [];
-  const narrowed: string[] = [];
-  for (const kind of [...guestKinds, "WafFeed"] as const) {
-    const { plural } = typeOfKind(kind);
-    // Objects of other namespaces may refer to the instances of this one.
-    const all = await list(api, kind, kind === "WafFeed" ? namespace : undefined);
-    const isNarrowed = !all.ok && all.fault.code === "Forbidden" && kind !== "WafFeed" && namespace !== undefined;
-    const read = isNarrowed ? await list(api, kind, namespace) : all;
-    if (read.ok) {
-      if (isNarrowed) narrowed.push(plural);
-      const concerns = (one: SeenObject): boolean =>
-        namespace === undefined || [one.namespace, one.instance?.namespace].includes(namespace);
-      objects.push(...read.value.filter(concerns));
-    } else if (read.fault.code === "Forbidden") gaps.push(`You are not allowed to list ${plural}: they are not shown.`);
-    else gaps.push(`The ${plural} cannot be listed: ${read.fault.message}`);
-  }
-  if (narrowed.length > 0) {
-    const plurals = narrowed.join(", ");
-    gaps.unshift(`You are not allowed to list ${plurals} in all namespaces: only those ${where} are shown.`);
-  }
-  return { atMs, where, objects, refused: undefined, gaps };
-}
 
 async function list(
   api: ApiServer,
@@ -301,12 +295,4 @@ function seenObject(kind: ResourceKind, object: ClusterObject): SeenObject {
     baseUrl: typeof baseUrl === "string" ? baseUrl : undefined,
     suspend: suspend === true,
   };
-}
-
-function refusalOf({ code, message }: ApiFault, where: string): string {
-  if (code === "Forbidden") {
-    return `You are not allowed to list wafinstances ${where}. Ask for this permission, or choose another namespace with -n.`;
-  }
-  if (code === "NotFound") return "The wafsync CRDs are not installed in this cluster.";
-  return `The instances cannot be listed: ${message}`;
 }
