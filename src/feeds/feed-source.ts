@@ -6,22 +6,15 @@ import type { AddressText, Gathered, GatheredRule } from "../model/gathered.ts";
 import { nameKey, type ObjectName } from "../model/resource.ts";
 import type { SourcePort } from "../run/ports.ts";
 import type { FeedContent } from "./content.ts";
-import type { FeedBook } from "./feed-book.ts";
 
-/** @param book the feeds and their content. The version of the source does not include them. */
-export function withFeeds(source: SourcePort, book: Pick<FeedBook, "view">): SourcePort {
-  // Plans are cached by this object, so it must stay the same while nothing changes.
-  const known = new WeakMap<Gathered, { readonly texts: FeedTexts; readonly gathered: Gathered }>();
-  const extend = (gathered: Gathered | undefined): Gathered | undefined => {
-    if (gathered === undefined || gathered.rules.every(({ rule }) => rule.feeds.length === 0)) return gathered;
-    const before = known.get(gathered);
-    const texts = gathered.rules.map(({ rule }) => textsOf(rule, gathered, book));
-    if (before !== undefined && isSame(before.texts, texts)) return before.gathered;
-    const rules = gathered.rules.map((one, index) => withTexts(one, texts[index] ?? []));
-    const extended = { ...gathered, rules };
-    known.set(gathered, { texts, gathered: extended });
-    return extended;
-  };
+/** The feeds and their content. */
+interface Feeds {
+  view(feed: ObjectName): StoredFeed;
+}
+
+/** The version of the source does not include the feeds. */
+export function withFeeds(source: SourcePort, feeds: Feeds): SourcePort {
+  const extend = feedAdder(feeds);
   return {
     ...source,
     gather: async (instance) => extend(await source.gather(instance)),
@@ -32,23 +25,35 @@ export function withFeeds(source: SourcePort, book: Pick<FeedBook, "view">): Sou
   };
 }
 
+/** Adds the entries of feeds to rules. */
+export function feedAdder(feeds: Feeds) {
+  // Plans are cached by this object, so it must stay the same while nothing changes.
+  const known = new WeakMap<Gathered, { readonly texts: FeedTexts; readonly gathered: Gathered }>();
+  return <Some extends Gathered | undefined>(gathered: Some): Some | Gathered => {
+    if (gathered === undefined || gathered.rules.every(({ rule }) => rule.feeds.length === 0)) return gathered;
+    const before = known.get(gathered);
+    const texts = gathered.rules.map(({ rule }) => textsOf(rule, gathered, feeds));
+    if (before !== undefined && isSame(before.texts, texts)) return before.gathered;
+    const rules = gathered.rules.map((one, index) => withTexts(one, texts[index] ?? []));
+    const extended = { ...gathered, rules };
+    known.set(gathered, { texts, gathered: extended });
+    return extended;
+  };
+}
+
 /** For each rule, the texts of its feeds. */
 type FeedTexts = readonly (readonly AddressText[])[];
 
-function textsOf(rule: DeclaredRule, { namespaceLabels }: Gathered, book: Pick<FeedBook, "view">): AddressText[] {
+function textsOf(rule: DeclaredRule, { namespaceLabels }: Gathered, feeds: Feeds): AddressText[] {
   const { namespace } = rule.meta;
   const user = { namespace, labels: namespaceLabels.get(namespace) };
-  return rule.feeds.map((feed) => feedTextFor(feed, book.view(feed), user));
+  return rule.feeds.map((feed) => feedTextFor(feed, feeds.view(feed), user));
 }
 
 /** Texts of the same rules. The same entries give the same object. */
 function isSame(before: FeedTexts, after: FeedTexts): boolean {
-  return after.every((texts, rule) => texts.every((text, feed) => isSameText(before[rule]?.[feed], text)));
-}
-
-function isSameText(before: AddressText | undefined, after: AddressText): boolean {
-  if (before?.state === "Missing" && after.state === "Missing") return before.problem === after.problem;
-  return before === after;
+  const contentOf = (text?: AddressText) => (text?.state === "Missing" ? text.problem : text);
+  return after.every((texts, at) => texts.every((text, feed) => contentOf(before[at]?.[feed]) === contentOf(text)));
 }
 
 function withTexts(one: GatheredRule, texts: readonly AddressText[]): GatheredRule {
@@ -62,11 +67,14 @@ export interface FeedView {
   readonly content: FeedContent | undefined;
 }
 
-/** @param view undefined if the feed does not exist, or is invalid */
-export function feedTextFor(name: ObjectName, view: FeedView | undefined, user: FeedUser): AddressText {
+/** Undefined if the feed does not exist, or is invalid. `problem` says why that is unknown. */
+export type StoredFeed = FeedView | { readonly problem: string } | undefined;
+
+export function feedTextFor(name: ObjectName, view: StoredFeed, user: FeedUser): AddressText {
   const source: FeedSource = { kind: "WafFeed", ...name };
   const described = describeSource(source);
   const missing = (problem: string): AddressText => ({ state: "Missing", source, problem });
+  if (view !== undefined && "problem" in view) return missing(view.problem);
   if (name.namespace !== user.namespace && (view === undefined || !mayUseFeed(view.feed, user))) {
     // The same message for both cases: a user without access must not learn whether a feed exists.
     return missing(

@@ -35,7 +35,7 @@ import {
   type SeenObject,
   type Settlement,
   Target,
-  type UnreadSight,
+  type InstanceSight,
   untilSettled,
   type Waiting,
 } from "./target.ts";
@@ -139,7 +139,7 @@ export class ClusterTarget extends Target {
     return { ok: false, problem };
   }
 
-  isBusy({ gathered, statusOf }: UnreadSight): boolean {
+  isBusy({ gathered, statusOf }: InstanceSight): boolean {
     const { conditions = [] } = (statusOf(gathered.instance.meta) ?? {}) as Reported;
     return findCondition(conditions, "Reconciling")?.status === "True";
   }

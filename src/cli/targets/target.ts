@@ -4,12 +4,12 @@ import { realClock } from "../../async/clock.ts";
 import { type Condition, detailOf, findCondition } from "../../kinds/conditions.ts";
 import type { HeldGroup } from "../../kinds/waf-instance.ts";
 import { FeedRecords } from "../../feeds/feed-records.ts";
-import { feedTextFor, type FeedView } from "../../feeds/feed-source.ts";
+import { feedAdder, type StoredFeed } from "../../feeds/feed-source.ts";
 import { withoutEnded } from "../../feeds/feed-state.ts";
 import type { ApiKey } from "../../model/api-key.ts";
 import type { DeclaredFeed } from "../../model/declared-feed.ts";
 import type { DeclaredRule } from "../../model/declared.ts";
-import type { AddressText, Gathered, GatheredRule } from "../../model/gathered.ts";
+import type { Gathered } from "../../model/gathered.ts";
 import type { HistoryEvent } from "../../history/events.ts";
 import type { Inventory, LoadedInventory } from "../../model/inventory.ts";
 import type { Redactor } from "../../model/redactor.ts";
@@ -51,9 +51,6 @@ export interface InstanceSight {
   readonly setterOf: (meta: ResourceMeta) => Promise<LastChange | undefined>;
 }
 
-/** An instance before the lists of its WAF were read. */
-export type UnreadSight = Omit<InstanceSight, "live">;
-
 /** An object of a folder or a cluster. */
 export interface SeenObject extends ReportedObject {
   /** What it refers to; undefined if it refers to nothing, or the reference can't be read. */
@@ -75,16 +72,12 @@ export interface Seen {
 }
 
 /** An instance as it is declared, without what is stored about it. */
-export interface DeclaredSight extends Omit<UnreadSight, "inventory"> {
+export interface DeclaredSight extends Omit<InstanceSight, "inventory" | "live"> {
   /** A feed as it is declared, or why that is unknown. */
-  readonly readFeed: (feed: ObjectName) => Promise<{ readonly feed: DeclaredFeed | undefined } | Unknown>;
+  readonly readFeed: (
+    feed: ObjectName,
+  ) => Promise<{ readonly feed: DeclaredFeed | undefined } | { readonly problem: string }>;
 }
-
-interface Unknown {
-  readonly problem: string;
-}
-
-type StoredFeed = { readonly view: FeedView | undefined } | Unknown;
 
 /**
  * What folders and clusters have in common: what they store is added to what they declare, and the lists of the WAF are read if they
@@ -119,7 +112,7 @@ export abstract class Target {
   /** The API key of the instance, or why it is unknown. */
   abstract keyOf(gathered: Gathered): CalledWaf<ApiKey>;
   /** Whether another process, with which this one can't take turns, is writing to the WAF. */
-  protected abstract isBusy(sight: UnreadSight): boolean;
+  protected abstract isBusy(sight: InstanceSight): boolean;
   /** The namespace for the rules of a command: the namespace of `-n`, or of the instance. */
   abstract namespaceOfRules(instance: ObjectName): string;
   /** The location of a rule with this name, for messages. */
@@ -147,23 +140,20 @@ export abstract class Target {
     const declared = await this.readDeclared(instance);
     const { readFeed, ...known } = declared;
     const loaded = await createInventoryRecords(this.#records).load(instance);
-    const fed = await withFeedTexts(declared.gathered, async (name) => {
-      const read = await readFeed(name);
-      return "problem" in read ? read : viewOfFeed(read.feed, await new FeedRecords(this.#records).load(name));
-    });
-    const gathered = await withRecordedBlocks(fed, new LogRecords(this.#records));
+    const feeds = new Map<string, StoredFeed>();
+    for (const name of declared.gathered.rules.flatMap(({ rule }) => rule.feeds))
+      feeds.set(nameKey(name), await this.#viewOf(name, readFeed));
+    const fed = feedAdder({ view: (name) => feeds.get(nameKey(name)) })(declared.gathered);
     const isRecorded = loaded.state === "Loaded" && loaded.revision !== "";
-    const sight: UnreadSight = {
+    const sight: InstanceSight = {
       ...known,
-      gathered,
+      gathered: await withRecordedBlocks(fed, new LogRecords(this.#records)),
       // Undefined without a record, too: a missing record, for example in a fresh clone, doesn't mean that nothing is managed.
       inventory: isRecorded ? loaded.inventory : undefined,
       gaps: isRecorded ? known.gaps : [...known.gaps, this.#gapOf(instance, loaded)],
+      live: { state: "Unread", why: "This command does not read the WAF." },
     };
-    return {
-      ...sight,
-      live: live ? await this.#readLists(sight) : unread("This command does not read the WAF."),
-    };
+    return live ? { ...sight, live: await this.#readLists(sight) } : sight;
   }
 
   /**
@@ -196,11 +186,10 @@ export abstract class Target {
   }
 
   /** Lets `work` read from the WAF, unless another process is writing to it. */
-  async callWaf<T>(sight: UnreadSight, work: (waf: ReadingWaf) => Promise<T>): Promise<CalledWaf<T>> {
+  async callWaf<T>(sight: InstanceSight, work: (waf: ReadingWaf) => Promise<T>): Promise<CalledWaf<T>> {
     const usable = this.keyOf(sight.gathered);
     if (!usable.ok) return usable;
     if (this.isBusy(sight)) return busy;
-    this.redactor.add(usable.value);
     return await this.#call(sight.gathered.instance, usable.value, work);
   }
 
@@ -231,42 +220,21 @@ export abstract class Target {
     return `You are not allowed to list wafrecords in namespace ${instance.namespace}, which record the managed entries and their times.`;
   }
 
-  async #readLists(sight: UnreadSight): Promise<LiveLists> {
+  async #readLists(sight: InstanceSight): Promise<LiveLists> {
     const { instance } = sight.gathered;
     const called = await this.callWaf(sight, async (waf) => await readLists(waf, instance));
-    return called.ok ? called.value : unread(called.problem);
+    return called.ok ? called.value : { state: "Unread", why: called.problem };
   }
-}
 
-function unread(why: string): LiveLists {
-  return { state: "Unread", why };
-}
-
-/** Adds the entries that rules get from feeds, from the stored content. */
-async function withFeedTexts(gathered: Gathered, read: (feed: ObjectName) => Promise<StoredFeed>): Promise<Gathered> {
-  if (gathered.rules.every(({ rule }) => rule.feeds.length === 0)) return gathered;
-  const rules: GatheredRule[] = [];
-  for (const item of gathered.rules) {
-    const { namespace } = item.rule.meta;
-    const user = { namespace, labels: gathered.namespaceLabels.get(namespace) };
-    const texts: AddressText[] = [];
-    for (const name of item.rule.feeds) {
-      const stored = await read(name);
-      if ("problem" in stored)
-        texts.push({ state: "Missing", source: { kind: "WafFeed", ...name }, problem: stored.problem });
-      else texts.push(feedTextFor(name, stored.view, user));
-    }
-    rules.push({ ...item, texts: [...item.texts, ...texts] });
+  /** A feed as rules see it, with its stored content. */
+  async #viewOf(name: ObjectName, readFeed: DeclaredSight["readFeed"]): Promise<StoredFeed> {
+    const read = await readFeed(name);
+    if ("problem" in read || read.feed === undefined) return "problem" in read ? read : undefined;
+    const loaded = await new FeedRecords(this.#records).load(name);
+    if (!loaded.ok) return { problem: loaded.problem };
+    const content = loaded.state?.good?.content;
+    return { feed: read.feed, content: content && withoutEnded(content, realClock.nowMs()) };
   }
-  return { ...gathered, rules };
-}
-
-/** @param feed undefined if there is no such feed */
-function viewOfFeed(feed: DeclaredFeed | undefined, loaded: Awaited<ReturnType<FeedRecords["load"]>>): StoredFeed {
-  if (feed === undefined) return { view: undefined };
-  if (!loaded.ok) return { problem: loaded.problem };
-  const content = loaded.state?.good?.content;
-  return { view: { feed, content: content === undefined ? undefined : withoutEnded(content, realClock.nowMs()) } };
 }
 
 /** Adds the clients that WafAutoBlocks listed, from the records of the log reader. */
