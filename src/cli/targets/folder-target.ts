@@ -12,7 +12,7 @@ import { environmentKeyOf } from "../../app/base-url-policy.ts";
 import { realClock } from "../../async/clock.ts";
 import { type ApiKey } from "../../model/api-key.ts";
 import { type Gathered } from "../../model/gathered.ts";
-import { nameKey, type ObjectName, resourceKey, type ResourceRef } from "../../model/resource.ts";
+import { nameKey, type ObjectName, type ResourceMeta } from "../../model/resource.ts";
 import { asSentence, capitalized } from "../../model/sentence.ts";
 import { FileRecordStore } from "../../records/file-record-store.ts";
 import { DirectorySource } from "../../source/directory/directory-source.ts";
@@ -20,7 +20,7 @@ import { unattachedOf } from "../../source/directory/gather.ts";
 import { type DirectorySnapshot, placeOfSource } from "../../source/directory/snapshot.ts";
 import { faultText } from "../../source/directory/source-fault.ts";
 import type { GitState } from "../../source/directory/git-state.ts";
-import { userOfState, viewStateDirectory } from "../../source/directory/state-directory.ts";
+import { type StateDirectory, userOfState, viewStateDirectory } from "../../source/directory/state-directory.ts";
 import { readStatusFile } from "../../source/directory/status-files.ts";
 import type { CommandRule } from "../command-rule.ts";
 import { CommandError } from "../describe-error.ts";
@@ -30,7 +30,6 @@ import { commandCalls, processLocks, type WafWork } from "./open-waf.ts";
 import { policyOf, type TargetOptions } from "./target-options.ts";
 import {
   type DeclaredSight,
-  type InstanceSight,
   type LastChange,
   type OnHold,
   type Progress,
@@ -50,7 +49,7 @@ import {
   type Standalone,
   type StandaloneOptions,
 } from "../../app/standalone.ts";
-import { createStopping } from "../../app/stopping.ts";
+import { createStopping, type StoppingControl } from "../../app/stopping.ts";
 import { listOf, unblockedAtMs } from "../../model/declared.ts";
 import { type Operation } from "../../model/operation.ts";
 import { type Redactor } from "../../model/redactor.ts";
@@ -75,9 +74,12 @@ class FolderTarget extends Target {
   readonly namespace = undefined;
   readonly #place: FolderPlace;
   readonly #source: DirectorySource;
+  readonly #state: StateDirectory;
 
   constructor(place: FolderPlace, source: DirectorySource, call: CallWaf) {
-    super(place.redactor, call, new FileRecordStore(viewStateDirectory(place.stateDirectory, place.git)));
+    const state = viewStateDirectory(place.stateDirectory, place.git);
+    super(place.redactor, call, new FileRecordStore(state));
+    this.#state = state;
     this.#place = place;
     this.#source = source;
     this.where = `in folder ${place.directory}`;
@@ -89,20 +91,21 @@ class FolderTarget extends Target {
   }
 
   protected async readDeclared(instance: ObjectName): Promise<DeclaredSight> {
-    const { directory, stateDirectory } = this.#place;
+    const { directory } = this.#place;
     const snapshot = this.#source.snapshot();
     const gathered = await this.#gather(instance);
     if (gathered.key.state === "Present") this.redactor.add(gathered.key.key);
-    const state = viewStateDirectory(stateDirectory);
+    const problems = problemsOf(snapshot);
     return {
       gathered,
-      readFeed: async (name) => ({
-        feed: snapshot.declared.WafFeed.find(({ meta }) => nameKey(meta) === nameKey(name)),
+      readFeed: async (name) => ({ feed: snapshot.find("WafFeed", name)?.declared }),
+      unattached: snapshot.declared.WafIpRule.flatMap((rule) => {
+        const message = problems.get(rule.meta);
+        return message === undefined ? [] : [{ rule, message }];
       }),
-      unattached: unattachedRules(snapshot),
       gaps: gapsOf(snapshot),
       placeOf: (meta, from) => (from === undefined ? meta.location : placeOfSource(snapshot, meta, from)),
-      statusOf: (object) => readStatusFile(state, object),
+      statusOf: (object) => readStatusFile(this.#state, object),
       setterOf: async (meta) => await lastCommitOf(resolve(directory), meta.location.replace(/:\d+$/, "")),
     };
   }
@@ -116,8 +119,20 @@ class FolderTarget extends Target {
 
   async see(): Promise<Seen> {
     const snapshot = await this.#source.load();
-    const state = viewStateDirectory(this.#place.stateDirectory);
-    const objects = seenObjects(snapshot, (ref) => readStatusFile(state, ref));
+    const problems = problemsOf(snapshot);
+    const objects = Object.values(snapshot.declared)
+      .flat()
+      .map(({ meta, ...spec }) => {
+        const { kind, namespace, name } = meta;
+        const { instance, description, baseUrl, suspend }: Partial<SeenObject> = spec;
+        const message = problems.get(meta);
+        // No run writes this one: the stored status of such an object is that of its former instance.
+        const lost = { type: "Ready", status: "False", reason: "InstanceNotFound", message };
+        const status = message === undefined ? readStatusFile(this.#state, meta) : { conditions: [lost] };
+        const placeOf = (source?: string) =>
+          source === undefined ? meta.location : placeOfSource(snapshot, meta, source);
+        return { kind, namespace, name, status, instance, description, baseUrl, suspend, placeOf };
+      });
     return { atMs: realClock.nowMs(), where: this.where, objects, refused: undefined, gaps: gapsOf(snapshot) };
   }
 
@@ -159,7 +174,8 @@ class FolderTarget extends Target {
     const observer = endingObserver(written, wait, () => stopping.begin("done"));
     try {
       for (;;) {
-        const opened = await openRuns(this.#place, { isDryRun: false, command: "wafsync block", stopping, observer });
+        const how = { isDryRun: false, command: "wafsync block", observer };
+        const opened = await openRuns(this.#place, how, stopping);
         if (opened.ok) {
           const { state, message } = await applyOne(opened.standalone, instance, written);
           if (state === "Settled") return { state, message };
@@ -187,8 +203,7 @@ class FolderTarget extends Target {
     if (!existsSync(await this.placeOfRule(rule))) {
       return { state: "Left", message: `WafIpRule ${namespace}/${name} was removed by another command.` };
     }
-    const state = viewStateDirectory(this.#place.stateDirectory);
-    const status = readStatusFile(state, { kind: "WafIpRule", namespace, name }) as Reported | undefined;
+    const status = readStatusFile(this.#state, { kind: "WafIpRule", namespace, name }) as Reported | undefined;
     const reported = progressOf(status, 0);
     // A status with a different number of entries belongs to an earlier version.
     const wanted = expiresAtMs === unblockedAtMs ? 0 : addresses.length;
@@ -214,49 +229,14 @@ class FolderTarget extends Target {
   }
 }
 
-function seenObjects(
-  snapshot: DirectorySnapshot,
-  statusOf: (object: ResourceRef) => SeenObject["status"],
-): readonly SeenObject[] {
-  const problems = problemsOf(snapshot);
-  return Object.values(snapshot.declared)
-    .flat()
-    .map(({ meta, ...spec }) => {
-      const { kind, namespace, name } = meta;
-      const { instance, description, baseUrl, suspend }: Partial<SeenObject> = spec;
-      const problem = problems.get(resourceKey(meta));
-      // No run writes this one: the stored status of such an object is that of its former instance.
-      const status = problem === undefined ? statusOf(meta) : { conditions: [unattachedCondition(problem)] };
-      const placeOf = (source?: string) =>
-        source === undefined ? meta.location : placeOfSource(snapshot, meta, source);
-      return { kind, namespace, name, status, instance, description, baseUrl, suspend, placeOf };
-    });
-}
-
 function gapsOf({ faults }: DirectorySnapshot): string[] {
   return faults.flatMap((fault) => (fault.severity === "Error" ? [asSentence(faultText(fault))] : []));
 }
 
-function unattachedCondition(message: string): object {
-  return { type: "Ready", status: "False", reason: "InstanceNotFound", message };
-}
-
-/** The rules that no run covers. */
-function unattachedRules(snapshot: DirectorySnapshot): InstanceSight["unattached"] {
-  const problems = problemsOf(snapshot);
-  return snapshot.declared.WafIpRule.flatMap((rule) => {
-    const message = problems.get(resourceKey(rule.meta));
-    return message === undefined ? [] : [{ rule, message }];
-  });
-}
-
-/** Why objects are attached to no instance, as a condition says it. */
-function problemsOf(snapshot: DirectorySnapshot): ReadonlyMap<string, string> {
+/** Why objects are attached to no instance, so that no run covers them, as a condition says it. */
+function problemsOf(snapshot: DirectorySnapshot): ReadonlyMap<ResourceMeta, string> {
   return new Map(
-    unattachedOf(snapshot).map(({ declared, problem }) => [
-      resourceKey(declared.meta),
-      asSentence(capitalized(problem)),
-    ]),
+    unattachedOf(snapshot).map(({ declared, problem }) => [declared.meta, asSentence(capitalized(problem))]),
   );
 }
 
@@ -289,21 +269,19 @@ export async function lastCommitOf(directory: string, file: string): Promise<Las
 
 // Reconcile runs.
 
-type RunOptions = Pick<StandaloneOptions, "isDryRun" | "stopping" | "observer" | "metrics" | "onEvent" | "review"> & {
-  /** Shown by other processes that wait for this one. */
-  readonly command: string;
-};
+type RunOptions = Pick<StandaloneOptions, "isDryRun" | "command" | "metrics" | "onEvent" | "review"> &
+  Partial<Pick<StandaloneOptions, "observer">>;
 
 /** For plan, apply and run. A signal stops the work within a second. @throws CommandError if the folder can't be used */
 export async function withStandalone(
   options: FolderOptions,
-  how: (session: Session) => Omit<RunOptions, "stopping" | "observer"> & Partial<Pick<RunOptions, "observer">>,
+  how: (session: Session) => RunOptions,
   work: (standalone: Standalone, session: Session) => Promise<number>,
 ): Promise<number> {
   return await withSession(async (session) => {
     const runs = how(session);
     const place = await openPlace(options, session, runs.command);
-    const opened = await openRuns(place, { observer: {}, ...runs, stopping: session.stopping() });
+    const opened = await openRuns(place, runs, session.stopping());
     if (!opened.ok) throw new CommandError(opened.problem);
     const { standalone } = opened;
     session.atEnd(async () => {
@@ -322,11 +300,14 @@ export async function withStandalone(
 async function openRuns(
   { directory, stateDirectory, git, options, redactor }: FolderPlace,
   how: RunOptions,
+  stopping: StoppingControl,
 ): Promise<OpenedStandalone> {
   const { allowInsecureHttp, allowPrivateFeeds = false } = options;
   const baseUrls = policyOf(options);
   return await openStandalone({
+    observer: {},
     ...how,
+    stopping,
     directory,
     stateDirectory,
     git,
