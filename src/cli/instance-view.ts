@@ -1,5 +1,6 @@
 // The data that a command shows about one instance, the same for people and for `-o json`: its objects, and the content of its plan,
 // which is writes, adoptions, and all other differences from the declared state.
+import type { Standalone } from "../app/standalone.ts";
 import { type DeclaredCacheClear, listNames } from "../model/declared.ts";
 import { type EntryOwners, lastDeclaredBy, unknownOwners } from "../model/entry-owners.ts";
 import type { Adoption, Operation } from "../model/operation.ts";
@@ -14,7 +15,7 @@ import { unrecordedMessage } from "../run/status/events.ts";
 import { keptMessage } from "../run/status/messages.ts";
 import { adoptHint } from "../run/status/origin-status.ts";
 import { troubleOf } from "../run/status/findings.ts";
-import { objectLines, type ObjectView, type ReportedObject, viewObject } from "./object-view.ts";
+import { objectLines, type ObjectView, viewObject } from "./object-view.ts";
 import { faultWithHint } from "./targets/open-waf.ts";
 import { visibleTexts } from "../model/visible-text.ts";
 import { type Paint, readyStyles, tableOf, type TextColumn } from "./terminal.ts";
@@ -27,13 +28,6 @@ export type InstanceView = ReturnType<typeof viewInstance> & {
   readonly changes?: readonly string[];
 };
 
-/** The information that a view needs in addition to the facts of a run. */
-export interface ObjectLook {
-  readStatus(meta: ResourceMeta): ReportedObject["status"];
-  /** File and line of the entry that a status identifies by `source`. */
-  placeOf(meta: ResourceMeta, source: string): string;
-}
-
 interface ViewOptions {
   /** Cache clears that a run would handle, before all other calls. */
   readonly pendingClears?: readonly DeclaredCacheClear[];
@@ -41,7 +35,11 @@ interface ViewOptions {
   readonly isLast?: boolean;
 }
 
-export function viewInstance(facts: RunFacts, look: ObjectLook, options: ViewOptions = {}) {
+export function viewInstance(
+  facts: RunFacts,
+  look: Pick<Standalone, "readStatus" | "placeOf">,
+  options: ViewOptions = {},
+) {
   const { pendingClears = [], isLast = false } = options;
   const { gathered, desired, plan, observed, result, done } = facts;
   const { meta } = gathered.instance;
@@ -297,7 +295,7 @@ export function countsLine(view: InstanceView, paint: Paint): string {
 }
 
 /** What a run did, and what the lists show. */
-export function countsText(view: InstanceView): string {
+function countsText(view: InstanceView): string {
   const { lists, added, removed, adopted, cleared = 0 } = view;
   if (lists === undefined) return "";
   const done = [
@@ -340,11 +338,23 @@ function headline(view: InstanceView, paint: Paint): string {
   return `${paint("bold", nameKey(view))}${where}${primary}`;
 }
 
-/** What a plan says in one sentence. */
-export function planVerdict(
-  view: InstanceView,
-  isFaulty: boolean,
-): { readonly text: string; readonly isClean: boolean } {
+/** The sum of a plan, or of what was done, in one sentence. */
+export interface Verdict {
+  readonly text: string;
+  readonly isClean: boolean;
+}
+
+export function applyVerdict(view: InstanceView): Verdict {
+  if (view.trouble !== undefined) return { text: "Not applied: the WAF cannot be reconciled.", isClean: false };
+  return { text: `Applied: ${countsText(view)}.`, isClean: !isIncomplete(view) };
+}
+
+/** Whether a run has left the WAF in another state than the declared one. */
+export function isIncomplete(view: InstanceView): boolean {
+  return view.held.length > 0 || view.objects.some(({ ready, isAccepted }) => ready === "False" || !isAccepted);
+}
+
+export function planVerdict(view: InstanceView, isFaulty: boolean): Verdict {
   if (view.trouble !== undefined) return { text: "No plan: the WAF cannot be reconciled.", isClean: false };
   if (differsFromDeclared(view)) return { text: `Plan: ${planSummary(view)}`, isClean: false };
   if (isFaulty || isPartial(view)) return { text: "Nothing to do for the other objects.", isClean: false };

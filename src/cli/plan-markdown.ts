@@ -5,15 +5,8 @@
 // escaped. No name, address or message can therefore end a block, start markup, or mention a person.
 import { nameKey } from "../model/resource.ts";
 import { counted, inThousands } from "../model/sentence.ts";
-import {
-  countsText,
-  differenceKinds,
-  differencesOf,
-  groupByReason,
-  planVerdict,
-  problemLines,
-} from "./instance-view.ts";
-import type { InstanceView } from "./instance-view.ts";
+import { differenceKinds, differencesOf, groupByReason, type InstanceView, problemLines } from "./instance-view.ts";
+import type { Verdict } from "./instance-view.ts";
 import { markdownText } from "./terminal.ts";
 
 /** GitHub accepts 65,536 characters in a comment. */
@@ -34,35 +27,18 @@ interface Section {
 /** Starts a heading, which is not counted as a line. */
 const headingMark = "@@ ";
 
-type Verdict = ReturnType<typeof planVerdict>;
-
-/** What is said about all instances, before them and after them. */
-type Notes = Readonly<Record<"first" | "last", readonly string[]>>;
-
-/** @param faults the errors in the files, one per line */
-export function planMarkdown(views: readonly InstanceView[], faults: readonly string[], notes: Notes) {
-  return markdown("plan", views, faults, (view) => planVerdict(view, faults.length > 0), notes);
+export interface Comment {
+  readonly command: "plan" | "apply";
+  readonly verdictOf: (view: InstanceView) => Verdict;
+  /** The errors in the files, one per line. */
+  readonly faults: readonly string[];
+  /** What is said about all instances, before them and after them. */
+  readonly first?: readonly string[];
+  readonly last?: readonly string[];
 }
 
-/** What was done. @param isIncomplete whether the WAF is not in the declared state */
-export function applyMarkdown(
-  views: readonly InstanceView[],
-  faults: readonly string[],
-  isIncomplete: (view: InstanceView) => boolean,
-) {
-  return markdown("apply", views, faults, (view) => {
-    if (view.trouble !== undefined) return { text: "Not applied: the WAF cannot be reconciled.", isClean: false };
-    return { text: `Applied: ${countsText(view)}.`, isClean: !isIncomplete(view) };
-  });
-}
-
-function markdown(
-  command: "plan" | "apply",
-  views: readonly InstanceView[],
-  faults: readonly string[],
-  verdictOf: (view: InstanceView) => Verdict,
-  { first, last }: Notes = { first: [], last: [] },
-): string {
+export function markdownOf(views: readonly InstanceView[], comment: Comment): string {
+  const { command, verdictOf, faults, first = [], last = [] } = comment;
   const paragraphs = (notes: readonly string[]): string[] => notes.map((note) => `<p>${markdownText(note)}</p>\n`);
   const overviews = views.slice(0, overviewsMax).map((view) => overview(view, verdictOf(view)));
   // With the marker, a pipeline finds the comment of an earlier run and updates it.

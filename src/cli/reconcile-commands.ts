@@ -10,12 +10,15 @@ import type { ObjectEvent, ReconcileObserver } from "../run/ports.ts";
 import { faultText } from "../source/directory/source-fault.ts";
 import type { ApplyOptions, PlanOptions, RunOptions } from "./commands/folder-commands.ts";
 import {
+  applyVerdict,
   countsLine,
   differsFromDeclared,
+  isIncomplete,
   isPartial,
   markDrift,
   objectTable,
   planLines,
+  planVerdict,
   remarkLines,
   viewInstance,
 } from "./instance-view.ts";
@@ -87,7 +90,8 @@ async function printPlan(
   { out, notes }: Session,
   note?: string,
 ): Promise<number> {
-  const { lines: faults, isFaulty } = await printFaults(standalone, notes);
+  const faults = await printFaults(standalone, notes);
+  const isFaulty = hasErrors(faults);
   const isDue = views.some(differsFromDeclared);
   const isBlind = views.some(({ trouble }) => trouble === undefined) && !(await standalone.hasRecord());
   const first = isBlind ? [withoutRecord] : [];
@@ -95,15 +99,16 @@ async function printPlan(
   const last = [note ?? [], isDue || output === "markdown" ? `Plan hash: ${hash}` : []].flat();
   if (output === "json") out.json({ hash, instances: views });
   else if (output === "markdown") {
-    const { planMarkdown } = await import("./plan-markdown.ts");
-    const texts = faultTexts(faults);
-    const problems = views.length === 0 ? [...texts, noInstance(isFaulty, "plan")] : texts;
-    out.line(planMarkdown(views, problems, { first, last }));
+    const { markdownOf } = await import("./plan-markdown.ts");
+    const missing = views.length === 0 ? [noInstance(faults, "plan")] : [];
+    const verdictOf = (view: InstanceView) => planVerdict(view, isFaulty);
+    const comment = { command: "plan", verdictOf, faults: [...faultTexts(faults), ...missing], first, last } as const;
+    out.line(markdownOf(views, comment));
   } else {
     const lines = views.flatMap((view) => planLines(view, out.paint, isFaulty, full));
     for (const line of [...first, ...lines, ...last]) out.line(line);
   }
-  if (hasFailed(standalone, notes, views, { isFaulty, act: "plan" }) || views.some(isPartial)) return 2;
+  if (hasFailed(standalone, notes, views, faults, "plan") || views.some(isPartial)) return 2;
   return standalone.feedProblems().length > 0 || isDue ? 1 : 0;
 }
 
@@ -177,9 +182,9 @@ async function apply(options: ApplyOptions, review?: Review): Promise<number> {
   };
   return await withStandalone(options, how, async (standalone, { out, notes, stopping }) => {
     const printed = new Set<string>();
-    let { lines: faults, isFaulty } = await printFaults(standalone, notes, printed);
+    let faults = await printFaults(standalone, notes, printed);
     const results = await standalone.applyOnce(async () => {
-      ({ lines: faults, isFaulty } = await printFaults(standalone, notes, printed));
+      faults = await printFaults(standalone, notes, printed);
     });
     for (const { line } of happened.values()) line?.end();
     const views = results.flatMap(({ outcome: { facts } }) => {
@@ -189,7 +194,7 @@ async function apply(options: ApplyOptions, review?: Review): Promise<number> {
       return [{ ...view, cleared, changes, warnings: [...drift, ...view.warnings, ...suspension(facts)] }];
     });
     await printResults(out, options, views, faults);
-    const isFailed = hasFailed(standalone, notes, views, { isFaulty, act: "apply" });
+    const isFailed = hasFailed(standalone, notes, views, faults, "apply");
     if (stopping().stop.aborted && standalone.lost() === undefined) {
       notes.line("Stopped. Completed changes are recorded: run the command again to continue.");
       return 130;
@@ -220,15 +225,15 @@ async function printResults(
   out: Terminal,
   { output }: ApplyOptions,
   views: readonly InstanceView[],
-  faults: Faults["lines"],
+  faults: readonly Fault[],
 ): Promise<void> {
   // The planned operations have been executed by now; the objects show which changes are missing.
   if (output === "json") {
     out.json({ instances: views.map((view) => ({ ...view, operations: undefined })) });
   } else if (output === "markdown") {
-    const { applyMarkdown } = await import("./plan-markdown.ts");
+    const { markdownOf } = await import("./plan-markdown.ts");
     const done = views.map((view) => ({ ...view, operations: [] }));
-    out.line(applyMarkdown(done, faultTexts(faults), isIncomplete));
+    out.line(markdownOf(done, { command: "apply", verdictOf: applyVerdict, faults: faultTexts(faults) }));
   } else if (views.length > 0) {
     for (const line of objectTable(views, out.paint)) out.line(line);
     for (const view of views.filter(({ trouble }) => trouble === undefined)) {
@@ -237,10 +242,6 @@ async function printResults(
       for (const line of remarkLines(view, out.paint)) out.line(line);
     }
   }
-}
-
-function isIncomplete(view: InstanceView): boolean {
-  return view.held.length > 0 || view.objects.some(({ ready, isAccepted }) => ready === "False" || !isAccepted);
 }
 
 /** @returns 0 if it was stopped by a signal. */
@@ -296,13 +297,17 @@ function time(paint: Paint): string {
   return paint("dim", `${new Date(realClock.nowMs()).toISOString().slice(11, 19)}Z`);
 }
 
-/** The errors and notes about the files, each with its place. */
-interface Faults {
-  readonly lines: readonly { readonly kind: RemarkKind; readonly text: string }[];
-  readonly isFaulty: boolean;
+/** An error or a note about the files, with its place. */
+interface Fault {
+  readonly kind: RemarkKind;
+  readonly text: string;
 }
 
-function faultTexts(faults: Faults["lines"]): string[] {
+function hasErrors(faults: readonly Fault[]): boolean {
+  return faults.some(({ kind }) => kind === "error");
+}
+
+function faultTexts(faults: readonly Fault[]): string[] {
   return faults.map(({ kind, text }) => `${kind}: ${visibleText(text)}`);
 }
 
@@ -310,29 +315,25 @@ function faultTexts(faults: Faults["lines"]): string[] {
  * Prints what is wrong with the files.
  * @param printed For a command that keeps running: the texts of the last call, which are not repeated. Updated by this call.
  */
-async function printFaults(standalone: Standalone, notes: Terminal, printed?: Set<string>): Promise<Faults> {
+async function printFaults(standalone: Standalone, notes: Terminal, printed?: Set<string>): Promise<readonly Fault[]> {
   const { faults, unattached } = standalone.faults();
   // Transient faults would only distract a user who edits the files while they are watched.
   const shown = faults.filter((one) => one.severity === "Error" || !one.isTransient || printed === undefined);
-  const orphaned = await standalone.orphaned();
-  const lines: Faults["lines"] = [
-    ...shown.map((fault) => ({
-      kind: fault.severity === "Error" ? ("error" as const) : ("note" as const),
-      text: faultText(fault),
-    })),
-    ...unattached.map(({ place, problem }) => ({
-      kind: "error" as const,
-      text: `${place}: spec.instanceRef: ${problem}`,
-    })),
-    ...orphaned.map((name) => ({
-      kind: "warning" as const,
-      text: `WafInstance ${nameKey(name)} is no longer declared, and its managed entries stay on its WAF. If you renamed or moved it, add the annotation ${continuesAnnotation}: ${nameKey(name)} to the new instance, which then continues to manage them. To remove them from the WAF, declare the instance again without rules and origins.`,
-    })),
-  ];
-  for (const { kind, text } of lines) if (printed?.has(text) !== true) notes.remark(kind, text);
+  const all: Fault[] = shown.map((fault) => ({
+    kind: fault.severity === "Error" ? "error" : "note",
+    text: faultText(fault),
+  }));
+  for (const { place, problem } of unattached)
+    all.push({ kind: "error", text: `${place}: spec.instanceRef: ${problem}` });
+  for (const name of (await standalone.orphaned()).map(nameKey))
+    all.push({
+      kind: "warning",
+      text: `WafInstance ${name} is no longer declared, and its managed entries stay on its WAF. If you renamed or moved it, add the annotation ${continuesAnnotation}: ${name} to the new instance, which then continues to manage them. To remove them from the WAF, declare the instance again without rules and origins.`,
+    });
+  for (const { kind, text } of all) if (printed?.has(text) !== true) notes.remark(kind, text);
   printed?.clear();
-  for (const { text } of lines) printed?.add(text);
-  return { lines, isFaulty: lines.some(({ kind }) => kind === "error") };
+  for (const { text } of all) printed?.add(text);
+  return all;
 }
 
 /** Prints what prevents the work, each with its place. @returns whether it does */
@@ -340,18 +341,19 @@ function hasFailed(
   standalone: Standalone,
   notes: Terminal,
   views: readonly InstanceView[],
-  { isFaulty, act }: { readonly isFaulty: boolean; readonly act: string },
+  faults: readonly Fault[],
+  act: string,
 ): boolean {
   for (const problem of standalone.feedProblems()) notes.remark("warning", problem);
   for (const { namespace, name, place, trouble } of views) {
     if (trouble !== undefined) notes.remark("error", `${place}: WafInstance ${namespace}/${name}: ${trouble}`);
   }
-  if (views.length === 0) notes.remark("error", noInstance(isFaulty, act));
-  return isFaulty || views.length === 0 || views.some(({ trouble }) => trouble !== undefined);
+  if (views.length === 0) notes.remark("error", noInstance(faults, act));
+  return hasErrors(faults) || views.length === 0 || views.some(({ trouble }) => trouble !== undefined);
 }
 
 /** The message for a folder without a valid instance. */
-function noInstance(isFaulty: boolean, act: string): string {
-  const why = isFaulty ? "No WafInstance in this folder is valid" : "There is no WafInstance in this folder";
+function noInstance(faults: readonly Fault[], act: string): string {
+  const why = hasErrors(faults) ? "No WafInstance in this folder is valid" : "There is no WafInstance in this folder";
   return `${why}, so there is nothing to ${act}.`;
 }

@@ -26,12 +26,10 @@ export function completeWords(program: Command, words: readonly string[]): Compl
   const current = words.at(-1) ?? "";
   const at = before.findIndex((word) => !word.startsWith("-"));
   const name = before[at];
-  if (name === undefined) {
-    const help = { value: "help", description: "print the help of a command" };
-    const candidates = current.startsWith("-") ? optionsOf(program) : [...commandsOf(program), help];
-    return starting({ ...nothing, candidates }, current);
+  if (name === undefined || name === "help") {
+    const candidates = current.startsWith("-") ? optionsOf(program) : commandsOf(program);
+    return starting({ ...nothing, candidates: candidates.filter(({ value }) => value !== name) }, current);
   }
-  if (name === "help") return starting({ ...nothing, candidates: commandsOf(program) }, current);
   const command = program.commands.find((one) => one.name() === name);
   if (command === undefined) return nothing;
   const { awaiting, positionals, isEnded } = readWords(command, before.slice(at + 1));
@@ -65,18 +63,15 @@ function valuesOf(one: Option | Argument): Completion {
 
 function commandsOf(program: Command): Completion["candidates"] {
   const visible = program.createHelp().visibleCommands(program);
-  return visible
-    .filter((command) => command.name() !== "help")
-    .map((command) => ({ value: command.name(), description: firstSentence(command.description()) }));
+  return visible.map((command) => {
+    const [description = ""] = command.description().split(/[.:](?: |$)/u);
+    return { value: command.name(), description };
+  });
 }
 
 function optionsOf(command: Command): Completion["candidates"] {
   const options = command.createHelp().visibleOptions(command);
   return options.map(({ long, short, description }) => ({ value: long ?? short ?? "", description }));
-}
-
-function firstSentence(text: string): string {
-  return text.split(/[.:](?: |$)/u)[0] ?? text;
 }
 
 function starting(completion: Completion, current: string): Completion {

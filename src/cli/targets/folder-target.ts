@@ -18,6 +18,7 @@ import { FileRecordStore } from "../../records/file-record-store.ts";
 import { DirectorySource } from "../../source/directory/directory-source.ts";
 import { unattachedOf } from "../../source/directory/gather.ts";
 import { type DirectorySnapshot, placeOfSource } from "../../source/directory/snapshot.ts";
+import type { LockHolder } from "../../source/directory/lock-file.ts";
 import { faultText } from "../../source/directory/source-fault.ts";
 import type { GitState } from "../../source/directory/git-state.ts";
 import { type StateDirectory, userOfState, viewStateDirectory } from "../../source/directory/state-directory.ts";
@@ -172,26 +173,25 @@ class FolderTarget extends Target {
     const stop = (): void => stopping.begin("ended");
     wait.ended.addEventListener("abort", stop, { once: true });
     const observer = endingObserver(written, wait, () => stopping.begin("done"));
-    try {
-      for (;;) {
-        const how = { isDryRun: false, command: "wafsync block", observer };
+    const how = { isDryRun: false, command: "wafsync block", observer };
+    let holder: LockHolder | undefined;
+    const look = async (): Promise<Progress> => {
+      // The other process may have been another `block`, which applies only its own rules.
+      if (holder === undefined) {
         const opened = await openRuns(this.#place, how, stopping);
         if (opened.ok) {
           const { state, message } = await applyOne(opened.standalone, instance, written);
-          if (state === "Settled") return { state, message };
-          return { state: wait.stop.aborted ? "Stopped" : wait.ended.aborted ? "TimedOut" : "Left", message };
+          return { state: state === "Settled" ? state : wait.ended.aborted ? "Open" : "Left", message };
         }
         if (opened.isInUse !== true) throw new CommandError(opened.problem);
         wait.onMessage(`another process is using ${stateDirectory}: waiting for it`);
-        const followed = await untilSettled(async () => {
-          // In this order, so that the report of a process that has ended meanwhile is read.
-          const holder = await userOfState(stateDirectory, realClock);
-          const progress = await this.reportOnAll(written);
-          // It may have been another `block`, which applies only its own rules.
-          return progress.state === "Open" && holder === undefined ? { state: "Free", message: "" } : progress;
-        }, wait);
-        if (followed.state !== "Free") return { ...followed, state: followed.state };
       }
+      // In this order, so that the report of a process that has ended meanwhile is read.
+      holder = await userOfState(stateDirectory, realClock);
+      return await this.reportOnAll(written);
+    };
+    try {
+      return await untilSettled(look, wait);
     } finally {
       wait.ended.removeEventListener("abort", stop);
       stopping.done();

@@ -289,10 +289,10 @@ const pollMs = 300;
 const quietMs = 2_000;
 
 /** Looks again and again until the state is no longer `Open`, or the wait has ended. */
-export async function untilSettled<State extends string>(
-  look: () => Promise<{ readonly state: State | "Open"; readonly message: string }>,
+export async function untilSettled(
+  look: () => Promise<Progress>,
   { stop, ended, onMessage }: Waiting,
-): Promise<{ readonly state: State | "Stopped" | "TimedOut"; readonly message: string }> {
+): Promise<Settlement> {
   const loudMs = realClock.monotonicMs() + quietMs;
   for (;;) {
     const { state, message } = await look();
