@@ -87,6 +87,7 @@ export async function runAllow(texts: readonly string[], options: AllowOptions):
   return options.end ? await endRules(texts, options, "Allow") : await declareRules(texts, options, "Allow");
 }
 
+/** Writes a rule for each address, and removes the rules of commands that do the opposite for exactly these addresses. */
 async function declareRules(
   texts: readonly string[],
   options: BlockOptions | AllowOptions,
@@ -97,63 +98,50 @@ async function declareRules(
   if (description.length > reasonLengthMax) {
     throw new CommandError(`--reason has more than ${reasonLengthMax} characters`);
   }
-  const declaration = { action, spanMs, description };
-  const how = { action, live: false };
-  return await withRuleSession(texts, options, how, async (session) => await declare(session, declaration));
-}
-
-interface Declaration {
-  readonly action: Action;
-  readonly spanMs: number | undefined;
-  readonly description: string;
-}
-
-/** Writes a rule for each address, and removes the rules of commands that do the opposite for exactly these addresses. */
-async function declare(
-  { target, instance, sight, addresses, words, change }: RuleWork,
-  { action, spanMs, description }: Declaration,
-): Promise<RuleReport> {
-  const { rejected, opposite, undo: undoFor } = actions[action];
-  const nowMs = realClock.nowMs();
-  const expiresAtMs = spanMs === undefined ? undefined : nowMs + spanMs;
-  const namespace = target.namespaceOfRules(instance);
-  const fields = { namespace, instance, action, expiresAtMs, description };
-  const ruled = addresses.map((address) => ({ address, rule: commandRule(fields, address) }));
-  const put = ruled.map(({ rule }) => rule);
-  const { rules } = sight.gathered;
-  const isOpposite = (rule: DeclaredRule): boolean =>
-    rule.action === opposite && isWithin(rule, (entry) => addresses.includes(entry));
-  const removed = rules.map(({ rule }) => rule).filter(isOpposite);
-  const kept = rules.filter(({ rule }) => !removed.includes(rule));
-  refuseIneffective(put, { ...sight.gathered, rules: kept }, rejected);
-  const planned = await Promise.all(ruled.map(async (one) => ({ ...one, place: await target.placeOfRule(one.rule) })));
-  const outcome = await change({ put, removed });
-  // Otherwise the message of the outcome says what is wrong, and another read of a failing API would only take time. The change took
-  // effect: what cannot be read again must not turn it into an error.
-  const after = await target.look(instance, { live: outcome.state === "Settled" }).catch(() => sight);
-  const examined = await examineSight(after);
-  const names = removed.map(({ meta }) => meta);
-  const written: Written[] = [];
-  for (const one of planned) written.push(effectOf(one, await viewWhy(one.address, examined), names));
-  const tidied = outcome.state === "Stopped" ? [] : await tidy(target, endedRules(sight, put, nowMs));
-  const until = written.flatMap(({ end }) => end ?? [])[0];
-  const undo = undoFor(`${addresses.join(" ")} ${words}`);
-  const isUndone = written.every((one) => one.others.length === 0);
-  const what = isUndone ? "undo it" : `end only this ${nounOf[action]}`;
-  return {
-    outcome,
-    json: { ...(written.every(({ end }) => end !== undefined) ? { until } : {}), undo, rules: written.map(jsonOf) },
-    lines: [...written.flatMap((one) => stateLines(one, outcome, nameKey(instance))), `To ${what}: ${undo}`],
-    notes: [
-      ...written.flatMap((one) => noteLines(one, outcome)),
-      ...names.map((name) => `The ${nounOf[opposite]} WafIpRule ${nameKey(name)} is removed.`),
-      ...tidied.map((name) => `note: deleted WafIpRule ${nameKey(name)}, which had expired`),
-    ],
-    until,
-    isOpen: written.some(
-      (one) => (action === "Block" && one.against.length > 0) || (one.isMissing && outcome.state === "Settled"),
-    ),
-  };
+  return await withRuleSession(texts, options, { action, live: false }, async (session) => {
+    const { target, instance, sight, addresses, words, change } = session;
+    const { rejected, opposite, undo: undoFor } = actions[action];
+    const nowMs = realClock.nowMs();
+    const expiresAtMs = spanMs === undefined ? undefined : nowMs + spanMs;
+    const namespace = target.namespaceOfRules(instance);
+    const fields = { namespace, instance, action, expiresAtMs, description };
+    const ruled = addresses.map((address) => ({ address, rule: commandRule(fields, address) }));
+    const put = ruled.map(({ rule }) => rule);
+    const isOpposite = (rule: DeclaredRule): boolean =>
+      rule.action === opposite && isWithin(rule, (entry) => addresses.includes(entry));
+    const removed = sight.gathered.rules.map(({ rule }) => rule).filter(isOpposite);
+    const names = removed.map(({ meta }) => meta);
+    refuseIneffective(put, names, sight.gathered, rejected);
+    const planned = await Promise.all(
+      ruled.map(async (one) => ({ ...one, place: await target.placeOfRule(one.rule) })),
+    );
+    const outcome = await change({ put, removed });
+    // Otherwise the message of the outcome says what is wrong, and another read of a failing API would only take time. The change took
+    // effect: what cannot be read again must not turn it into an error.
+    const after = await target.look(instance, { live: outcome.state === "Settled" }).catch(() => sight);
+    const examined = await examineSight(after);
+    const written: Written[] = [];
+    for (const one of planned) written.push(effectOf(one, await viewWhy(one.address, examined), names));
+    const tidied = outcome.state === "Stopped" ? [] : await tidy(target, endedRules(sight, put, nowMs));
+    const until = written.flatMap(({ end }) => end ?? [])[0];
+    const undo = undoFor(`${addresses.join(" ")} ${words}`);
+    const isUndone = written.every((one) => one.others.length === 0);
+    const what = isUndone ? "undo it" : `end only this ${nounOf[action]}`;
+    return {
+      outcome,
+      json: { ...(written.every(({ end }) => end !== undefined) ? { until } : {}), undo, rules: written.map(jsonOf) },
+      lines: [...written.flatMap((one) => stateLines(one, outcome, nameKey(instance))), `To ${what}: ${undo}`],
+      notes: [
+        ...written.flatMap((one) => noteLines(one, outcome)),
+        ...names.map((name) => `The ${nounOf[opposite]} WafIpRule ${nameKey(name)} is removed.`),
+        ...tidied.map((name) => `note: deleted WafIpRule ${nameKey(name)}, which had expired`),
+      ],
+      until,
+      isOpen: written.some(
+        (one) => (action === "Block" && one.against.length > 0) || (one.isMissing && outcome.state === "Settled"),
+      ),
+    };
+  });
 }
 
 /** Tidying is welcome, but no reason to fail. @returns the rules that are deleted */

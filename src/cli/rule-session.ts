@@ -152,9 +152,14 @@ export function parseSpan(text: string): number {
  * Checks rules before they are written: in an incident, a rejection by a guard must be reported immediately, not only in a status.
  * @throws CommandError if one of them would not take effect
  */
-export function refuseIneffective(rules: readonly CommandRule[], gathered: Gathered, objection: string): void {
+export function refuseIneffective(
+  rules: readonly CommandRule[],
+  removed: readonly ObjectName[],
+  gathered: Gathered,
+  objection: string,
+): void {
   const nowMs = realClock.nowMs();
-  const names = new Set(rules.map(nameKey));
+  const names = new Set([...rules, ...removed].map(nameKey));
   const others = gathered.rules.filter(({ rule: { meta } }) => !names.has(nameKey(meta)));
   const added = rules.map((rule) => ({ rule: declaredRule(rule, nowMs), texts: [] }));
   const desired = compileDesired({ ...gathered, rules: [...others, ...added] }, nowMs);

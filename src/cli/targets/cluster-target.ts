@@ -106,25 +106,19 @@ export class ClusterTarget extends Target {
     }
     const objects = [...instances.value];
     const gaps: string[] = [];
-    const narrowed: string[] = [];
+    const concerns = (one: SeenObject): boolean =>
+      namespace === undefined || [one.namespace, one.instance?.namespace].includes(namespace);
     for (const kind of [...guestKinds, "WafFeed"] as const) {
       const { plural } = typeOfKind(kind);
       // Objects of other namespaces may refer to the instances of this one.
-      const all = await list(api, kind, kind === "WafFeed" ? namespace : undefined);
-      const isNarrowed = !all.ok && all.fault.code === "Forbidden" && kind !== "WafFeed" && namespace !== undefined;
-      const read = isNarrowed ? await list(api, kind, namespace) : all;
-      if (read.ok) {
-        if (isNarrowed) narrowed.push(plural);
-        const concerns = (one: SeenObject): boolean =>
-          namespace === undefined || [one.namespace, one.instance?.namespace].includes(namespace);
-        objects.push(...read.value.filter(concerns));
-      } else if (read.fault.code === "Forbidden")
-        gaps.push(`You are not allowed to list ${plural}: they are not shown.`);
+      let read = await list(api, kind, kind === "WafFeed" ? namespace : undefined);
+      if (isForbidden(read) && kind !== "WafFeed" && namespace !== undefined) {
+        gaps.push(`You are not allowed to list ${plural} in all namespaces: only those ${where} are shown.`);
+        read = await list(api, kind, namespace);
+      }
+      if (read.ok) objects.push(...read.value.filter(concerns));
+      else if (isForbidden(read)) gaps.push(`You are not allowed to list ${plural}: they are not shown.`);
       else gaps.push(`The ${plural} cannot be listed: ${read.fault.message}`);
-    }
-    if (narrowed.length > 0) {
-      const plurals = narrowed.join(", ");
-      gaps.unshift(`You are not allowed to list ${plurals} in all namespaces: only those ${where} are shown.`);
     }
     return { atMs, where, objects, refused: undefined, gaps };
   }
@@ -278,21 +272,17 @@ async function list(
   return listed.ok ? { ...listed, value: listed.value.items.map((object) => seenObject(kind, object)) } : listed;
 }
 
+function isForbidden(read: ApiResult<unknown>): boolean {
+  return !read.ok && read.fault.code === "Forbidden";
+}
+
 function whereOf(namespace: string | undefined): string {
   return namespace === undefined ? "in all namespaces" : `in namespace ${namespace}`;
 }
 
 function seenObject(kind: ResourceKind, object: ClusterObject): SeenObject {
   const { namespace = "", name } = object.metadata;
-  const { description, baseUrl, suspend } = (object.spec ?? {}) as Readonly<Record<string, unknown>>;
-  return {
-    kind,
-    namespace,
-    name,
-    status: object.status as SeenObject["status"],
-    instance: instanceNameOf(object),
-    description: typeof description === "string" ? description : undefined,
-    baseUrl: typeof baseUrl === "string" ? baseUrl : undefined,
-    suspend: suspend === true,
-  };
+  const { description, baseUrl, suspend } = (object.spec ?? {}) as Partial<SeenObject>;
+  const status = object.status as SeenObject["status"];
+  return { kind, namespace, name, status, instance: instanceNameOf(object), description, baseUrl, suspend };
 }
