@@ -103,7 +103,7 @@ async function declareRules(
     const { rejected, opposite, undo: undoFor } = actions[action];
     const nowMs = realClock.nowMs();
     const expiresAtMs = spanMs === undefined ? undefined : nowMs + spanMs;
-    const namespace = target.namespaceOfRules(instance);
+    const namespace = options.namespace ?? instance.namespace;
     const fields = { namespace, instance, action, expiresAtMs, description };
     const ruled = addresses.map((address) => ({ address, rule: commandRule(fields, address) }));
     const put = ruled.map(({ rule }) => rule);

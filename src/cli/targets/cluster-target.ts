@@ -4,7 +4,7 @@
 import * as z from "zod";
 import packageJson from "../../../package.json" with { type: "json" };
 import { readEnvironment } from "../../app/config.ts";
-import type { CalledWaf } from "../../app/waf-clients.ts";
+import type { CalledWaf, CallWaf } from "../../app/waf-clients.ts";
 import { realClock } from "../../async/clock.ts";
 import { findCondition } from "../../kinds/conditions.ts";
 import type { ApiFault, ApiResult } from "../../kube/api-result.ts";
@@ -15,9 +15,10 @@ import { createObject, deleteObject, getObject, listObjects, mergePatchObject } 
 import { type ApiKey, validateApiKey } from "../../model/api-key.ts";
 import { approvalAnnotation, guestKinds, type ObjectName, nameKey, type ResourceKind } from "../../model/resource.ts";
 import type { Gathered } from "../../model/gathered.ts";
+import type { Redactor } from "../../model/redactor.ts";
 import { ClusterRecordStore } from "../../records/cluster-record-store.ts";
 import { type ClusterObject, instanceNameOf, typeOfKind } from "../../source/cluster/cluster-object.ts";
-import { listInstances, readFeed, readInstanceOnce } from "../../source/cluster/read-cluster.ts";
+import { readFeed, readInstanceOnce } from "../../source/cluster/read-cluster.ts";
 import { type CommandRule, createdByAnnotation, requestedByAnnotation, ruleDocument } from "../command-rule.ts";
 import { CommandError, sentencesOf } from "../describe-error.ts";
 import { readKubeConfig } from "../read-kube-config.ts";
@@ -50,53 +51,46 @@ interface InstanceObject extends KubeObject {
   readonly status?: unknown;
 }
 
-export function openCluster(options: TargetOptions, session: Session, how?: WafWork): ClusterTarget {
+export function openCluster(options: TargetOptions, session: Session, how?: WafWork): Target {
   const kubeConfig = readKubeConfig(options);
   const credentials = kubeConfigCredentials(kubeConfig);
   const api = createApiServer({ credentials, clock: realClock, userAgent: `wafsync/${packageJson.version}` });
   session.atEnd(async () => api.close());
-  return new ClusterTarget(api, options, kubeConfig.namespace ?? "default", session, how);
+  const ownNamespace = options.namespace ?? kubeConfig.namespace ?? "default";
+  const namespace = options.allNamespaces === true ? undefined : ownNamespace;
+  return new ClusterTarget(api, namespace, session.redactor, commandCalls(options, session, how));
 }
 
-export class ClusterTarget extends Target {
+class ClusterTarget extends Target {
   readonly where: string;
   protected readonly recordsAt = "the cluster";
-  readonly api: ApiServer;
-  readonly namespace: string | undefined;
-  readonly #options: TargetOptions;
+  readonly #api: ApiServer;
+  readonly #namespace: string | undefined;
   /** Asked once for all rules of a command. */
   #user: Promise<string | undefined> | undefined;
 
-  constructor(api: ApiServer, options: TargetOptions, contextNamespace: string, session: Session, how?: WafWork) {
-    const records = new ClusterRecordStore({ api, ownerOf: () => undefined, mayWrite: () => false });
-    super(session.redactor, commandCalls(options, session, how), records);
-    this.api = api;
-    this.namespace = options.allNamespaces === true ? undefined : (options.namespace ?? contextNamespace);
-    this.where = whereOf(this.namespace);
-    this.#options = options;
+  constructor(api: ApiServer, namespace: string | undefined, redactor: Redactor, call: CallWaf) {
+    super(redactor, call, new ClusterRecordStore({ api, ownerOf: () => undefined, mayWrite: () => false }));
+    this.#api = api;
+    this.#namespace = namespace;
+    this.where = whereOf(namespace);
   }
 
   async instances(): Promise<readonly ObjectName[]> {
-    const listed = await listInstances(this.api, this.namespace);
-    if (listed.ok) return listed.value;
+    const listed = await list(this.#api, "WafInstance", this.#namespace);
+    if (listed.ok) return listed.value.toSorted((a, b) => (nameKey(a) < nameKey(b) ? -1 : 1));
     throw unlisted(listed.fault, this.where, "use --instance NAMESPACE/NAME with an instance that you can get");
   }
 
   protected async readDeclared(instance: ObjectName): Promise<DeclaredSight> {
-    const found = await readInstanceOnce(this.api, realClock, instance);
+    const found = await readInstanceOnce(this.#api, realClock, instance);
     if (!found.ok) throw new CommandError(found.problem);
-    const { setterOf, ...read } = found.read;
-    return {
-      ...read,
-      readFeed: async (name) => await readFeed(this.api, name),
-      placeOf: () => undefined,
-      setterOf: async (meta) => setterOf(meta),
-    };
+    return { ...found.read, readFeed: async (name) => await readFeed(this.#api, name), placeOf: () => undefined };
   }
 
   /** Kinds that cannot be listed are reported as gaps. If the instances cannot be listed, the result has no objects. */
-  async see(namespace = this.namespace): Promise<Seen> {
-    const { api } = this;
+  async see(namespace = this.#namespace): Promise<Seen> {
+    const api = this.#api;
     const atMs = realClock.nowMs();
     const where = whereOf(namespace);
     const instances = await list(api, "WafInstance", namespace);
@@ -123,7 +117,7 @@ export class ClusterTarget extends Target {
     return { atMs, where, objects, refused: undefined, gaps };
   }
 
-  keyOf({ key, instance }: Gathered): CalledWaf<ApiKey> {
+  protected keyOf({ key, instance }: Gathered): CalledWaf<ApiKey> {
     if (key.state === "Present") return { ok: true, value: key.key };
     const text = readEnvironment().apiKey;
     const validated = text === undefined ? undefined : validateApiKey(text);
@@ -138,16 +132,12 @@ export class ClusterTarget extends Target {
     return findCondition(conditions, "Reconciling")?.status === "True";
   }
 
-  namespaceOfRules(instance: ObjectName): string {
-    return this.#options.namespace ?? instance.namespace;
-  }
-
   async placeOfRule(name: ObjectName): Promise<string> {
     return `WafIpRule ${nameKey(name)}`;
   }
 
   protected async putRule(rule: CommandRule, isNew: boolean): Promise<void> {
-    const { api } = this;
+    const api = this.#api;
     this.#user ??= userOf(api);
     const body = ruleDocument(rule, await this.#user);
     const { spec, metadata } = body;
@@ -176,7 +166,7 @@ export class ClusterTarget extends Target {
   }
 
   async deleteRule(rule: ObjectName): Promise<void> {
-    const deleted = await deleteObject(this.api, ruleType, rule, { timeoutMs });
+    const deleted = await deleteObject(this.#api, ruleType, rule, { timeoutMs });
     if (!deleted.ok && deleted.fault.code !== "NotFound") throw refusedRule("delete", rule, deleted.fault);
   }
 
@@ -185,7 +175,7 @@ export class ClusterTarget extends Target {
   }
 
   protected async reportOn(rule: CommandRule): Promise<Progress> {
-    const read = await getObject<RuleObject>(this.api, ruleType, rule, { timeoutMs });
+    const read = await getObject<RuleObject>(this.#api, ruleType, rule, { timeoutMs });
     if (read.ok) return progressOf(read.value.status, read.value.metadata.generation ?? 0);
     if (read.fault.code === "NotFound") return { state: "Settled", message: "" };
     if (read.fault.code === "Forbidden") throw refusedRule("get", rule, read.fault);
@@ -197,7 +187,7 @@ export class ClusterTarget extends Target {
   }
 
   async removalsOnHold(instance: ObjectName): Promise<OnHold> {
-    const read = await getObject<InstanceObject>(this.api, instanceType, instance, { timeoutMs });
+    const read = await getObject<InstanceObject>(this.#api, instanceType, instance, { timeoutMs });
     if (!read.ok) throw refused("get", instance, read.fault);
     const reported = onHoldIn(read.value.status);
     // The status has examples. All entries take more permissions, and the operator decides.
@@ -208,7 +198,7 @@ export class ClusterTarget extends Target {
   async approve(instance: ObjectName, hash: string): Promise<string> {
     const body = { metadata: { annotations: { [approvalAnnotation]: hash } } };
     const options = { timeoutMs, query: approveQuery };
-    const patched = await mergePatchObject(this.api, instanceType, instance, body, options);
+    const patched = await mergePatchObject(this.#api, instanceType, instance, body, options);
     if (!patched.ok) throw refused("patch", instance, patched.fault);
     return `WafInstance ${nameKey(instance)}`;
   }

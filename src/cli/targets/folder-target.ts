@@ -72,7 +72,6 @@ export async function openFolder(options: FolderOptions, session: Session, how?:
 class FolderTarget extends Target {
   readonly where: string;
   protected readonly recordsAt: string;
-  readonly namespace = undefined;
   readonly #place: FolderPlace;
   readonly #source: DirectorySource;
   readonly #state: StateDirectory;
@@ -137,17 +136,13 @@ class FolderTarget extends Target {
     return { atMs: realClock.nowMs(), where: this.where, objects, refused: undefined, gaps: gapsOf(snapshot) };
   }
 
-  keyOf({ key }: Gathered): CalledWaf<ApiKey> {
+  protected keyOf({ key }: Gathered): CalledWaf<ApiKey> {
     return key.state === "Present" ? { ok: true, value: key.key } : { ok: false, problem: key.problem };
   }
 
   /** The processes of one machine take turns. */
   isBusy(): boolean {
     return false;
-  }
-
-  namespaceOfRules({ namespace }: ObjectName): string {
-    return namespace;
   }
 
   async placeOfRule(name: ObjectName): Promise<string> {

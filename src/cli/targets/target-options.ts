@@ -17,12 +17,6 @@ export function policyOf({
   return { allowInsecureHttp, allowedBaseUrls: readAllowedBaseUrls(allowedBaseUrls), allowPrivateNetworks: true };
 }
 
-/** The API accepts one call at a time. */
-export const busy = {
-  ok: false,
-  problem: "wafsync is already writing to this WAF, which accepts one call at a time.",
-} as const;
-
 const namesShownMax = 10;
 
 interface KnownInstances {

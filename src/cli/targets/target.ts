@@ -24,7 +24,6 @@ import { type CommandRule, expiredRule } from "../command-rule.ts";
 import { CommandError } from "../describe-error.ts";
 import type { ReportedObject } from "../object-view.ts";
 import { type LiveLists, readLists } from "./open-waf.ts";
-import { busy } from "./target-options.ts";
 import { examineSight } from "../why-view.ts";
 
 /** A person or a program, and when. */
@@ -48,7 +47,7 @@ export interface InstanceSight {
   readonly placeOf: (meta: ResourceMeta, source: string | undefined) => string | undefined;
   readonly statusOf: (object: ResourceRef) => Readonly<Record<string, unknown>> | undefined;
   /** Who last changed the declaration, and when; undefined if unknown. */
-  readonly setterOf: (meta: ResourceMeta) => Promise<LastChange | undefined>;
+  readonly setterOf: (meta: ResourceMeta) => Promise<LastChange | undefined> | LastChange | undefined;
 }
 
 /** An object of a folder or a cluster. */
@@ -89,8 +88,6 @@ export abstract class Target {
   abstract readonly where: string;
   /** Where the records are, for messages. */
   protected abstract readonly recordsAt: string;
-  /** The namespace of `-n`, or of the context; undefined in a folder. */
-  abstract readonly namespace: string | undefined;
   readonly #call: CallWaf;
   readonly #records: RecordStore;
 
@@ -110,11 +107,9 @@ export abstract class Target {
    */
   abstract see(namespace?: string): Promise<Seen>;
   /** The API key of the instance, or why it is unknown. */
-  abstract keyOf(gathered: Gathered): CalledWaf<ApiKey>;
+  protected abstract keyOf(gathered: Gathered): CalledWaf<ApiKey>;
   /** Whether another process, with which this one can't take turns, is writing to the WAF. */
   protected abstract isBusy(sight: InstanceSight): boolean;
-  /** The namespace for the rules of a command: the namespace of `-n`, or of the instance. */
-  abstract namespaceOfRules(instance: ObjectName): string;
   /** The location of a rule with this name, for messages. */
   abstract placeOfRule(name: ObjectName): Promise<string>;
   /** Writes a rule of a command. @param isNew whether it may have to be created. @throws CommandError if it can't be written */
@@ -189,7 +184,9 @@ export abstract class Target {
   async callWaf<T>(sight: InstanceSight, work: (waf: ReadingWaf) => Promise<T>): Promise<CalledWaf<T>> {
     const usable = this.keyOf(sight.gathered);
     if (!usable.ok) return usable;
-    if (this.isBusy(sight)) return busy;
+    if (this.isBusy(sight)) {
+      return { ok: false, problem: "wafsync is already writing to this WAF, which accepts one call at a time." };
+    }
     return await this.#call(sight.gathered.instance, usable.value, work);
   }
 

@@ -3,11 +3,11 @@
 import { type Condition, findCondition } from "../../kinds/conditions.ts";
 import type { Clock } from "../../async/clock.ts";
 import { mapConcurrently } from "../../async/map-concurrently.ts";
-import type { ApiFault, ApiResult } from "../../kube/api-result.ts";
+import type { ApiFault } from "../../kube/api-result.ts";
 import type { ApiServer } from "../../kube/api-server.ts";
 import { objectKey } from "../../kube/kube-object.ts";
 import { createObjectStore } from "../../kube/store.ts";
-import { getObject, listObjects } from "../../kube/verbs.ts";
+import { getObject } from "../../kube/verbs.ts";
 import { type DeclaredFeed, feedSourceName } from "../../model/declared-feed.ts";
 import { continuesOf } from "../../model/continues.ts";
 import type { DeclaredInstance, DeclaredRule } from "../../model/declared.ts";
@@ -25,7 +25,7 @@ import { UnattachedObjects } from "./attachment.ts";
 import { type ClusterObject, parseObject, setterOf, slimObject, typeOfKind } from "./cluster-object.ts";
 import { unreadableInstance } from "./cluster-watches.ts";
 import { DataTexts } from "./data-texts.ts";
-import { type KindStores, listTimeoutMs, readObjects, requestTimeoutMs } from "./fresh-objects.ts";
+import { type KindStores, readObjects, requestTimeoutMs } from "./fresh-objects.ts";
 import { gatherObjects } from "./references.ts";
 
 type Status = Readonly<Record<string, unknown>>;
@@ -36,14 +36,6 @@ interface UnattachedRule {
 }
 
 const readsAtOnceMax = 8;
-
-/** The instances of one namespace, or of all namespaces, ordered by name. */
-export async function listInstances(api: ApiServer, namespace: string | undefined): Promise<ApiResult<ObjectName[]>> {
-  const listed = await listObjects(api, typeOfKind("WafInstance"), { namespace, timeoutMs: listTimeoutMs });
-  if (!listed.ok) return listed;
-  const names = listed.value.items.map(({ metadata: { namespace: home = "", name } }) => ({ namespace: home, name }));
-  return { ...listed, value: names.toSorted((a, b) => (nameKey(a) < nameKey(b) ? -1 : 1)) };
-}
 
 /** With the managed fields, which say who changed an object. */
 function slim(kind: ResourceKind, object: ClusterObject): ClusterObject {
