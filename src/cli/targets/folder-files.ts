@@ -91,17 +91,17 @@ export async function approveInFile(directory: string, meta: ResourceMeta, hash:
 /** The text with the annotation in place; undefined if wafsync can't insert it without changing anything else. */
 export function withApproval(text: string, name: ObjectName, hash: string): string | undefined {
   const documents = documentsOf(text);
-  for (const [index, document] of documents.entries()) {
-    const path = pathOfInstance(document, name);
-    const metadata = path && document.getIn([...path, "metadata"], true);
-    if (path === undefined || !isMap(metadata)) continue;
+  const values = documents.map(valueOf);
+  for (const [at, value] of values.entries()) {
+    const items = Array.isArray(value.items) ? (value.items as (Fields | null)[]) : [];
+    const objects = [{ path: [], object: value }, ...items.map((object, item) => ({ path: ["items", item], object }))];
+    const { path, object } = objects.find((one) => isInstance(one.object, name)) ?? {};
+    const metadata = path && documents[at]?.getIn([...path, "metadata"], true);
+    if (!object?.metadata || !isMap(metadata)) continue;
     const edited = inserted(text, metadata, hash);
-    const wanted = valueOf(document);
-    const { metadata: fields = {} } = (path.length === 0 ? wanted : (wanted.items as Fields[])[path[1]]) ?? {};
-    fields.annotations = { ...fields.annotations, [approvalAnnotation]: hash };
-    const after = edited === undefined ? [] : documentsOf(edited);
-    const result = after.length === documents.length ? after[index] : undefined;
-    return result !== undefined && isDeepStrictEqual(valueOf(result), wanted) ? edited : undefined;
+    object.metadata.annotations = { ...object.metadata.annotations, [approvalAnnotation]: hash };
+    // `values` is now what the edited text must mean.
+    return edited !== undefined && isDeepStrictEqual(documentsOf(edited).map(valueOf), values) ? edited : undefined;
   }
   return undefined;
 }
@@ -119,14 +119,6 @@ function valueOf(document: Document): Fields {
   } catch {
     return {};
   }
-}
-
-/** The path of the instance in the document, which may be a List. */
-function pathOfInstance(document: Document, name: ObjectName): readonly [] | readonly ["items", number] | undefined {
-  const value = valueOf(document);
-  if (isInstance(value, name)) return [];
-  const index = Array.isArray(value.items) ? value.items.findIndex((item: Fields) => isInstance(item, name)) : -1;
-  return index === -1 ? undefined : ["items", index];
 }
 
 function isInstance(value: Fields | null | undefined, { namespace, name }: ObjectName): boolean {
