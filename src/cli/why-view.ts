@@ -69,7 +69,10 @@ export async function viewWhy(address: Entry, { sight, examined }: ExaminedSight
 
 async function viewCovering(covering: Covering, sight: InstanceSight) {
   const { list, entry, isLive, isManaged, sinceMs, manner, wantedBy, formerOwners, spellings, lines } = covering;
-  const isReported = wantedBy.some(({ rule }) => isReportedSynced(rule.meta, sight));
+  const isReported = wantedBy.some(({ rule }) => {
+    const synced = findCondition(conditionsOf(rule.meta, sight), "Synced");
+    return synced?.status === "True" && synced.reason === "Synced";
+  });
   const isOn = isLive ?? (isReported ? true : undefined);
   return {
     list,
@@ -110,7 +113,7 @@ async function viewOwner({ rule, sources, note, expiresAtMs }: Wanting, sight: I
 }
 
 function placesOf(meta: ResourceMeta, sources: readonly string[], { placeOf }: InstanceSight): readonly string[] {
-  if (meta.kind === "WafAutoBlock") return [placeOf(meta, undefined) ?? []].flat();
+  if (meta.kind === "WafAutoBlock" || sources.length === 0) return [placeOf(meta, undefined) ?? []].flat();
   return sources.map((source) => {
     const place = placeOf(meta, source);
     if (place === undefined) return source;
@@ -118,10 +121,8 @@ function placesOf(meta: ResourceMeta, sources: readonly string[], { placeOf }: I
   });
 }
 
-/** Whether the entries of a rule are on its list. */
-function isReportedSynced(meta: ResourceMeta, { statusOf }: InstanceSight): boolean {
-  const synced = findCondition((statusOf(meta)?.["conditions"] ?? []) as readonly Condition[], "Synced");
-  return synced?.status === "True" && synced.reason === "Synced";
+function conditionsOf(meta: ResourceMeta, { statusOf }: InstanceSight): readonly Condition[] {
+  return (statusOf(meta)?.["conditions"] ?? []) as readonly Condition[];
 }
 
 /** Sources of unattached rules are not read. */
@@ -136,17 +137,13 @@ function unattachedIn(address: Entry, { unattached }: InstanceSight): Ineffectiv
 }
 
 function viewIneffective(ineffective: readonly Ineffective[], sight: InstanceSight) {
-  return ineffective.map(({ rule, sources, message, isUnread, expiredAtMs }) => {
-    const places = placesOf(rule.meta, sources, sight);
-    const whole = sight.placeOf(rule.meta, undefined);
-    return {
-      kind: rule.meta.kind,
-      rule: nameKey(rule.meta),
-      places: places.length > 0 || whole === undefined ? places : [whole],
-      isUnread,
-      message: expiredAtMs === undefined ? message : `The rule expired at ${formatTime(expiredAtMs)}.`,
-    };
-  });
+  return ineffective.map(({ rule, sources, message, isUnread, expiredAtMs }) => ({
+    kind: rule.meta.kind,
+    rule: nameKey(rule.meta),
+    places: placesOf(rule.meta, sources, sight),
+    isUnread,
+    message: expiredAtMs === undefined ? message : `The rule expired at ${formatTime(expiredAtMs)}.`,
+  }));
 }
 
 /** What the next run decides about the entry, and what the last one reported about a missing one. */
@@ -162,14 +159,10 @@ function noteOf({ isLive, wantedBy, outcome }: Covering, sight: InstanceSight): 
   }
   if (kind === "Remove" || kind === "Held" || kind === "NoRoom") return `It is declared, but ${reason}.`;
   if (isLive !== false) return undefined;
-  const reported = reportedOn(first.rule.meta, sight);
-  return `It is declared but not on the list yet.${reported === undefined ? "" : ` ${resourceKey(first.rule.meta)} reports: ${reported}`}`;
-}
-
-function reportedOn(meta: ResourceMeta, { statusOf }: InstanceSight): string | undefined {
-  const conditions = (statusOf(meta)?.["conditions"] ?? []) as readonly Condition[];
-  const synced = findCondition(conditions, "Synced");
-  return synced === undefined || synced.status === "True" ? undefined : detailOf(conditions, "Synced");
+  const { meta } = first.rule;
+  const conditions = conditionsOf(meta, sight);
+  const reported = findCondition(conditions, "Synced")?.status === "True" ? undefined : detailOf(conditions, "Synced");
+  return `It is declared but not on the list yet.${reported === undefined ? "" : ` ${resourceKey(meta)} reports: ${reported}`}`;
 }
 
 // Formats the result of `why` for people.

@@ -14,7 +14,7 @@ import type { KeyLocks } from "../../waf/lane.ts";
 import { connectTo } from "../../waf/lane-registry.ts";
 import { CommandError } from "../describe-error.ts";
 import type { Session } from "../session.ts";
-import { type Terminal, terminalOn } from "../terminal.ts";
+import { terminalOn } from "../terminal.ts";
 import { type TargetOptions, policyOf } from "./target-options.ts";
 
 /** How a command calls a WAF. */
@@ -127,7 +127,7 @@ export function faultWithHint(fault: WafFault, instance: DeclaredInstance): stri
 }
 
 /** @param command shown by the processes that wait for this one, for example `wafsync run` */
-export function processLocks(command: string, notes: Pick<Terminal, "line"> = terminalOn(process.stderr)): KeyLocks {
-  const environment = readEnvironment();
-  return machineLocks({ environment, command, clock: realClock, onNotice: (text) => notes.line(text) });
+export function processLocks(command: string): KeyLocks {
+  const { line } = terminalOn(process.stderr);
+  return machineLocks({ environment: readEnvironment(), command, clock: realClock, onNotice: line });
 }

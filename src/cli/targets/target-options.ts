@@ -5,6 +5,7 @@ import { listed } from "../../model/sentence.ts";
 import type { OptionsOf } from "../commands/declare.ts";
 import type { targetOptions } from "../commands/option-groups.ts";
 import { CommandError } from "../describe-error.ts";
+import type { Target } from "./target.ts";
 
 export type TargetOptions = Partial<OptionsOf<typeof targetOptions>> & { readonly allowInsecureHttp: boolean };
 
@@ -19,11 +20,7 @@ export function policyOf({
 
 const namesShownMax = 10;
 
-interface KnownInstances {
-  /** `in folder waf/`, or `in namespace shop`. */
-  readonly where: string;
-  instances(): Promise<readonly ObjectName[]>;
-}
+type KnownInstances = Pick<Target, "where" | "instances">;
 
 /** The instance that `--instance` selects, or all instances. @throws CommandError if there is none */
 export async function chosenInstances(
@@ -56,12 +53,12 @@ export function chosenFrom<T extends ObjectName>(
 
 /** The only instance that the command can use. @throws CommandError that lists the others */
 export async function onlyInstance(target: KnownInstances, wanted: string | undefined): Promise<ObjectName> {
-  const [first, ...others] = await chosenInstances(target, wanted);
-  if (first !== undefined && others.length === 0) return first;
-  const names = [first, ...others].flatMap((one) => (one === undefined ? [] : [nameKey(one)]));
+  const chosen = await chosenInstances(target, wanted);
+  const [first] = chosen;
+  if (first !== undefined && chosen.length === 1) return first;
   throw new CommandError(
-    `there are ${names.length} WafInstances ${target.where}`,
-    `Select one with --instance: ${listed(names, namesShownMax)}.`,
+    `there are ${chosen.length} WafInstances ${target.where}`,
+    `Select one with --instance: ${listed(chosen.map(nameKey), namesShownMax)}.`,
   );
 }
 
