@@ -5,6 +5,7 @@ import { counted } from "../model/sentence.ts";
 import type { ClearCacheOptions } from "./commands/waf-commands.ts";
 import { CommandError } from "./describe-error.ts";
 import { withBaseUrl } from "./targets/open-target.ts";
+import { givenKeyHint } from "./targets/open-waf.ts";
 
 /** @returns 0 if cleared; 130 if it was stopped. @throws CommandError if it was not cleared */
 export async function runClearCache(options: ClearCacheOptions): Promise<number> {
@@ -34,14 +35,11 @@ export async function runClearCache(options: ClearCacheOptions): Promise<number>
         throw new CommandError(
           `the API key belongs to ${outcome.domain}, not to ${options.expectedDomain}: nothing was cleared`,
         );
-      case "Failed": {
-        const { code, message } = outcome.fault;
-        const isKey = code === "BadApiKey" || code === "MissingApiKey";
+      case "Failed":
         throw new CommandError(
-          `the cache was not cleared (${counted(attempts, "attempt", "attempts")}): ${message}`,
-          isKey ? "Set WAFSYNC_API_KEY, or --key-file to the file with the key." : undefined,
+          `the cache was not cleared (${counted(attempts, "attempt", "attempts")}): ${outcome.fault.message}`,
+          givenKeyHint(outcome.fault),
         );
-      }
     }
   });
 }

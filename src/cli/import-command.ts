@@ -12,6 +12,7 @@ import { CommandError } from "./describe-error.ts";
 import { type Import, type ImportedFile, type WafContent, buildImport, secretNameOf } from "./import-documents.ts";
 import type { Session } from "./session.ts";
 import { withBaseUrl } from "./targets/open-target.ts";
+import { givenKeyHint } from "./targets/open-waf.ts";
 
 const requestTimeoutMs = 60_000;
 
@@ -62,10 +63,8 @@ async function readAll(client: WafClient, signal: AbortSignal): Promise<WafConte
 
 function valueOf<T>(result: WafResult<T>): T {
   if (result.ok) return result.value;
-  const { code, message } = result.fault;
-  const isKey = code === "BadApiKey" || code === "MissingApiKey";
-  const hint = isKey ? "Set WAFSYNC_API_KEY, or --key-file to the file with the key." : "No file was written.";
-  throw new CommandError(`the WAF cannot be read: ${message}`, hint);
+  const hint = givenKeyHint(result.fault) ?? "No file was written.";
+  throw new CommandError(`the WAF cannot be read: ${result.fault.message}`, hint);
 }
 
 /** @throws CommandError if the folder is not empty: its files would mix with the imported ones */

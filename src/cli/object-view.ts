@@ -25,10 +25,12 @@ export interface ReportedObject extends ResourceRef {
 /** An entry that is not applied as it is declared, and why. */
 type EntryView = ObjectSummary["rejected"][number];
 
-interface Reported {
+/** What is read of the status of any object. */
+export interface Reported {
+  readonly observedGeneration?: number;
   readonly conditions?: readonly Condition[];
   readonly rejected?: readonly EntryView[];
-  readonly entries?: { readonly rejected?: number };
+  readonly entries?: { readonly desired?: number; readonly rejected?: number };
 }
 
 export type ObjectView = ReturnType<typeof viewObject>;

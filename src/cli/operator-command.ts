@@ -1,7 +1,6 @@
 // `wafsync operator`: keeps all WAFs of a cluster in the state that its custom resources declare, until a signal.
 import { hostname } from "node:os";
 import packageJson from "../../package.json" with { type: "json" };
-import { readAllowedBaseUrls } from "../app/base-url-policy.ts";
 import { readEnvironment } from "../app/config.ts";
 import { runOperator } from "../app/operator.ts";
 import { realClock } from "../async/clock.ts";
@@ -13,6 +12,7 @@ import type { OperatorCommandOptions } from "./commands/process-commands.ts";
 import { CommandError } from "./describe-error.ts";
 import { readKubeConfig } from "./read-kube-config.ts";
 import { type Session, withSession } from "./session.ts";
+import { policyOf } from "./targets/target-options.ts";
 
 /** How long a WAF call may continue after a signal: as long as any call may take. */
 const graceMs = 10_000;
@@ -52,11 +52,7 @@ async function operate(options: OperatorCommandOptions, { redactor, stopping: be
     lease: options.leaderElect ? { namespace: leaseNamespace ?? "", name: leaseNameOf(options) } : undefined,
     selector,
     podName: environment.podName ?? hostname(),
-    baseUrls: {
-      allowInsecureHttp: options.allowInsecureHttp,
-      allowedBaseUrls: readAllowedBaseUrls(options.allowedBaseUrls),
-      allowPrivateNetworks: options.allowPrivateNetworks,
-    },
+    baseUrls: { ...policyOf(options), allowPrivateNetworks: options.allowPrivateNetworks },
     limits: { listEntriesMax: options.maxListEntries, bodyBytesMax: options.maxResponseMib * 1_048_576 },
     logRowsMax: options.maxLogRows,
     feedPolicy: { allowInsecureHttp: options.allowInsecureHttp, allowPrivateFeeds: options.allowPrivateFeeds },

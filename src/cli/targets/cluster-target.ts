@@ -20,6 +20,7 @@ import { ClusterRecordStore } from "../../records/cluster-record-store.ts";
 import { type ClusterObject, instanceNameOf, typeOfKind } from "../../source/cluster/cluster-object.ts";
 import { readFeed, readInstanceOnce } from "../../source/cluster/read-cluster.ts";
 import { type CommandRule, createdByAnnotation, requestedByAnnotation, ruleDocument } from "../command-rule.ts";
+import type { Reported } from "../object-view.ts";
 import { CommandError, sentencesOf } from "../describe-error.ts";
 import { readKubeConfig } from "../read-kube-config.ts";
 import type { Session } from "../session.ts";
@@ -31,7 +32,6 @@ import {
   onHoldIn,
   type Progress,
   progressOf,
-  type Reported,
   type Seen,
   type SeenObject,
   type Settlement,

@@ -24,6 +24,7 @@ import type { GitState } from "../../source/directory/git-state.ts";
 import { type StateDirectory, userOfState, viewStateDirectory } from "../../source/directory/state-directory.ts";
 import { readStatusFile } from "../../source/directory/status-files.ts";
 import type { CommandRule } from "../command-rule.ts";
+import type { Reported } from "../object-view.ts";
 import { CommandError } from "../describe-error.ts";
 import { type Session, withSession } from "../session.ts";
 import { approveInFile, fileOfRule, removeRuleFile, writeRuleFile } from "./folder-files.ts";
@@ -35,7 +36,6 @@ import {
   type OnHold,
   type Progress,
   progressOf,
-  type Reported,
   type Seen,
   type SeenObject,
   type Settlement,

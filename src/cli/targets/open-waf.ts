@@ -121,6 +121,12 @@ export function keyHint({ code }: WafFault, { meta, apiKeySecretRef: secret }: D
   return `Put a valid key into ${place}${other}.`;
 }
 
+/** The same for a WAF of --base-url. */
+export function givenKeyHint({ code }: WafFault): string | undefined {
+  const isKey = code === "BadApiKey" || code === "MissingApiKey";
+  return isKey ? "Set WAFSYNC_API_KEY, or --key-file to the file with the key." : undefined;
+}
+
 /** What went wrong, and where a key that is not valid comes from. */
 export function faultWithHint(fault: WafFault, instance: DeclaredInstance): string {
   return [fault.message, keyHint(fault, instance) ?? []].flat().join(" ");

@@ -1,7 +1,7 @@
 // The target of a command: the instances of a folder or a cluster, each with everything that is known about it.
 import type { CallWaf, CalledWaf, ReadingWaf } from "../../app/waf-clients.ts";
 import { realClock } from "../../async/clock.ts";
-import { type Condition, detailOf, findCondition } from "../../kinds/conditions.ts";
+import { detailOf, findCondition } from "../../kinds/conditions.ts";
 import type { HeldGroup } from "../../kinds/waf-instance.ts";
 import { FeedRecords } from "../../feeds/feed-records.ts";
 import { feedAdder, type StoredFeed } from "../../feeds/feed-source.ts";
@@ -22,7 +22,7 @@ import { LogRecords } from "../../logs/log-records.ts";
 import type { RecordStore } from "../../records/record-store.ts";
 import { type CommandRule, expiredRule } from "../command-rule.ts";
 import { CommandError } from "../describe-error.ts";
-import type { ReportedObject } from "../object-view.ts";
+import type { Reported, ReportedObject } from "../object-view.ts";
 import { type LiveLists, readLists } from "./open-waf.ts";
 import { examineSight } from "../why-view.ts";
 
@@ -298,12 +298,6 @@ export async function untilSettled(
     if (realClock.monotonicMs() >= loudMs) onMessage(message);
     await realClock.sleep(pollMs, ended);
   }
-}
-
-export interface Reported {
-  readonly observedGeneration?: number;
-  readonly conditions?: readonly Condition[];
-  readonly entries?: { readonly desired?: number; readonly foreign?: number };
 }
 
 export interface Progress {
