@@ -22,7 +22,7 @@ import {
   withRuleSession,
 } from "./rule-session.ts";
 import { targetWords } from "./targets/target-options.ts";
-import type { ChangeOutcome, InstanceSight, Target } from "./targets/target.ts";
+import type { Settlement, InstanceSight, Target } from "./targets/target.ts";
 import {
   type CoveringView,
   type ExaminedSight,
@@ -215,7 +215,7 @@ function jsonOf({ rule: { namespace, name, action }, address, place, others, aga
   return { namespace, name, address, place, ...effects };
 }
 
-function stateLines(written: Written, { state }: ChangeOutcome, instance: string): string[] {
+function stateLines(written: Written, { state }: Settlement, instance: string): string[] {
   const { rule, address, end, place, isListed, isMissing, against } = written;
   const { list, verb } = actions[rule.action];
   const where = `${instance}${end === undefined ? "" : ` until ${end}`} (${place})`;
@@ -229,7 +229,7 @@ function stateLines(written: Written, { state }: ChangeOutcome, instance: string
 }
 
 /** What a person must know who takes the address for blocked or allowed, and until then. */
-function noteLines(written: Written, { state }: ChangeOutcome): string[] {
+function noteLines(written: Written, { state }: Settlement): string[] {
   const { address, note, others, against, rule } = visibleTexts(written);
   const { verbs, undoName } = actions[rule.action];
   const why = state === "Settled" || state === "NotWaited" || note === undefined ? [] : [`note: ${note}`];
@@ -299,10 +299,8 @@ async function endRules(texts: readonly string[], options: RuleCommandOptions, a
     const removed = planRelease(addresses, rules, action);
     const decided: Released[] = [];
     for (const address of addresses) decided.push(await decide(address, action, removed, known));
-    const outcome: ChangeOutcome =
-      removed.length > 0
-        ? await session.change({ put: [], removed })
-        : { state: "Settled", message: "", isFollowed: true };
+    const outcome: Settlement =
+      removed.length > 0 ? await session.change({ put: [], removed }) : { state: "Settled", message: "" };
     return {
       ...reportOf(session, action, removed, decided, outcome),
       outcome,
@@ -379,7 +377,7 @@ function isSameEntry(address: Entry, left: readonly CoveringView[]): boolean {
 async function holdHint(
   { target, instance }: RuleWork,
   options: RuleCommandOptions,
-  { state }: ChangeOutcome,
+  { state }: Settlement,
   removed: readonly DeclaredRule[],
 ): Promise<Pick<RuleReport, "notes" | "isOnHold">> {
   if (state !== "Left" && state !== "TimedOut") return { notes: [] };
@@ -398,7 +396,7 @@ function reportOf(
   action: Action,
   removed: readonly DeclaredRule[],
   decided: readonly Released[],
-  { state }: ChangeOutcome,
+  { state }: Settlement,
 ): Pick<RuleReport, "json" | "lines"> {
   const { verb, verbs, none, done } = actions[action];
   const on = nameKey(instance);

@@ -14,7 +14,7 @@ import type { RuleCommandOptions } from "./commands/incident-commands.ts";
 import { CommandError } from "./describe-error.ts";
 import { withTarget } from "./targets/open-target.ts";
 import { chosenInstances, onlyInstance, type TargetOptions, targetWords } from "./targets/target-options.ts";
-import type { ChangeOutcome, InstanceSight, RuleChanges, Target } from "./targets/target.ts";
+import type { Settlement, InstanceSight, RuleChanges, Target } from "./targets/target.ts";
 
 /** More addresses need a separate rule. */
 export const addressesMax = 100;
@@ -31,12 +31,12 @@ export interface RuleWork {
   /** The options that select the instance again. */
   readonly words: string;
   /** Writes and removes rules, and waits for the WAF unless the command must not. */
-  readonly change: (rules: Pick<RuleChanges, "put" | "removed">) => Promise<ChangeOutcome>;
+  readonly change: (rules: Pick<RuleChanges, "put" | "removed">) => Promise<Settlement>;
 }
 
 /** What the command did on one instance. */
 export interface RuleReport {
-  readonly outcome: ChangeOutcome;
+  readonly outcome: Settlement;
   readonly json: object;
   readonly lines: readonly string[];
   readonly notes: readonly string[];
@@ -88,13 +88,14 @@ export async function withRuleSession(
         return await target.change({ instance, ...rules }, options.wait ? wait : undefined).finally(cancel);
       };
       const sight = await target.look(instance, { live });
-      const report = await work({ target, instance, sight, addresses, words, change });
+      const session = { target, instance, sight, addresses, words, change };
+      const report = await work(session);
       const { state, message } = report.outcome;
       if (options.output === "json") out.json({ instance: nameKey(instance), state, message, ...report.json });
       else {
         for (const line of report.lines) out.line(line);
         if (message !== "") notes.line(message);
-        const advice = report.isOnHold === true ? undefined : adviceAfter(report, action, sight, options);
+        const advice = report.isOnHold === true ? undefined : await adviceAfter(session, report, action, options);
         if (advice !== undefined) notes.line(`note: ${advice}`);
       }
       for (const line of report.notes) notes.line(line);
@@ -111,19 +112,20 @@ function exitCodeOf({ outcome: { state }, isOpen }: RuleReport): number {
 }
 
 /** Why the WAF does not follow the change, or what to run in a folder that no process watches. */
-function adviceAfter(
-  { outcome: { state, isFollowed }, until }: RuleReport,
+async function adviceAfter(
+  { target, sight }: RuleWork,
+  { outcome: { state }, until }: RuleReport,
   action: Action,
-  { gathered: { instance } }: InstanceSight,
   options: TargetOptions,
-): string | undefined {
+): Promise<string | undefined> {
+  const { instance } = sight.gathered;
   const list = listOf({ action });
   if (instance.suspend && state !== "Settled")
     return "the instance is suspended, so wafsync writes nothing to its WAF.";
   if (instance.policies[list] === "Observe" && state !== "Settled") {
     return `the policy of the ${list} is Observe, so wafsync writes nothing to it.`;
   }
-  if (options.from === undefined || isFollowed) return undefined;
+  if (options.from === undefined || (await target.isFollowed())) return undefined;
   const words = targetWords(options).trim();
   const unwatched = "no process is watching this folder";
   if (state !== "Settled") {

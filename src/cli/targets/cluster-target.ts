@@ -7,6 +7,7 @@ import { readEnvironment } from "../../app/config.ts";
 import type { CalledWaf, CallWaf } from "../../app/waf-clients.ts";
 import { realClock } from "../../async/clock.ts";
 import { findCondition } from "../../kinds/conditions.ts";
+import type { WafInstanceStatus } from "../../kinds/waf-instance.ts";
 import type { ApiFault, ApiResult } from "../../kube/api-result.ts";
 import { type ApiServer, createApiServer } from "../../kube/api-server.ts";
 import { kubeConfigCredentials } from "../../kube/credentials.ts";
@@ -29,16 +30,12 @@ import type { TargetOptions } from "./target-options.ts";
 import {
   type DeclaredSight,
   type OnHold,
-  onHoldIn,
   type Progress,
   progressOf,
   type Seen,
   type SeenObject,
-  type Settlement,
   Target,
   type InstanceSight,
-  untilSettled,
-  type Waiting,
 } from "./target.ts";
 
 const timeoutMs = 10_000;
@@ -48,7 +45,7 @@ const instanceType = typeOfKind("WafInstance");
 const ruleType = typeOfKind("WafIpRule");
 
 interface InstanceObject extends KubeObject {
-  readonly status?: unknown;
+  readonly status?: Partial<WafInstanceStatus>;
 }
 
 export function openCluster(options: TargetOptions, session: Session, how?: WafWork): Target {
@@ -170,10 +167,6 @@ class ClusterTarget extends Target {
     if (!deleted.ok && deleted.fault.code !== "NotFound") throw refusedRule("delete", rule, deleted.fault);
   }
 
-  protected async settle(_instance: ObjectName, written: readonly CommandRule[], wait: Waiting): Promise<Settlement> {
-    return await untilSettled(async () => await this.reportOnAll(written), wait);
-  }
-
   protected async reportOn(rule: CommandRule): Promise<Progress> {
     const read = await getObject<RuleObject>(this.#api, ruleType, rule, { timeoutMs });
     if (read.ok) return progressOf(read.value.status, read.value.metadata.generation ?? 0);
@@ -182,14 +175,15 @@ class ClusterTarget extends Target {
     return { state: "Open", message: read.fault.message };
   }
 
-  protected async isFollowed(): Promise<boolean> {
+  async isFollowed(): Promise<boolean> {
     return true;
   }
 
   async removalsOnHold(instance: ObjectName): Promise<OnHold> {
     const read = await getObject<InstanceObject>(this.#api, instanceType, instance, { timeoutMs });
     if (!read.ok) throw refused("get", instance, read.fault);
-    const reported = onHoldIn(read.value.status);
+    const { heldPlan, removalsOnHold: groups = [] } = read.value.status ?? {};
+    const reported = { hash: heldPlan === "" ? undefined : heldPlan, groups };
     // The status has examples. All entries take more permissions, and the operator decides.
     const now = reported.hash === undefined ? undefined : await this.heldNow(instance).catch(() => undefined);
     return now !== undefined && now.hash === reported.hash ? now : reported;

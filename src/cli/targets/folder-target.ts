@@ -161,7 +161,11 @@ class FolderTarget extends Target {
    * If another process uses the folder, that process applies the changes; otherwise this process reconciles the instance, and stops as
    * soon as the changes of the command are applied.
    */
-  protected async settle(instance: ObjectName, written: readonly CommandRule[], wait: Waiting): Promise<Settlement> {
+  protected override async settle(
+    instance: ObjectName,
+    written: readonly CommandRule[],
+    wait: Waiting,
+  ): Promise<Settlement> {
     await this.#source.load();
     const { stateDirectory } = this.#place;
     const stopping = createStopping(realClock);
@@ -207,7 +211,7 @@ class FolderTarget extends Target {
   }
 
   /** `block` and `apply` end soon. */
-  protected async isFollowed(): Promise<boolean> {
+  async isFollowed(): Promise<boolean> {
     return (await userOfState(this.#place.stateDirectory, realClock))?.command === "wafsync run";
   }
 

@@ -119,12 +119,10 @@ export abstract class Target {
    * @param written if set, a rule that another command has changed since it was written stays
    */
   abstract deleteRule(rule: ObjectName, written?: CommandRule): Promise<void>;
-  /** Waits until the WAF shows the rules as they are declared now. */
-  protected abstract settle(instance: ObjectName, written: readonly CommandRule[], wait: Waiting): Promise<Settlement>;
   /** What the process that applies the rule reports on it as it is now. */
   protected abstract reportOn(rule: CommandRule): Promise<Progress>;
   /** Whether a running process will expire rules on time. */
-  protected abstract isFollowed(): Promise<boolean>;
+  abstract isFollowed(): Promise<boolean>;
   /** The removals that are on hold now. @throws CommandError if they are not known */
   abstract removalsOnHold(instance: ObjectName): Promise<OnHold>;
   /** Approves exactly the removals of the hash. Returns where the approval is recorded. @throws CommandError if it can't be written */
@@ -155,7 +153,7 @@ export abstract class Target {
    * Writes and removes rules, and waits for the WAF. @param wait undefined if the command must not wait. @throws CommandError if they
    * can't be written
    */
-  async change({ instance, put, removed }: RuleChanges, wait: Waiting | undefined): Promise<ChangeOutcome> {
+  async change({ instance, put, removed }: RuleChanges, wait: Waiting | undefined): Promise<Settlement> {
     // With an end in the past, a run removes the entries of the rule, and reports when that is done.
     const expired = wait === undefined ? [] : removed.map(expiredRule);
     for (const rule of put) await this.putRule(rule, true);
@@ -166,7 +164,7 @@ export abstract class Target {
         : await this.settle(instance, [...put, ...expired], wait);
     // Pending removals do not need the rules.
     for (const [at, { meta }] of removed.entries()) await this.deleteRule(meta, expired[at]);
-    return { ...settlement, isFollowed: await this.isFollowed() };
+    return settlement;
   }
 
   /** Oldest first. @throws CommandError if it may not be read */
@@ -188,6 +186,11 @@ export abstract class Target {
       return { ok: false, problem: "wafsync is already writing to this WAF, which accepts one call at a time." };
     }
     return await this.#call(sight.gathered.instance, usable.value, work);
+  }
+
+  /** Waits until the WAF of the instance shows the rules as they are declared now. */
+  protected async settle(_: ObjectName, written: readonly CommandRule[], wait: Waiting): Promise<Settlement> {
+    return await untilSettled(async () => await this.reportOnAll(written), wait);
   }
 
   /** The first rule that is not settled. */
@@ -276,11 +279,6 @@ export interface Settlement {
   readonly message: string;
 }
 
-export interface ChangeOutcome extends Settlement {
-  /** Whether a running process will expire the rules on time. */
-  readonly isFollowed: boolean;
-}
-
 const pollMs = 300;
 /** The reason for a wait is printed only after this time, because most changes are done by then. */
 const quietMs = 2_000;
@@ -318,12 +316,4 @@ export function progressOf(status: Reported | undefined, generation: number): Pr
   const message = detailOf(conditions, "Synced") ?? "No reconcile run has reported on the rule yet.";
   const isStuck = findCondition(conditions, "Stalled")?.status === "True";
   return { state: isStuck ? "Left" : "Open", message };
-}
-
-export function onHoldIn(status: unknown): OnHold {
-  const { heldPlan, removalsOnHold = [] } = (status ?? {}) as {
-    readonly heldPlan?: string;
-    readonly removalsOnHold?: readonly HeldGroup[];
-  };
-  return { hash: heldPlan === "" ? undefined : heldPlan, groups: removalsOnHold };
 }
