@@ -10,7 +10,6 @@ import type { WafClient } from "../waf/client.ts";
 import type { ImportOptions } from "./commands/waf-commands.ts";
 import { CommandError } from "./describe-error.ts";
 import { type Import, type ImportedFile, type WafContent, buildImport, secretNameOf } from "./import-documents.ts";
-import type { Session } from "./session.ts";
 import { withBaseUrl } from "./targets/open-target.ts";
 import { givenKeyHint } from "./targets/open-waf.ts";
 
@@ -18,7 +17,7 @@ const requestTimeoutMs = 60_000;
 
 /** @returns 0 if everything is declared, 1 if entries were skipped, 130 if it was stopped. */
 export async function runImport(options: ImportOptions): Promise<number> {
-  const { instance, namespace } = options;
+  const { instance, namespace, baseUrl, out } = options;
   for (const [option, name] of [
     ["--instance", instance],
     ["--namespace", namespace],
@@ -26,31 +25,19 @@ export async function runImport(options: ImportOptions): Promise<number> {
     if (isNameOfNamespace(name)) continue;
     throw new CommandError(`${option} ${name} is not a valid name`, "Write lower-case letters, digits and hyphens.");
   }
-  if (options.out !== undefined) await requireNew(options.out);
+  if (out !== undefined) await requireNew(out);
   return await withBaseUrl(options, { command: "wafsync import", requestTimeoutMs }, async (waf, session) => {
     const { stop } = session.stopping();
-    try {
-      return await importAll(options, waf, session, stop);
-    } catch (error) {
-      if (stop.aborted) return 130;
-      throw error;
-    }
+    const content = await readAll(waf, stop).catch((error: unknown) => {
+      if (!stop.aborted) throw error;
+    });
+    if (stop.aborted || content === undefined) return 130;
+    const built = buildImport({ instance: { namespace, name: instance }, baseUrl }, content);
+    if (out === undefined) for (const file of built.files) session.out.write(textOf(file));
+    else await writeFiles(out, built.files);
+    for (const line of resultLines(built, options)) session.notes.line(line);
+    return built.skipped.length > 0 ? 1 : 0;
   });
-}
-
-async function importAll(
-  options: ImportOptions,
-  waf: WafClient,
-  { out: stdout, notes }: Session,
-  stop: AbortSignal,
-): Promise<number> {
-  const { instance: name, namespace, baseUrl, out } = options;
-  const built = buildImport({ instance: { namespace, name }, baseUrl }, await readAll(waf, stop));
-  if (stop.aborted) return 130;
-  if (out === undefined) for (const file of built.files) stdout.write(textOf(file));
-  else await writeFiles(out, built.files);
-  for (const line of resultLines(built, options)) notes.line(line);
-  return built.skipped.length > 0 ? 1 : 0;
 }
 
 /** @throws CommandError if the WAF can't be read */

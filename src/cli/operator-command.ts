@@ -11,7 +11,7 @@ import { createLogger } from "../telemetry/log.ts";
 import type { OperatorCommandOptions } from "./commands/process-commands.ts";
 import { CommandError } from "./describe-error.ts";
 import { readKubeConfig } from "./read-kube-config.ts";
-import { type Session, withSession } from "./session.ts";
+import { withSession } from "./session.ts";
 import { policyOf } from "./targets/target-options.ts";
 
 /** How long a WAF call may continue after a signal: as long as any call may take. */
@@ -30,48 +30,44 @@ function readOtlpEndpoint(option: string | undefined, fromEnvironment: string | 
 
 /** @returns 0 if it was stopped by a signal, 1 if the Lease was lost. */
 export async function runOperatorCommand(options: OperatorCommandOptions): Promise<number> {
-  return await withSession(async (session) => await operate(options, session), graceMs);
-}
-
-async function operate(options: OperatorCommandOptions, { redactor, stopping: begin }: Session): Promise<number> {
-  const environment = readEnvironment();
-  const log = createLogger({ level: options.logLevel, redact: (text) => redactor.redact(text) });
-  const stopping = begin();
-  stopping.stop.addEventListener("abort", () => log.info("stopping", { signal: stopping.stop.reason }));
-  const leaseNamespace = options.leaseNamespace ?? environment.podNamespace ?? options.namespace;
-  if (options.leaderElect && leaseNamespace === undefined) {
-    throw new CommandError(
-      "the namespace of the Lease is unknown",
-      "Set --lease-namespace or the environment variable POD_NAMESPACE.",
-    );
-  }
-  const selector = options.selector === undefined ? undefined : readSelector(options.selector);
-  const outcome = await runOperator({
-    kubeConfig: readKubeConfig(options),
-    namespace: options.namespace,
-    lease: options.leaderElect ? { namespace: leaseNamespace ?? "", name: leaseNameOf(options) } : undefined,
-    selector,
-    podName: environment.podName ?? hostname(),
-    baseUrls: { ...policyOf(options), allowPrivateNetworks: options.allowPrivateNetworks },
-    limits: { listEntriesMax: options.maxListEntries, bodyBytesMax: options.maxResponseMib * 1_048_576 },
-    logRowsMax: options.maxLogRows,
-    feedPolicy: { allowInsecureHttp: options.allowInsecureHttp, allowPrivateFeeds: options.allowPrivateFeeds },
-    version: packageJson.version,
-    otlpEndpoint: readOtlpEndpoint(options.otlpEndpoint, environment.otlpEndpoint),
-    ports: { host: options.host, healthPort: options.healthPort, metricsPort: options.metricsPort },
-    clock: realClock,
-    random: Math.random,
-    redactor,
-    log,
-    stopping,
-  });
-  if (outcome.state === "NotStarted") throw new CommandError(outcome.problem, outcome.hint);
-  return outcome.state === "Stopped" ? 0 : 1;
-}
-
-/** Operators with different selectors work at the same time, so each selector has a Lease of its own. */
-function leaseNameOf({ leaseName, selector }: OperatorCommandOptions): string {
-  return leaseName ?? (selector === undefined ? defaultLeaseName : `${defaultLeaseName}-${hexDigest(selector, 8)}`);
+  return await withSession(async ({ redactor, stopping: begin }) => {
+    const environment = readEnvironment();
+    const log = createLogger({ level: options.logLevel, redact: (text) => redactor.redact(text) });
+    const stopping = begin();
+    stopping.stop.addEventListener("abort", () => log.info("stopping", { signal: stopping.stop.reason }));
+    const leaseNamespace = options.leaseNamespace ?? environment.podNamespace ?? options.namespace;
+    if (options.leaderElect && leaseNamespace === undefined) {
+      throw new CommandError(
+        "the namespace of the Lease is unknown",
+        "Set --lease-namespace or the environment variable POD_NAMESPACE.",
+      );
+    }
+    const { selector } = options;
+    // Operators with different selectors work at the same time, so each selector has a Lease of its own.
+    const ownLease = selector === undefined ? defaultLeaseName : `${defaultLeaseName}-${hexDigest(selector, 8)}`;
+    const lease = { namespace: leaseNamespace ?? "", name: options.leaseName ?? ownLease };
+    const outcome = await runOperator({
+      selector: selector === undefined ? undefined : readSelector(selector),
+      kubeConfig: readKubeConfig(options),
+      namespace: options.namespace,
+      lease: options.leaderElect ? lease : undefined,
+      podName: environment.podName ?? hostname(),
+      baseUrls: { ...policyOf(options), allowPrivateNetworks: options.allowPrivateNetworks },
+      limits: { listEntriesMax: options.maxListEntries, bodyBytesMax: options.maxResponseMib * 1_048_576 },
+      logRowsMax: options.maxLogRows,
+      feedPolicy: { allowInsecureHttp: options.allowInsecureHttp, allowPrivateFeeds: options.allowPrivateFeeds },
+      version: packageJson.version,
+      otlpEndpoint: readOtlpEndpoint(options.otlpEndpoint, environment.otlpEndpoint),
+      ports: { host: options.host, healthPort: options.healthPort, metricsPort: options.metricsPort },
+      clock: realClock,
+      random: Math.random,
+      redactor,
+      log,
+      stopping,
+    });
+    if (outcome.state === "NotStarted") throw new CommandError(outcome.problem, outcome.hint);
+    return outcome.state === "Stopped" ? 0 : 1;
+  }, graceMs);
 }
 
 function readSelector(text: string): LabelSelector {
