@@ -77,7 +77,6 @@ export function openLogs(work: Work, book: BlockBook): LogController {
           random,
           source: outputOf === undefined ? { gather: async (name) => onlyJudged(await fed.gather(name)) } : fed,
           baseUrlObjection: ports.baseUrlObjection,
-          domainOf: (name) => work.domainOf(name),
           openLogs: work.open,
           outputOf: outputOf ?? notForwarded,
           records,

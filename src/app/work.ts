@@ -99,8 +99,6 @@ export class Work {
   readonly ports: ReconcilePorts;
   readonly blockMeasure: AutoBlockMeasure | undefined;
   readonly #controller: InstanceController;
-  /** The domain of each instance's key, as its last run found. */
-  readonly #domains = new Map<string, string>();
   #feeds: Feeds | undefined;
   #blocks: BlockBook | undefined;
   #logs: LogController | undefined;
@@ -145,10 +143,6 @@ export class Work {
   }
 
   readonly open = (instance: DeclaredInstance, key: ApiKey): WafClient => this.wafClients.open(instance, key);
-
-  domainOf(instance: ObjectName): string | undefined {
-    return this.#domains.get(nameKey(instance));
-  }
 
   wake(instance: ObjectName, reason: string): void {
     this.#controller.wake(instance, reason);
@@ -196,7 +190,6 @@ export class Work {
   }
 
   #release(instance: ObjectName): void {
-    this.#domains.delete(nameKey(instance));
     this.#blocks?.forget(instance);
     void this.wafClients.forget(nameKey(instance));
     this.place.metrics?.forgetInstance(nameKey(instance));
@@ -265,7 +258,6 @@ export class Work {
           onError,
           onOutcome: (outcome, result, durationMs) => {
             onOutcome?.(outcome, result, durationMs);
-            this.#noteDomain(instance, outcome.facts?.inventory?.domain);
             if (outcome.result.kind === "Gone") this.#release(instance);
           },
         };
@@ -277,12 +269,5 @@ export class Work {
       random,
       metrics,
     });
-  }
-
-  /** Log forwarding waits for the domain, which is part of every entry. */
-  #noteDomain(instance: ObjectName, domain: string | undefined): void {
-    if (domain === undefined || this.domainOf(instance) === domain) return;
-    this.#domains.set(nameKey(instance), domain);
-    this.#logs?.wake(instance, "domain known");
   }
 }

@@ -4,11 +4,13 @@
 // of its last page, the first pages are only kept as text, and of those in between the identities are listed, because a Map takes longer
 // than parsing the page.
 import type { BrokenLogEntry, LogEntry, LogPage, LogRows } from "../model/log-entry.ts";
+import { inThousands } from "../model/sentence.ts";
+import { formatDay } from "../model/time-text.ts";
 import { type RowIdentity, type RowTally, tallyRowsMax } from "./row-tally.ts";
 
 /** After this many consecutive readings with the same contradiction, the last one is accepted, and the defect is reported. */
 export const defectsMax = 3;
-export const brokenShownMax = 100;
+export const brokenShownMax = 3;
 /** The maximum number of pages per reading. */
 export const pagesMax = 100_000;
 /** The number of characters of pages that are kept as text for each day. */
@@ -37,6 +39,28 @@ export interface DaySummary {
   readonly brokenCount: number;
   /** The number of rows that an earlier reading forwarded and the last one did not contain: some may have been forwarded twice. */
   readonly surplus: number;
+}
+
+/** How a day deviates from the documentation of the API: clauses without a period at the end. */
+export function dayDefects(day: number, { came, total, broken, brokenCount, surplus }: DaySummary) {
+  const malformed: string[] = [];
+  const miscounted: string[] = [];
+  const date = formatDay(day);
+  if (brokenCount > 0) {
+    const left = brokenCount === 1 ? "1 malformed entry is" : `${inThousands(brokenCount)} malformed entries are`;
+    const examples = broken.map(({ position, problem }) => `entry ${position}: ${problem}`).join("; ");
+    malformed.push(`${date}: ${left} skipped (${examples}${brokenCount > broken.length ? "; …" : ""})`);
+  }
+  if (came !== total) {
+    miscounted.push(`${date}: the WAF announced ${inThousands(total)} entries but sent ${inThousands(came)}`);
+  }
+  if (surplus > 0) {
+    const rows = surplus === 1 ? "1 entry is" : `${inThousands(surplus)} entries are`;
+    miscounted.push(
+      `${date}: ${rows} in an earlier response of the WAF but not in its last one, and may be duplicates`,
+    );
+  }
+  return { malformed, miscounted };
 }
 
 export type PageVerdict = { readonly rows: readonly LogEntry[] } & (

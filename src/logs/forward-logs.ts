@@ -13,19 +13,17 @@ import type { ObjectName } from "../model/resource.ts";
 import { type Admission, admitInstance, attemptOf } from "../decide/admit-instance.ts";
 import type { ForwardLogsPorts, ForwardMemory } from "./forward-ports.ts";
 import { type ForwardResult, ForwardRun } from "./forward-run.ts";
-import { type LogsFinding, reportLogs, reportNoLogs, writeReport } from "./forward-status.ts";
+import { hasStatus, type LogsFinding, reportLogs, reportNoLogs } from "./forward-status.ts";
 import { wantsJudging } from "../blocks/judge-day.ts";
 
 const retryBaseMs = 2_000;
 const retryMsMax = 300_000;
 /** The minimum time between two runs, however long a run takes. */
 const pauseMsMin = 1_000;
-/** How often to check whether the status exists, if it did not exist when a report was due. */
-const reportAgainMs = 2_000;
+/** How often to check whether the status exists. */
+const statusWaitMs = 2_000;
 /** A process that may not forward is soon stopped or allowed to forward again. */
 const notLeadingMs = 10_000;
-/** How long the first run waits for the domain to become known. */
-const domainMsMax = 15_000;
 
 export interface ForwardOutcome {
   /** Whether nothing is forwarded and nothing has to be remembered. */
@@ -44,41 +42,26 @@ export async function forwardLogs(
   if (gathered === undefined) return { isOver: true, wakeAtMs: undefined };
   const { meta, logs } = gathered.instance;
   if (meta.deleting) return { isOver: false, wakeAtMs: undefined };
-  if (!logs.enabled) await reportNoLogs(ports.status, meta, memory);
+  if (!logs.enabled) await reportNoLogs(ports.status, meta);
   if (!logs.enabled && !wantsJudging(gathered)) {
     memory.cursor = undefined;
     memory.due = undefined;
     ports.observer.remembered?.(meta, 0);
-    if (memory.report === undefined) return { isOver: true, wakeAtMs: undefined };
-    return { isOver: false, wakeAtMs: ports.clock.nowMs() + reportAgainMs };
+    return { isOver: true, wakeAtMs: undefined };
   }
-  const waitUntilMs = domainAwaitedUntil(gathered, ports, memory);
-  if (waitUntilMs !== undefined) return { isOver: false, wakeAtMs: waitUntilMs };
+  // It contains the domain, which is part of every entry.
+  if (!hasStatus(ports.status.read(meta) ?? {})) {
+    return { isOver: false, wakeAtMs: ports.clock.nowMs() + statusWaitMs };
+  }
   const attempt = attemptOf(gathered, meta.annotations[requestedAtAnnotation] ?? "", [logs, gathered.autoBlocks]);
   const { due } = memory;
   if (due === undefined || due.attempt !== attempt || ports.clock.monotonicMs() >= due.atMs) {
     const dueMs = await forwardOnce(gathered, ports, memory);
     if (dueMs === undefined) return { isOver: false, wakeAtMs: undefined };
     memory.due = { atMs: monotonicTimeOf(ports.clock, dueMs), attempt };
-  } else await writeReport(ports.status, meta, memory);
-  const dueMs = memory.due === undefined ? 0 : wallTimeOf(ports.clock, memory.due.atMs);
-  const reportMs = memory.report === undefined ? dueMs : ports.clock.nowMs() + reportAgainMs;
-  return { isOver: false, wakeAtMs: Math.min(dueMs, reportMs) };
-}
-
-/**
- * The first reconcile run of an instance determines the domain, which is part of every entry. If this takes too long, forwarding
- * starts without it. Returns undefined if there is nothing to wait for.
- */
-function domainAwaitedUntil(
-  { instance }: Gathered,
-  { domainOf, clock }: ForwardLogsPorts,
-  memory: ForwardMemory,
-): number | undefined {
-  if (memory.due !== undefined || domainOf(instance.meta) !== undefined) return undefined;
-  memory.firstSeenMs ??= clock.monotonicMs();
-  const untilMs = memory.firstSeenMs + domainMsMax;
-  return clock.monotonicMs() < untilMs ? wallTimeOf(clock, untilMs) : undefined;
+    return { isOver: false, wakeAtMs: dueMs };
+  }
+  return { isOver: false, wakeAtMs: wallTimeOf(ports.clock, due.atMs) };
 }
 
 /** @returns when the next run is due; undefined if the process is stopping */

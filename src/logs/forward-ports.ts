@@ -47,8 +47,6 @@ export interface ForwardLogsPorts {
   readonly source: Pick<SourcePort, "gather">;
   /** Why the operator may not call this base URL, in a sentence; undefined if it may. */
   readonly baseUrlObjection: (baseUrl: string) => string | undefined;
-  /** The domain of the instance's key, as its last reconcile run found; undefined until a run has read the WAF. */
-  readonly domainOf: (instance: ObjectName) => string | undefined;
   readonly openLogs: (instance: DeclaredInstance, key: ApiKey) => LogPort;
   readonly outputOf: (output: LogForwarding["output"]) => LogOutputPort;
   readonly records: LogRecordPort;
@@ -88,16 +86,12 @@ export class ForwardMemory {
   isUnsaved = false;
   /** By the monotonic clock. */
   savedAtMs = Number.NEGATIVE_INFINITY;
-  /** When the instance was first seen while its domain was unknown, by the monotonic clock. */
-  firstSeenMs: number | undefined;
   /** The number of consecutive failed runs. */
   failures = 0;
   /** When (monotonic) the next run is due. A run for a different `attempt` is due immediately. */
   due: { readonly atMs: number; readonly attempt: string } | undefined;
-  /** The change that has yet to be written to the status. */
-  report: StatusChange | undefined;
-  /** The last events about each day. */
-  readonly emitted = new Map<string, string>();
+  /** The messages of the last events. */
+  readonly emitted = new Set<string>();
 
   constructor(usage = new HourUsage()) {
     this.usage = usage;

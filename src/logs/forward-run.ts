@@ -10,8 +10,8 @@ import { judgedBlocks, judgementsIn, Judges } from "../blocks/judges.ts";
 import { LogCursor } from "./cursor.ts";
 import { defaultLogLimits, type ForwardLogsPorts, type ForwardMemory, type LogLimits } from "./forward-ports.ts";
 import { daysToRead, firstOfLookback } from "./log-days.ts";
+import { dayDefects } from "./day-reading.ts";
 import {
-  dayDefects,
   dayProblem,
   faultFinding,
   type LogsFinding,
@@ -87,7 +87,7 @@ export class ForwardRun {
     if (lost !== undefined) {
       const named = `${formatDay(lost.firstDay)} to ${formatDay(lost.lastDay)}`;
       const message = `Blocked requests from ${named} were not forwarded, and the API no longer keeps them.`;
-      this.#emitOnce("lost", message, "LogEntriesLost");
+      this.#emitOnce("LogEntriesLost", message);
     }
     const waf = this.#ports.openLogs(this.#instance, this.#key);
     const mayRead = (): boolean => memory.usage.takePage(clock.nowMs(), limits);
@@ -136,7 +136,7 @@ export class ForwardRun {
       const closed = cursor.closeOldest();
       if (closed === undefined || closed === day) {
         cursor.closeThrough(day);
-        this.#emitOnce(`full ${day}`, dayProblem(day, limits.rowsMax), "LogEntriesLost");
+        this.#emitOnce("LogEntriesLost", dayProblem(day, limits.rowsMax));
         return restOfDay(day, limits, this.#ports.clock.nowMs());
       }
       this.#emitTooLarge(closed);
@@ -173,18 +173,20 @@ export class ForwardRun {
       this.#memory.isUnsaved = true;
     }
     for (const { block, listed } of judged?.listed ?? []) this.#ports.blocks.listed?.(block, listed);
-    for (const problem of judged?.problems ?? []) {
-      this.#emitOnce(`judged ${formatDay(day)}`, problem, "LogEntriesUnjudged");
-    }
-    for (const { subject, message, reason } of dayDefects(day, summary)) this.#emitOnce(subject, message, reason);
+    for (const problem of judged?.problems ?? []) this.#emitOnce("LogEntriesUnjudged", problem);
+    if (summary === undefined) return;
+    const { malformed, miscounted } = dayDefects(day, summary);
+    for (const problem of malformed) this.#emitOnce("LogEntriesBroken", `${problem}.`);
+    for (const problem of miscounted) this.#emitOnce("LogEntriesMissing", `${problem}.`);
   }
 
   async #forward(cursor: LogCursor, day: number, entries: readonly LogEntry[]): Promise<ForwardResult | undefined> {
-    const { outputOf, mayForward, domainOf, observer, clock } = this.#ports;
+    const { outputOf, mayForward, status, observer, clock } = this.#ports;
     const limits = this.#limits;
     const { usage } = this.#memory;
     const { meta, logs } = this.#instance;
-    const origin = { instance: meta, domain: domainOf(meta) };
+    const domain = status.read(meta)?.["domain"] as string | undefined;
+    const origin = { instance: meta, domain };
     for (let start = 0; start < entries.length;) {
       const nowMs = clock.nowMs();
       const left = usage.rowsLeft(nowMs, limits);
@@ -301,17 +303,17 @@ export class ForwardRun {
     if (closed === undefined) {
       const message =
         "There are too many blocked requests per day to record which of them were forwarded. After a restart, wafsync forwards them again.";
-      return this.#emitOnce("unsaved", message, "LogCursorTooLarge");
+      return this.#emitOnce("LogCursorTooLarge", message);
     }
     const message = `There are too many blocked requests to track: wafsync no longer looks for late blocked requests of ${formatDay(closed)}.`;
-    this.#emitOnce("closed", message, "LogCursorTooLarge");
+    this.#emitOnce("LogCursorTooLarge", message);
   }
 
-  #emitOnce(subject: string, message: string, reason: string): void {
+  #emitOnce(reason: string, message: string): void {
     const { emitted } = this.#memory;
-    if (emitted.get(subject) === message) return;
+    if (emitted.has(message)) return;
     if (emitted.size >= emittedMax) emitted.clear();
-    emitted.set(subject, message);
+    emitted.add(message);
     this.#ports.status.event(this.#instance.meta, { type: "Warning", reason, message });
   }
 }

@@ -6,7 +6,6 @@ import type { ResourceMeta } from "../model/resource.ts";
 import { inThousands } from "../model/sentence.ts";
 import { dayMs, formatDay, formatTime } from "../model/time-text.ts";
 import type { WafFault } from "../model/waf-result.ts";
-import type { DaySummary } from "./day-reading.ts";
 import type { ForwardMemory, HourEnd, LogLimits, LogStatusPort, StatusChange } from "./forward-ports.ts";
 
 export type LogsReason = ReasonOf<"LogsForwarded">;
@@ -44,7 +43,8 @@ export async function reportLogs(
     status.event(instance, { type: "Normal", reason: "LogForwardingRecovered", message });
   }
   const { forwarded, lastEntryMs, lagMs } = memory;
-  memory.report = (current) => {
+  await status.update(instance, (current) => {
+    if (!hasStatus(current)) return undefined;
     const old = current["logs"] as { readonly lag?: string } | undefined;
     const lag = lagMs === undefined ? old?.lag : formatDuration(Math.round(lagMs / 1000) * 1000);
     const logs = {
@@ -54,34 +54,19 @@ export async function reportLogs(
     };
     const next = withConditions(conditionsOf(current), { LogsForwarded: finding }, instance.generation, nowMs);
     return { ...current, logs, conditions: next };
-  };
-  await writeReport(status, instance, memory);
+  });
 }
 
 /** Removes the report, because forwarding is off. */
-export async function reportNoLogs(
-  status: LogStatusPort,
-  instance: ResourceMeta,
-  memory: ForwardMemory,
-): Promise<void> {
+export async function reportNoLogs(status: LogStatusPort, instance: ResourceMeta): Promise<void> {
   const before = status.read(instance) ?? {};
-  memory.report = undefined;
   if (before["logs"] === undefined && findCondition(conditionsOf(before), "LogsForwarded") === undefined) return;
-  memory.report = ({ logs: _logs, ...rest }) => ({ ...rest, conditions: otherConditions(rest) });
-  await writeReport(status, instance, memory);
+  await status.update(instance, ({ logs: _logs, ...rest }) => ({ ...rest, conditions: otherConditions(rest) }));
 }
 
-/** Writes the pending report. The first reconcile run creates the status, including `Ready`; until then, the report waits. */
-export async function writeReport(status: LogStatusPort, instance: ResourceMeta, memory: ForwardMemory): Promise<void> {
-  const { report } = memory;
-  if (report === undefined) return;
-  let isWritten = false;
-  await status.update(instance, (current) => {
-    if (findCondition(conditionsOf(current), "Ready") === undefined) return undefined;
-    isWritten = true;
-    return report(current);
-  });
-  if (isWritten && memory.report === report) memory.report = undefined;
+/** Whether the first reconcile run of the instance has created its status, with `Ready` and the domain. */
+export function hasStatus(status: Status): boolean {
+  return findCondition(conditionsOf(status), "Ready") !== undefined;
 }
 
 /**
@@ -143,34 +128,4 @@ export function dayProblem(day: number, rowsMax: number): string {
 
 function tooLarge(message: string): LogsFinding {
   return { status: "False", reason: "TooLarge", message };
-}
-
-/** An event about a day with log entries that deviate from the API's documentation. */
-interface DayDefect {
-  /** The same subject with the same message is emitted once. */
-  readonly subject: string;
-  readonly message: string;
-  readonly reason: "LogEntriesBroken" | "LogEntriesMissing";
-}
-
-/** @param summary undefined if the day had nothing new */
-export function dayDefects(day: number, summary: DaySummary | undefined): readonly DayDefect[] {
-  if (summary === undefined) return [];
-  const { came, total, brokenCount, broken, surplus } = summary;
-  const date = formatDay(day);
-  const defects: DayDefect[] = [];
-  if (brokenCount > 0) {
-    const example = broken[0] === undefined ? "" : ` (entry ${broken[0].position}: ${broken[0].problem})`;
-    const message = `${date}: ${brokenCount} log ${brokenCount === 1 ? "entry is" : "entries are"} malformed and not forwarded${example}.`;
-    defects.push({ subject: `broken ${date}`, message, reason: "LogEntriesBroken" });
-  }
-  if (came !== total) {
-    const message = `${date}: the API reported ${total} log entries but returned ${came}.`;
-    defects.push({ subject: `count ${date}`, message, reason: "LogEntriesMissing" });
-  }
-  if (surplus > 0) {
-    const message = `${date}: the API no longer returns ${surplus} forwarded log ${surplus === 1 ? "entry" : "entries"}.`;
-    defects.push({ subject: `surplus ${date}`, message, reason: "LogEntriesMissing" });
-  }
-  return defects;
 }

@@ -12,7 +12,7 @@ import { createRowIdentity, type IdentitySeed } from "./row-tally.ts";
 /** Why the reader waits. */
 export interface LogWait {
   readonly day: number;
-  readonly why: WafFault | ReadingDefect;
+  readonly why: WafFault;
   readonly delayMs: number;
 }
 
@@ -130,58 +130,42 @@ class DayReader {
     for (;;) {
       if (this.#ports.stopping.aborted || mayRead?.() === false) return yield { kind: "Stopped", day };
       const page = await this.#pages.get(request);
-      if (!page.ok) {
-        const next: PageRequest | WafFault = await this.#afterFault(day, request, page.fault);
-        if (this.#ports.stopping.aborted) return yield { kind: "Stopped", day };
-        if ("code" in next) return yield { kind: "Failed", day, fault: next };
-        if (next.scrollId === undefined) reading.begin();
-        request = next;
-        continue;
-      }
-      this.#hasWorked = true;
-      const { scrollId, length } = page.value;
-      if (scrollId === null || length > 0) await this.#pages.askAhead(day, scrollId);
-      const isFirst = request.scrollId === undefined;
-      const rows = page.value.rows();
-      const verdict = reading.page(page.value, rows);
-      if (verdict.next === "Failed") return yield { kind: "Failed", day, fault: contractFault(verdict.problem) };
-      const newEntries = verdict.rows;
-      if (newEntries.length > 0) this.#failures = 0;
-      cursor?.noteRows(day, newEntries);
-      yield { kind: "Page", day, entries: rows.entries, newEntries, isFirst, isDoubtful: reading.isDoubtful };
-      request = { day, scrollId: verdict.next === "Page" ? verdict.scrollId : undefined };
-      if (verdict.next === "Nothing") {
-        this.#failures = 0;
-        return yield { kind: "DayDone", day, total: verdict.summary.total, summary: verdict.summary };
-      }
-      if (verdict.next === "Again") {
-        const fault = await this.#afterDefect(day, verdict.defect);
-        if (fault !== undefined) return yield { kind: "Failed", day, fault };
-        reading.begin();
-      }
+      let fault: WafFault;
+      if (page.ok) {
+        this.#hasWorked = true;
+        const { scrollId, length } = page.value;
+        if (scrollId === null || length > 0) await this.#pages.askAhead(day, scrollId);
+        const isFirst = request.scrollId === undefined;
+        const rows = page.value.rows();
+        const verdict = reading.page(page.value, rows);
+        if (verdict.next === "Failed") return yield { kind: "Failed", day, fault: contractFault(verdict.problem) };
+        const newEntries = verdict.rows;
+        if (newEntries.length > 0) this.#failures = 0;
+        cursor?.noteRows(day, newEntries);
+        yield { kind: "Page", day, entries: rows.entries, newEntries, isFirst, isDoubtful: reading.isDoubtful };
+        if (verdict.next === "Nothing") {
+          this.#failures = 0;
+          return yield { kind: "DayDone", day, total: verdict.summary.total, summary: verdict.summary };
+        }
+        if (verdict.next === "Page") {
+          request = { day, scrollId: verdict.scrollId };
+          continue;
+        }
+        fault = contractFault(defectWords[verdict.defect]);
+      } else fault = page.fault;
+      this.#failures += 1;
+      const retry = retryOf(fault, request.scrollId !== undefined, this.#failures, this.#hasWorked);
+      if (retry !== "Fail") await pause(this.#ports, day, fault, this.#failures);
+      if (this.#ports.stopping.aborted) return yield { kind: "Stopped", day };
+      if (retry === "Fail") return yield { kind: "Failed", day, fault };
+      if (retry === "SameDay") request = { day };
+      if (request.scrollId === undefined) reading.begin();
     }
-  }
-
-  /** Waits before a retry. @returns the next request, or the fault if a retry is pointless */
-  async #afterFault(day: number, request: PageRequest, fault: WafFault): Promise<PageRequest | WafFault> {
-    this.#failures += 1;
-    const retry = retryOf(fault, request.scrollId !== undefined, this.#failures, this.#hasWorked);
-    if (retry === "Fail") return fault;
-    await pause(this.#ports, day, fault, this.#failures);
-    return retry === "SamePage" ? request : { day };
-  }
-
-  async #afterDefect(day: number, defect: ReadingDefect): Promise<WafFault | undefined> {
-    this.#failures += 1;
-    const fault = contractFault(defectWords[defect]);
-    if (retryOf(fault, true, this.#failures, true) === "Fail") return fault;
-    await pause(this.#ports, day, defect, this.#failures);
-    return undefined;
   }
 }
 
 /** What is wrong with a reading, to complete "the WAF sent …". */
-export const defectWords: Readonly<Record<ReadingDefect, string>> = {
+const defectWords: Readonly<Record<ReadingDefect, string>> = {
   RepeatedPage: "the same page of logs twice",
   TooManyRows: "more log entries than it reported",
   TooFewRows: "fewer log entries than it reported",
@@ -197,16 +181,11 @@ function contractFault(problem: string): WafFault {
   return { code: "ContractBroken", message: `The WAF sent ${problem}.` };
 }
 
-async function pause(
-  ports: LogReaderPorts,
-  day: number,
-  why: WafFault | ReadingDefect,
-  attempt: number,
-): Promise<void> {
+async function pause(ports: LogReaderPorts, day: number, why: WafFault, attempt: number): Promise<void> {
   const { clock, random, stopping, onWait } = ports;
   if (stopping.aborted) return;
-  const askedMs = typeof why === "string" ? 0 : (why.retryAfterMs ?? 0);
-  const delayMs = Math.max(askedMs, upwardBackOffDelayMs({ attempt, baseMs: retryBaseMs, maxMs: retryMsMax, random }));
+  const backOffMs = upwardBackOffDelayMs({ attempt, baseMs: retryBaseMs, maxMs: retryMsMax, random });
+  const delayMs = Math.max(why.retryAfterMs ?? 0, backOffMs);
   onWait?.({ day, why, delayMs });
   await clock.sleep(delayMs, stopping);
 }
@@ -285,30 +264,15 @@ const firstFailuresMax = 5;
  * @param hasWorked whether a page already succeeded: then the failure is probably transient
  */
 function retryOf(
-  fault: WafFault,
+  { code, status = 200 }: WafFault,
   isScroll: boolean,
   failures: number,
   hasWorked: boolean,
 ): "SamePage" | "SameDay" | "Fail" {
   if (failures >= (hasWorked ? logFailuresMax : firstFailuresMax)) return "Fail";
-  switch (fault.code) {
-    case "RateLimited":
-      return "SamePage";
-    case "Unavailable":
-    case "TimedOut":
-      return isScroll ? "SameDay" : "SamePage";
-    case "Rejected":
-      return isScroll ? "SameDay" : "Fail";
-    case "ContractBroken":
-      // A redirect, or a 404 from a different server: the URL is wrong.
-      return hasWorked || fault.status === undefined || fault.status === 200 ? "SameDay" : "Fail";
-    case "TooLarge":
-    case "BadApiKey":
-    case "MissingApiKey":
-    case "NotFound":
-    case "Aborted":
-    case "NotPermitted":
-    case "OutcomeUnknown":
-      return "Fail";
-  }
+  if (code === "RateLimited") return "SamePage";
+  if (code === "Unavailable" || code === "TimedOut") return isScroll ? "SameDay" : "SamePage";
+  if (code === "Rejected") return isScroll ? "SameDay" : "Fail";
+  // After another status, such as that of a redirect or a different server, the URL is wrong.
+  return code === "ContractBroken" && (hasWorked || status === 200) ? "SameDay" : "Fail";
 }

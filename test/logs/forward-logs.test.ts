@@ -334,24 +334,12 @@ describe("a new instance", () => {
 
   test("waits for its first reconcile run, which determines the domain", async () => {
     const outcome = await early.look();
-    expect((outcome?.wakeAtMs ?? 0) - early.clock.nowMs()).toBeLessThanOrEqual(15_000);
+    expect((outcome?.wakeAtMs ?? 0) - early.clock.nowMs()).toBeLessThanOrEqual(2_000);
     expect(early.queries).toStrictEqual([]);
     await early.becomeReady();
     await early.look();
     expect(early.forwarded).toHaveLength(1);
     expect([...early.domains]).toStrictEqual(["shop.example"]);
     expect(early.condition()).toBe("True Forwarded");
-  });
-
-  test("does not wait for it long, and writes the report as soon as the status exists", async () => {
-    await early.look();
-    await early.wait(20_000);
-    const outcome = await early.look();
-    expect(early.forwarded).toHaveLength(1);
-    expect((outcome?.wakeAtMs ?? 0) - early.clock.nowMs()).toBeLessThanOrEqual(2_000);
-    await early.becomeReady();
-    await early.look();
-    expect(early.condition()).toBe("True Forwarded");
-    expect(early.forwarded).toHaveLength(1);
   });
 });

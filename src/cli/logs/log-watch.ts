@@ -2,13 +2,12 @@
 // the rows, and why reading failed.
 import { setFlagsFromString } from "node:v8";
 import { realClock } from "../../async/clock.ts";
-import { inThousands } from "../../model/sentence.ts";
 import type { DeclaredInstance } from "../../model/declared.ts";
 import type { WafFault, WafFaultCode } from "../../model/waf-result.ts";
 import { logPlans } from "../../logs/log-days.ts";
-import type { DaySummary } from "../../logs/day-reading.ts";
+import { dayDefects, type DaySummary } from "../../logs/day-reading.ts";
 import { dayOf, formatDay } from "../../model/time-text.ts";
-import { defectWords, type LogReaderPorts, type LogWait } from "../../logs/read-logs.ts";
+import type { LogReaderPorts, LogWait } from "../../logs/read-logs.ts";
 import { CommandError } from "../describe-error.ts";
 import type { Session } from "../session.ts";
 import { keyHint, removedQuery } from "../targets/open-waf.ts";
@@ -63,7 +62,6 @@ export async function withLogs(
 
 /** Shorter waits are not shown: they would be over before anyone could read the message. */
 const waitShownMsMin = 1_000;
-const brokenShownMax = 3;
 /** Enough for two warnings on each day of a year. */
 const warningsKeptMax = 730;
 
@@ -99,28 +97,14 @@ export class LogWatch {
 
   readonly waiting = ({ why, delayMs }: LogWait): void => {
     if (delayMs < waitShownMsMin) return;
-    const reason = typeof why === "string" ? `The WAF sent ${defectWords[why]}.` : why.message;
-    const text = `${reason} Retrying in ${Math.ceil(delayMs / 1000)} s.`;
+    const text = `${why.message} Retrying in ${Math.ceil(delayMs / 1000)} s.`;
     if (this.#progress === undefined) this.#notes.line(text);
     else this.#progress.wait(text);
   };
 
-  dayDone(day: number, { came, total, broken, brokenCount, surplus }: DaySummary): void {
-    const date = formatDay(day);
-    if (brokenCount > 0) {
-      const examples = broken.slice(0, brokenShownMax).map(({ position, problem }) => `entry ${position}: ${problem}`);
-      const left =
-        brokenCount === 1
-          ? "1 malformed entry is skipped"
-          : `${inThousands(brokenCount)} malformed entries are skipped`;
-      this.#warn(`${date}: ${left} (${examples.join("; ")}${brokenCount > brokenShownMax ? "; …" : ""})`);
-    }
-    if (came !== total)
-      this.#warn(`${date}: the WAF announced ${inThousands(total)} entries but sent ${inThousands(came)}`);
-    if (surplus > 0) {
-      const rows = surplus === 1 ? "1 entry is" : `${inThousands(surplus)} entries are`;
-      this.#warn(`${date}: ${rows} in an earlier response of the WAF but not in its last one, and may be duplicates`);
-    }
+  dayDone(day: number, summary: DaySummary): void {
+    const { malformed, miscounted } = dayDefects(day, summary);
+    for (const text of [...malformed, ...miscounted]) this.#warn(text);
   }
 
   failed(fault: WafFault): void {

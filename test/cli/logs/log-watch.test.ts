@@ -10,9 +10,10 @@ function screen() {
 test("a long wait is reported with its reason, a short one is not", () => {
   const { terminal, texts } = screen();
   const watch = new LogWatch(terminal, undefined);
-  watch.waiting({ day: 1, why: "RepeatedPage", delayMs: 900 });
+  const repeated = { code: "ContractBroken", message: "The WAF sent the same page of logs twice." } as const;
+  watch.waiting({ day: 1, why: repeated, delayMs: 900 });
   watch.waiting({ day: 1, why: { code: "Unavailable", message: "The WAF answered 502." }, delayMs: 4_200 });
-  watch.waiting({ day: 1, why: "RepeatedPage", delayMs: 1_000 });
+  watch.waiting({ day: 1, why: repeated, delayMs: 1_000 });
   expect(texts).toStrictEqual([
     "The WAF answered 502. Retrying in 5 s.\n",
     "The WAF sent the same page of logs twice. Retrying in 1 s.\n",
@@ -25,7 +26,7 @@ test("malformed and missing entries are reported, and make the result incomplete
   const day = dayNumber("2026-06-10");
   watch.dayDone(day, { came: 5, total: 5, broken: [], brokenCount: 0, surplus: 0 });
   expect([watch.isWhole, texts]).toStrictEqual([true, []]);
-  const broken = [1, 2, 3, 4].map((position) => ({ position, problem: "is not an object" }));
+  const broken = [1, 2, 3].map((position) => ({ position, problem: "is not an object" }));
   watch.dayDone(day, { came: 5, total: 7, broken, brokenCount: 4, surplus: 0 });
   expect(watch.isWhole).toBe(false);
   expect(texts).toStrictEqual([
