@@ -47,7 +47,7 @@ export async function exampleText(): Promise<string> {
   const metrics = createMetrics({ version: "0.1.0", withProcess: true });
   metrics.addInstance("edge/shop");
   metrics.feeds.seen({ namespace: "edge", name: "threats" }, { entries: 0, confirmedAtMs: undefined, isStale: false });
-  metrics.autoBlockSeen("edge/attackers", { listed: 0, leftOut: 0, rows: 0 });
+  metrics.autoBlocksSeen("edge/shop", new Map([["edge/attackers", { listed: 0, leftOut: 0, rows: 0 }]]));
   metrics.leading("wafsync-operator", true);
   metrics.controller("instances", () => ({ depth: 0, longestRunningMs: 0, unfinishedMs: 0 }));
   metrics.watches(() => [{ plural: "wafiprules", isSynced: true, relists: 0 }]);

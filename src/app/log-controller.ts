@@ -80,7 +80,7 @@ export function openLogs(work: Work, book: BlockBook): LogController {
           openLogs: work.open,
           outputOf: outputOf ?? notForwarded,
           records,
-          blocks: autoBlockPublisher(book, status, (...judged) => work.blockMeasure?.published(...judged)),
+          blocks: autoBlockPublisher(book, status),
           ...(logRowsMax !== undefined && { limits: { rowsMax: logRowsMax } }),
           status,
           mayForward: () => mayWrite().permitted,

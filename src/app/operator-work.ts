@@ -206,7 +206,6 @@ export class OperatorWork {
         forwardsLogs(this.#objectOf("WafInstance", instance)) ||
         source.watches.stores.byKind.WafAutoBlock.listBy("instance", nameKey(instance)).length > 0,
       outputOf: (output) => this.#outputs.of(output),
-      hasAutoBlock: (block, uid) => this.#objectOf("WafAutoBlock", block)?.metadata.uid === uid,
       onFeedsChanged: (feeds) => source.changes.feedsChanged(feeds),
       onForgotten: (instance) => this.selected.forget(instance),
       metrics,

@@ -282,7 +282,6 @@ export class Standalone {
       readsLogs: (instance) =>
         source.snapshot().declared.WafAutoBlock.some((block) => nameKey(block.instance) === nameKey(instance)),
       outputOf: undefined,
-      hasAutoBlock: (block) => source.snapshot().find("WafAutoBlock", block) !== undefined,
       metrics: this.#options.metrics,
       onFeedsChanged: () => this.#wakeAll("feeds changed"),
     };

@@ -27,7 +27,7 @@ import type { Feeds, FeedsOptions } from "../feeds/feeds.ts";
 import type { LogController } from "./log-controller.ts";
 import type { ReportedStatus } from "./reported-status.ts";
 import type { StoppingControl } from "./stopping.ts";
-import { AutoBlockMeasure, measuredRun } from "./measure.ts";
+import { measuredRun, measureOutcome } from "./measure.ts";
 import { WafClients } from "./waf-clients.ts";
 
 /** The options of the process, declared once. */
@@ -80,8 +80,6 @@ export interface Place extends Pick<ReconcilePorts, "inventory" | "history" | "l
   readonly readsLogs: (instance: ObjectName) => boolean;
   /** Undefined if logs are only judged. */
   readonly outputOf: ForwardLogsPorts["outputOf"] | undefined;
-  /** Whether the WafAutoBlock exists with this UID, which is empty in a folder. */
-  readonly hasAutoBlock: (block: ObjectName, uid: string) => boolean;
   readonly onFeedsChanged: OnFeedsChanged;
   /** Called when everything about the instance is forgotten. */
   readonly onForgotten?: (instance: ObjectName) => void;
@@ -97,7 +95,6 @@ export class Work {
   readonly fed: SourcePort;
   /** The ports of all runs, but for how they report. */
   readonly ports: ReconcilePorts;
-  readonly blockMeasure: AutoBlockMeasure | undefined;
   readonly #controller: InstanceController;
   #feeds: Feeds | undefined;
   #blocks: BlockBook | undefined;
@@ -106,7 +103,6 @@ export class Work {
   constructor(options: WorkOptions, place: Place) {
     this.options = options;
     this.place = place;
-    this.blockMeasure = place.metrics && new AutoBlockMeasure(place.metrics, place.hasAutoBlock);
     this.wafClients = this.#makeWafClients();
     this.fed = withFeeds(
       { ...place.declared, gather: async (name) => await this.#gather(name) },
@@ -174,7 +170,7 @@ export class Work {
   startRun(instance: ObjectName, reasons: readonly string[]): RunReports {
     const own = this.place.startRun(instance, reasons);
     const { metrics } = this.place;
-    return metrics === undefined ? own : measuredRun(own, instance, metrics, this.options.clock);
+    return metrics === undefined ? own : measuredRun(own, metrics);
   }
 
   /** Every instance that has had a run. */
@@ -193,7 +189,7 @@ export class Work {
     this.#blocks?.forget(instance);
     void this.wafClients.forget(nameKey(instance));
     this.place.metrics?.forgetInstance(nameKey(instance));
-    this.blockMeasure?.forget(instance);
+    this.place.metrics?.autoBlocksSeen(nameKey(instance), new Map());
     this.place.onForgotten?.(instance);
   }
 
@@ -258,6 +254,7 @@ export class Work {
           onError,
           onOutcome: (outcome, result, durationMs) => {
             onOutcome?.(outcome, result, durationMs);
+            if (metrics !== undefined) measureOutcome(metrics, clock, instance, outcome, this.#blocks?.known(instance));
             if (outcome.result.kind === "Gone") this.#release(instance);
           },
         };

@@ -16,7 +16,7 @@ export interface InstanceCounter {
 }
 
 export interface InstanceGauge {
-  set(instance: string, labels: Labels, value: number): void;
+  set(instance: string, value: number, labels?: Labels): void;
 }
 
 /** A series that not every instance has. */
@@ -79,7 +79,7 @@ export class InstanceSeries {
     const registers = [this.#registry];
     const gauge = new Gauge({ name, help, registers, labelNames: [this.#label, ...labelNames] });
     const change = this.#add(name, gauge, initial);
-    return { set: (instance, labels, value) => change(instance, labels, () => value) };
+    return { set: (instance, value, labels = {}) => change(instance, labels, () => value) };
   }
 
   /** Lets the metric show the values that are stored here, because it would store each of them with its labels. */

@@ -19,43 +19,19 @@ interface KnownNames {
 /** Call `forgetLogs` when the series of an instance are removed. */
 export function makeLogMetrics(instances: InstanceSeries) {
   const known = new Map<string, KnownNames>();
-  const series = makeSeries(instances);
+  const blocked = instances.counter(
+    "wafsync_blocked_requests_total",
+    "Forwarded blocked requests by category of the block reason and by country.",
+    [],
+    ["reason", "country"],
+  );
+  const forwarded = instances.counter(
+    "wafsync_log_rows_forwarded_total",
+    "Forwarded log entries by output.",
+    outputs.map((output) => ({ output })),
+  );
   return {
-    logsForwarded(instance: string, entries: readonly LogEntry[], output: (typeof outputs)[number]) {
-      const names = known.get(instance) ?? { reasons: new Set(), countries: new Set() };
-      known.set(instance, names);
-      for (const { block_reason, country } of entries) {
-        series.blocked.inc(instance, {
-          reason: ownName(names.reasons, categoryOf(block_reason), reasonsMax),
-          country: ownName(names.countries, countryOf(country), countriesMax),
-        });
-      }
-      series.forwarded.inc(instance, { output }, entries.length);
-    },
-    /** How long after its timestamp the newest entry was forwarded. */
-    logsLagged: (instance: string, lagMs: number) => series.lag.set(instance, {}, lagMs / 1000),
-    /** How many rows are remembered, so that each is forwarded only once. */
-    logsRemembered: (instance: string, rows: number) => series.remembered.set(instance, {}, rows),
-    /** Logs could not be read or forwarded. */
-    logForwardingFailed: (instance: string, reason: string) => series.failures.inc(instance, { reason }),
-    forgetLogs: (instance: string) => void known.delete(instance),
-  };
-}
-
-function makeSeries(instances: InstanceSeries) {
-  return {
-    blocked: instances.counter(
-      "wafsync_blocked_requests_total",
-      "Forwarded blocked requests by category of the block reason and by country.",
-      [],
-      ["reason", "country"],
-    ),
-    forwarded: instances.counter(
-      "wafsync_log_rows_forwarded_total",
-      "Forwarded log entries by output.",
-      outputs.map((output) => ({ output })),
-    ),
-    failures: instances.counter(
+    logFailures: instances.counter(
       "wafsync_log_forwarding_failures_total",
       "Failed log forwarding runs by reason of the condition LogsForwarded.",
       // The alert evaluates the increase of this series, and the first sample of a series is no increase.
@@ -66,6 +42,18 @@ function makeSeries(instances: InstanceSeries) {
       "wafsync_log_rows_remembered",
       "Log entries that are remembered, with at most 45 bytes each, so that each is forwarded only once.",
     ),
+    logsForwarded: (instance: string, entries: readonly LogEntry[], output: (typeof outputs)[number]): void => {
+      const names = known.get(instance) ?? { reasons: new Set(), countries: new Set() };
+      known.set(instance, names);
+      for (const { block_reason, country } of entries) {
+        blocked.inc(instance, {
+          reason: ownName(names.reasons, categoryOf(block_reason), reasonsMax),
+          country: ownName(names.countries, countryOf(country), countriesMax),
+        });
+      }
+      forwarded.inc(instance, { output }, entries.length);
+    },
+    forgetLogs: (instance: string) => void known.delete(instance),
   };
 }
 

@@ -42,9 +42,9 @@ export function makeFeedMetrics(registry: Registry) {
     },
     seen(feed: ObjectName, figures: FeedFigures) {
       const name = add(feed);
-      entries.set(name, {}, figures.entries);
-      lastGood.set(name, {}, (figures.confirmedAtMs ?? 0) / 1000);
-      stale.set(name, {}, figures.isStale ? 1 : 0);
+      entries.set(name, figures.entries);
+      lastGood.set(name, (figures.confirmedAtMs ?? 0) / 1000);
+      stale.set(name, figures.isStale ? 1 : 0);
     },
     forgotten: (feed: ObjectName) => feeds.forget(nameKey(feed)),
   };
@@ -74,15 +74,19 @@ export function makeAutoBlockMetrics(registry: Registry) {
     "wafsync_auto_block_matched_rows",
     "Rows of the log that matched since the object was created.",
   );
+  const known = new Map<string, readonly string[]>();
   return {
-    /** Creates the series of a WafAutoBlock if they do not exist. */
-    autoBlockSeen(block: string, figures: AutoBlockFigures) {
-      blocks.add(block);
-      listed.set(block, {}, figures.listed);
-      leftOut.set(block, {}, figures.leftOut);
-      rows.set(block, {}, figures.rows);
+    /** Shows these WafAutoBlocks of the instance, and removes the series of all others. */
+    autoBlocksSeen(instance: string, figures: ReadonlyMap<string, AutoBlockFigures>) {
+      for (const block of known.get(instance) ?? []) if (!figures.has(block)) blocks.forget(block);
+      if (figures.size === 0) known.delete(instance);
+      else known.set(instance, [...figures.keys()]);
+      for (const [block, each] of figures) {
+        blocks.add(block);
+        listed.set(block, each.listed);
+        leftOut.set(block, each.leftOut);
+        rows.set(block, each.rows);
+      }
     },
-    /** Removes all series of a WafAutoBlock that was deleted. */
-    forgetAutoBlock: (block: string) => blocks.forget(block),
   };
 }

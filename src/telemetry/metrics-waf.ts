@@ -3,7 +3,6 @@
 import { Counter, Histogram } from "prom-client";
 import type { Registry } from "prom-client";
 import { listNames } from "../model/declared.ts";
-import type { ListName } from "../model/declared.ts";
 import type { Operation } from "../model/operation.ts";
 import type { WafFaultCode } from "../model/waf-result.ts";
 import { InstanceSeries } from "./metrics-instances.ts";
@@ -16,15 +15,6 @@ export interface MeasuredCall {
   readonly status: number | undefined;
   readonly faultCode: WafFaultCode | undefined;
   readonly durationMs: number;
-}
-
-export interface ListFigures {
-  readonly live: number;
-  readonly managed: number;
-  readonly foreign: number;
-  readonly pending: number;
-  readonly held: number;
-  readonly overflow: number;
 }
 
 const calls = [
@@ -46,8 +36,8 @@ export const measuredCalls: readonly { readonly method: string; readonly endpoin
   ([method, endpoint]) => ({ method, endpoint }),
 );
 const knownCalls = new Set(calls.map(([method, endpoint]) => `${method} ${endpoint}`));
-const operationKinds: readonly Operation["kind"][] = ["AddEntry", "RemoveEntry", "AddOrigin", "RemoveOrigin"];
-const listStates = ["live", "managed", "foreign", "pending", "held", "overflow"] as const;
+export const operationKinds: readonly Operation["kind"][] = ["AddEntry", "RemoveEntry", "AddOrigin", "RemoveOrigin"];
+export const listStates = ["live", "managed", "foreign", "pending", "held", "overflow"] as const;
 const ownStatuses: ReadonlySet<number> = new Set([200, 400, 403, 404, 429, 500, 502, 503, 504]);
 const durationBuckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 const clearCauses = ["WafCacheClear", "Rollout"] as const;
@@ -59,10 +49,9 @@ function codeOf({ status, faultCode }: MeasuredCall): string {
   return ownStatuses.has(status) ? String(status) : `${Math.floor(status / 100)}xx`;
 }
 
-function makeSeries(registry: Registry) {
-  const instances = new InstanceSeries(registry);
+/** The series of instances, which are named `namespace/name`. */
+function makeSeries(instances: InstanceSeries) {
   return {
-    instances,
     requests: instances.counter(
       "wafsync_waf_requests_total",
       "Calls of the WAF API by endpoint and HTTP status, or by fault if there was no response.",
@@ -102,8 +91,9 @@ function makeSeries(registry: Registry) {
 
 export function makeWafMetrics(registry: Registry) {
   const registers = [registry];
-  const series = makeSeries(registry);
-  const { forgetLogs, ...logs } = makeLogMetrics(series.instances);
+  const instances = new InstanceSeries(registry);
+  const { requests, keyRefused, ...series } = makeSeries(instances);
+  const { logsForwarded, forgetLogs, ...logs } = makeLogMetrics(instances);
   const durations = new Histogram({
     name: "wafsync_waf_request_duration_seconds",
     help: "Duration of calls of the WAF API, without the wait for other calls with the same key.",
@@ -119,47 +109,22 @@ export function makeWafMetrics(registry: Registry) {
   });
   return {
     /** Creates all series of the instance (`namespace/name`), at zero. */
-    addInstance: (instance: string) => series.instances.add(instance),
+    addInstance: (instance: string) => instances.add(instance),
     /** Removes all series of an instance that was deleted. */
     forgetInstance(instance: string) {
-      series.instances.forget(instance);
+      instances.forget(instance);
       forgetLogs(instance);
     },
-    ...logs,
+    waf: { ...series, ...logs, orphaned },
+    logsForwarded,
     wafCalled(instance: string, call: MeasuredCall) {
       const isKnown = knownCalls.has(`${call.method} ${call.endpoint}`);
       const labels = isKnown
         ? { method: call.method, endpoint: call.endpoint }
         : { method: "other", endpoint: "other" };
-      series.requests.inc(instance, { ...labels, code: codeOf(call) });
-      if (call.status === 403 || call.status === 200) series.keyRefused.set(instance, {}, call.status === 403 ? 1 : 0);
+      requests.inc(instance, { ...labels, code: codeOf(call) });
+      if (call.status === 403 || call.status === 200) keyRefused.set(instance, call.status === 403 ? 1 : 0);
       durations.observe(labels, call.durationMs / 1000);
     },
-    /** @param operations those of a new plan */
-    planMade(instance: string, operations: readonly Pick<Operation, "kind">[]) {
-      for (const kind of operationKinds) {
-        const size = operations.filter((operation) => operation.kind === kind).length;
-        series.plan.set(instance, { kind }, size);
-      }
-    },
-    listSeen(instance: string, list: ListName, figures: ListFigures) {
-      for (const state of listStates) series.entries.set(instance, { list, state }, figures[state]);
-      series.held.set(instance, { list }, figures.held);
-    },
-    contested: (instance: string, list: ListName, entries: number) => series.contested.set(instance, { list }, entries),
-    /** A write that took effect. */
-    entryWritten(instance: string, list: ListName, change: "Added" | "Removed") {
-      (change === "Added" ? series.added : series.removed).inc(instance, { list });
-    },
-    /** A call to clear the cache ended, with or without success. */
-    clearTried: (instance: string, cause: "WafCacheClear" | "Rollout", isCleared: boolean) =>
-      series.clears.inc(instance, { cause, result: isCleared ? "Cleared" : "Failed" }),
-    /** A reconcile run ended with the WAF in the declared state. */
-    synced: (instance: string, atMs: number) => series.lastSync.set(instance, {}, atMs / 1000),
-    /** @param intervalMs the longest time between two syncs without a change */
-    resyncs: (instance: string, intervalMs: number) => series.resync.set(instance, {}, intervalMs / 1000),
-    ready: (instance: string, isReady: boolean) => series.ready.set(instance, {}, isReady ? 1 : 0),
-    /** Entries that stay on a WAF although nothing declares them: the key was lost before they could be removed. */
-    entriesOrphaned: (entries: number) => orphaned.inc(entries),
   };
 }

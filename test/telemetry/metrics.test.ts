@@ -90,46 +90,6 @@ describe("instances", () => {
     );
   });
 
-  test("lists, plans and writes show the latest figures", async () => {
-    const metrics = make();
-    metrics.addInstance("edge/shop");
-    metrics.listSeen("edge/shop", "blocklist", {
-      live: 12,
-      managed: 9,
-      foreign: 3,
-      pending: 2,
-      held: 4,
-      overflow: 6,
-    });
-    metrics.contested("edge/shop", "blocklist", 1);
-    metrics.planMade("edge/shop", [{ kind: "AddEntry" }, { kind: "AddEntry" }, { kind: "RemoveOrigin" }]);
-    metrics.entryWritten("edge/shop", "blocklist", "Added");
-    metrics.entryWritten("edge/shop", "allowlist", "Removed");
-    metrics.clearTried("edge/shop", "WafCacheClear", false);
-    metrics.clearTried("edge/shop", "Rollout", true);
-    metrics.ready("edge/shop", true);
-    metrics.synced("edge/shop", 1_500);
-    metrics.entriesOrphaned(7);
-    const text = await metrics.text();
-    for (const line of [
-      'wafsync_list_entries{waf_instance="edge/shop",list="blocklist",state="live"} 12',
-      'wafsync_held_removals{waf_instance="edge/shop",list="blocklist"} 4',
-      'wafsync_list_entries{waf_instance="edge/shop",list="blocklist",state="overflow"} 6',
-      'wafsync_contested_entries{waf_instance="edge/shop",list="blocklist"} 1',
-      'wafsync_plan_operations{waf_instance="edge/shop",kind="AddEntry"} 2',
-      'wafsync_plan_operations{waf_instance="edge/shop",kind="RemoveEntry"} 0',
-      'wafsync_entries_added_total{waf_instance="edge/shop",list="blocklist"} 1',
-      'wafsync_entries_removed_total{waf_instance="edge/shop",list="allowlist"} 1',
-      'wafsync_cache_clears_total{waf_instance="edge/shop",cause="WafCacheClear",result="Failed"} 1',
-      'wafsync_cache_clears_total{waf_instance="edge/shop",cause="Rollout",result="Cleared"} 1',
-      'wafsync_instance_ready{waf_instance="edge/shop"} 1',
-      'wafsync_last_sync_timestamp_seconds{waf_instance="edge/shop"} 1.5',
-      "wafsync_orphaned_entries_total 7",
-    ]) {
-      expect(text.split("\n")).toContain(line);
-    }
-  });
-
   test("an instance has a limited number of series, whatever its WAF responds", async () => {
     const metrics = make();
     metrics.addInstance("edge/shop");
@@ -155,14 +115,14 @@ describe("instances", () => {
     const ready = series.gauge("ready", "Ready.");
     for (let index = 0; index < instancesMax + 10; index += 1) series.add(`edge/shop-${index}`);
     const late = `edge/shop-${instancesMax}`;
-    ready.set(late, {}, 1);
+    ready.set(late, 1);
     const before = linesOf(await registry.metrics(), "ready");
     expect(before).toHaveLength(instancesMax);
     expect(before).toContain('ready{waf_instance="edge/shop-0"} 0');
     expect(before.filter((line) => line.includes(`"${late}"`))).toStrictEqual([]);
     series.forget("edge/shop-0");
     series.add(late);
-    ready.set(late, {}, 1);
+    ready.set(late, 1);
     expect(linesOf(await registry.metrics(), "ready")).toContain(`ready{waf_instance="${late}"} 1`);
   });
 
@@ -172,10 +132,10 @@ describe("instances", () => {
     const before = await metrics.text();
     metrics.addInstance("edge/goes");
     metrics.wafCalled("edge/goes", { ...call, status: 429 });
-    metrics.contested("edge/goes", "blocklist", 1);
+    metrics.waf.contested.set("edge/goes", 1, { list: "blocklist" });
     metrics.forgetInstance("edge/goes");
     metrics.forgetInstance("edge/goes");
-    metrics.entryWritten("edge/goes", "blocklist", "Added");
+    metrics.waf.added.inc("edge/goes", { list: "blocklist" });
     const after = await metrics.text();
     expect(after).not.toContain("edge/goes");
     expect(after.split("\n").length).toBe(before.split("\n").length);
@@ -206,7 +166,7 @@ test("feeds show their entries and the results of fetches, and a deleted feed le
 test("automatic blocks show how many clients they list, and a deleted one leaves no series", async () => {
   const metrics = make();
   const before = await metrics.text();
-  metrics.autoBlockSeen("edge/attackers", { listed: 3, leftOut: 1, rows: 400 });
+  metrics.autoBlocksSeen("edge/shop", new Map([["edge/attackers", { listed: 3, leftOut: 1, rows: 400 }]]));
   const text = await metrics.text();
   for (const line of [
     'wafsync_auto_block_clients{waf_auto_block="edge/attackers"} 3',
@@ -215,6 +175,6 @@ test("automatic blocks show how many clients they list, and a deleted one leaves
   ]) {
     expect(text.split("\n")).toContain(line);
   }
-  metrics.forgetAutoBlock("edge/attackers");
+  metrics.autoBlocksSeen("edge/shop", new Map());
   expect(await metrics.text()).toBe(before);
 });

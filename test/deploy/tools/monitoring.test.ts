@@ -101,22 +101,16 @@ function busyMetrics(): { readonly metrics: Metrics; readonly work: () => void }
       const call = { method: "GET", endpoint: "/api/blocklist_ips", durationMs: 12 };
       metrics.wafCalled(instance, { ...call, status: 200, faultCode: undefined });
       metrics.wafCalled(instance, { ...call, status: undefined, faultCode: "TimedOut" });
-      metrics.listSeen(instance, "blocklist", {
-        live: 12,
-        managed: 8,
-        foreign: 4,
-        pending: 1,
-        held: 2,
-        overflow: 0,
-      });
-      metrics.planMade(instance, [{ kind: "AddEntry" }]);
-      metrics.entryWritten(instance, "blocklist", "Added");
-      metrics.synced(instance, realClock.nowMs() - 5000);
+      metrics.waf.entries.set(instance, 12, { list: "blocklist", state: "live" });
+      metrics.waf.held.set(instance, 2, { list: "blocklist" });
+      metrics.waf.plan.set(instance, 1, { kind: "AddEntry" });
+      metrics.waf.added.inc(instance, { list: "blocklist" });
+      metrics.waf.lastSync.set(instance, realClock.nowMs() / 1000 - 5);
       metrics.feeds.seen(
         { namespace: "edge", name: "ipsum" },
         { entries: 7, confirmedAtMs: realClock.nowMs() - 5000, isStale: false },
       );
-      metrics.autoBlockSeen("edge/attackers", { listed: 3, leftOut: 1, rows: 120 });
+      metrics.autoBlocksSeen(instance, new Map([["edge/attackers", { listed: 3, leftOut: 1, rows: 120 }]]));
       metrics.feeds.fetched({ namespace: "edge", name: "ipsum" }, "Fetched");
       metrics.feeds.fetched({ namespace: "edge", name: "ipsum" }, "Unavailable");
       controller.ended("success", 7);
