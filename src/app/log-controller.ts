@@ -3,7 +3,6 @@ import { autoBlockPublisher, type BlockBook } from "../blocks/block-book.ts";
 import { forwardLogs } from "../logs/forward-logs.ts";
 import { ForwardMemory, type ForwardLogsPorts } from "../logs/forward-ports.ts";
 import { LogRecords } from "../logs/log-records.ts";
-import type { Gathered } from "../model/gathered.ts";
 import { type ObjectName, nameKey, nameOfKey } from "../model/resource.ts";
 import { Controller, type ControllerOptions, type Ended, type RunOf } from "./controller.ts";
 import type { Work } from "./work.ts";
@@ -45,18 +44,9 @@ export class LogController extends Controller<RunOf<ForwardLogsPorts>, ForwardMe
       ports.observer.failed?.(instance, reason, fault);
     };
     const observer = { ...ports.observer, failed };
-    const { isOver, wakeAtMs } = await forwardLogs(nameOfKey(key), { ...ports, observer }, memory);
-    if (isOver) return { wakeAtMs: this.#finish(key, memory), result: hasFailed ? "blocked" : "success" };
+    const { wakeAtMs } = await forwardLogs(nameOfKey(key), { ...ports, observer }, memory);
     if (memory.failures > failures) return { wakeAtMs, hasFailed: true, result: "error" };
     return { wakeAtMs, result: hasFailed ? "blocked" : "success" };
-  }
-
-  /** Remembers the instance's usage until its hour ends, so that turning forwarding off and on does not reset the limit. */
-  #finish(key: string, { usage }: ForwardMemory): number | undefined {
-    const wakeAtMs = usage.forgottenAt(this.clock.nowMs());
-    if (wakeAtMs === undefined) this.memories.delete(key);
-    else this.memories.set(key, new ForwardMemory(usage));
-    return wakeAtMs;
   }
 }
 
@@ -75,10 +65,10 @@ export function openLogs(work: Work, book: BlockBook): LogController {
         ports: {
           clock,
           random,
-          source: outputOf === undefined ? { gather: async (name) => onlyJudged(await fed.gather(name)) } : fed,
+          source: fed,
           baseUrlObjection: ports.baseUrlObjection,
           openLogs: work.open,
-          outputOf: outputOf ?? notForwarded,
+          outputOf,
           records,
           blocks: autoBlockPublisher(book, status),
           ...(logRowsMax !== undefined && { limits: { rowsMax: logRowsMax } }),
@@ -93,15 +83,4 @@ export function openLogs(work: Work, book: BlockBook): LogController {
     clock,
     random,
   });
-}
-
-const notForwarded: ForwardLogsPorts["outputOf"] = () => ({
-  write: async () => "In a directory, logs are not forwarded.",
-});
-
-/** In a directory, `wafsync logs` prints the logs. */
-function onlyJudged(gathered: Gathered | undefined): Gathered | undefined {
-  if (gathered === undefined) return undefined;
-  const { instance } = gathered;
-  return { ...gathered, instance: { ...instance, logs: { ...instance.logs, enabled: false } } };
 }

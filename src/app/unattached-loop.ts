@@ -6,7 +6,7 @@ import type { ChangeSignal } from "../async/change-signal.ts";
 import type { Clock } from "../async/clock.ts";
 import { withDeadline } from "../async/deadline.ts";
 import { TimeSlices } from "../async/time-slices.ts";
-import { notReadyKinds, type ObjectName, type ResourceMeta, resourceKey, type ResourceRef } from "../model/resource.ts";
+import { notReadyKinds, type ObjectName, resourceKey, type ResourceRef } from "../model/resource.ts";
 import type { ReconcilePorts, StatusPort } from "../run/ports.ts";
 import { handledRequest } from "../run/status/write-status.ts";
 import type { Unattached, UnattachedObjects } from "../source/cluster/attachment.ts";
@@ -115,7 +115,7 @@ export class UnattachedLoop {
   async #report(object: Unattached): Promise<boolean> {
     const { meta, reason, problem: message } = object;
     this.#unwritten = undefined;
-    const isWritten = await reportUnattached(this.#status, { meta, reason, message }, this.#options.clock.nowMs());
+    const isWritten = await reportUnattached(this.#status, object, this.#options.clock.nowMs());
     if (isWritten) this.#status.event(meta, { type: "Warning", reason, message });
     const mustGo = reason === "InvalidSpec" && meta.kind === "WafInstance" && meta.deleting;
     const isDone = this.#unwritten !== resourceKey(meta) && (!mustGo || (await this.#release(object)));
@@ -150,16 +150,12 @@ function* inTurns(byNamespace: ReadonlyMap<string, readonly Unattached[]>): Gene
 
 const wafState: ReadonlySet<string> = new Set(["entries", "progress", "rejected", "sources", "state", "addedTime"]);
 
-export interface UnattachedObject {
-  readonly meta: ResourceMeta;
-  /** A missing instance may be created soon; the other cases need a person. */
-  readonly reason: "InstanceNotFound" | "NotAllowed" | "InvalidSpec";
-  readonly message: string;
-}
-
 /** Writes the status of the object if it differs. Returns true if so. */
-export async function reportUnattached(status: StatusPort, object: UnattachedObject, nowMs: number): Promise<boolean> {
-  const { meta, reason, message } = object;
+export async function reportUnattached(
+  status: StatusPort,
+  { meta, reason, problem: message }: Pick<Unattached, "meta" | "reason" | "problem">,
+  nowMs: number,
+): Promise<boolean> {
   const { generation } = meta;
   if (meta.deleting && meta.kind !== "WafInstance") return false;
   const before = status.read(meta) ?? {};
@@ -176,6 +172,7 @@ export async function reportUnattached(status: StatusPort, object: UnattachedObj
     // The former state on the WAF is no longer known.
     Synced: undefined,
     Reconciling: undefined,
+    // A missing instance may be created soon; the other cases need a person.
     Stalled: reason === "InstanceNotFound" ? undefined : ({ ...refused, status: "True" } as const),
   };
   const after = {

@@ -181,11 +181,11 @@ export class Work {
   /** Forgets everything about the instance, as if the process had just started. */
   forget(instance: ObjectName): void {
     this.#controller.forget(instance);
-    this.#logs?.forget(instance);
     this.#release(instance);
   }
 
   #release(instance: ObjectName): void {
+    this.#logs?.forget(instance);
     this.#blocks?.forget(instance);
     void this.wafClients.forget(nameKey(instance));
     this.place.metrics?.forgetInstance(nameKey(instance));

@@ -11,7 +11,7 @@ import type { ReadingReport } from "../blocks/block-book.ts";
 import type { Gathered } from "../model/gathered.ts";
 import type { ObjectName } from "../model/resource.ts";
 import { type Admission, admitInstance, attemptOf } from "../decide/admit-instance.ts";
-import type { ForwardLogsPorts, ForwardMemory } from "./forward-ports.ts";
+import { type ForwardLogsPorts, type ForwardMemory, outputFor } from "./forward-ports.ts";
 import { type ForwardResult, ForwardRun } from "./forward-run.ts";
 import { hasStatus, type LogsFinding, reportLogs, reportNoLogs } from "./forward-status.ts";
 import { wantsJudging } from "../blocks/judge-day.ts";
@@ -26,8 +26,6 @@ const statusWaitMs = 2_000;
 const notLeadingMs = 10_000;
 
 export interface ForwardOutcome {
-  /** Whether nothing is forwarded and nothing has to be remembered. */
-  readonly isOver: boolean;
   /** When to run again without a change; undefined if only a change requires a run. */
   readonly wakeAtMs: number | undefined;
 }
@@ -39,29 +37,30 @@ export async function forwardLogs(
   memory: ForwardMemory,
 ): Promise<ForwardOutcome> {
   const gathered = await ports.source.gather(name);
-  if (gathered === undefined) return { isOver: true, wakeAtMs: undefined };
+  if (gathered === undefined) return { wakeAtMs: undefined };
   const { meta, logs } = gathered.instance;
-  if (meta.deleting) return { isOver: false, wakeAtMs: undefined };
-  if (!logs.enabled) await reportNoLogs(ports.status, meta);
-  if (!logs.enabled && !wantsJudging(gathered)) {
+  if (meta.deleting) return { wakeAtMs: undefined };
+  const isForwarding = outputFor(ports, logs) !== undefined;
+  if (!isForwarding) await reportNoLogs(ports.status, meta);
+  if (!isForwarding && !wantsJudging(gathered)) {
     memory.cursor = undefined;
     memory.due = undefined;
     ports.observer.remembered?.(meta, 0);
-    return { isOver: true, wakeAtMs: undefined };
+    return { wakeAtMs: undefined };
   }
   // It contains the domain, which is part of every entry.
   if (!hasStatus(ports.status.read(meta) ?? {})) {
-    return { isOver: false, wakeAtMs: ports.clock.nowMs() + statusWaitMs };
+    return { wakeAtMs: ports.clock.nowMs() + statusWaitMs };
   }
   const attempt = attemptOf(gathered, meta.annotations[requestedAtAnnotation] ?? "", [logs, gathered.autoBlocks]);
   const { due } = memory;
   if (due === undefined || due.attempt !== attempt || ports.clock.monotonicMs() >= due.atMs) {
     const dueMs = await forwardOnce(gathered, ports, memory);
-    if (dueMs === undefined) return { isOver: false, wakeAtMs: undefined };
+    if (dueMs === undefined) return { wakeAtMs: undefined };
     memory.due = { atMs: monotonicTimeOf(ports.clock, dueMs), attempt };
-    return { isOver: false, wakeAtMs: dueMs };
+    return { wakeAtMs: dueMs };
   }
-  return { isOver: false, wakeAtMs: wallTimeOf(ports.clock, due.atMs) };
+  return { wakeAtMs: wallTimeOf(ports.clock, due.atMs) };
 }
 
 /** @returns when the next run is due; undefined if the process is stopping */
@@ -82,7 +81,7 @@ async function forwardOnce(
   if (result.kind === "Stopped") return ports.stopping.aborted ? undefined : clock.nowMs() + notLeadingMs;
   if (result.finding !== undefined) {
     ports.blocks.report(meta, readingOf(result.finding));
-    if (logs.enabled) await reportLogs(status, meta, memory, result.finding, clock.nowMs());
+    if (outputFor(ports, logs) !== undefined) await reportLogs(status, meta, memory, result.finding, clock.nowMs());
   }
   const nextMs = Math.max(wallTimeOf(clock, startMs + logs.intervalMs), clock.nowMs() + pauseMsMin);
   if (result.kind === "Done") {

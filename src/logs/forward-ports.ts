@@ -48,7 +48,8 @@ export interface ForwardLogsPorts {
   /** Why the operator may not call this base URL, in a sentence; undefined if it may. */
   readonly baseUrlObjection: (baseUrl: string) => string | undefined;
   readonly openLogs: (instance: DeclaredInstance, key: ApiKey) => LogPort;
-  readonly outputOf: (output: LogForwarding["output"]) => LogOutputPort;
+  /** Undefined if logs are only judged: in a directory, `wafsync logs` prints them. */
+  readonly outputOf: ((output: LogForwarding["output"]) => LogOutputPort) | undefined;
   readonly records: LogRecordPort;
   readonly blocks: BlockPublisher;
   /** Missing limits are those of `defaultLogLimits`. */
@@ -71,9 +72,14 @@ export interface ForwardLogsPorts {
   };
 }
 
+/** The destination of the instance's entries; undefined if they are not forwarded. */
+export function outputFor({ outputOf }: ForwardLogsPorts, { enabled, output }: LogForwarding) {
+  return enabled ? outputOf?.(output) : undefined;
+}
+
+/** Kept while forwarding is off, so that turning it off and on does not reset the limits. */
 export class ForwardMemory {
-  /** Outlives the rest, so that turning forwarding off and on does not reset the limits. */
-  readonly usage: HourUsage;
+  readonly usage = new HourUsage();
   /** Undefined until it is loaded, and after another writer has saved it. */
   cursor: LogCursor | undefined;
   /** They have judged the same rows that the cursor includes. */
@@ -92,10 +98,6 @@ export class ForwardMemory {
   due: { readonly atMs: number; readonly attempt: string } | undefined;
   /** The messages of the last events. */
   readonly emitted = new Set<string>();
-
-  constructor(usage = new HourUsage()) {
-    this.usage = usage;
-  }
 }
 
 export interface LogLimits {
@@ -145,11 +147,6 @@ export class HourUsage {
     const untilMs = this.#startMs + hourMs;
     if (this.#rows >= limits.rowsMax) return { used: "Rows", untilMs };
     return this.#pages >= limits.pagesPerHourMax ? { used: "Pages", untilMs } : undefined;
-  }
-
-  /** When it can be dropped; undefined if now. */
-  forgottenAt(nowMs: number): number | undefined {
-    return this.#isOver(nowMs) ? undefined : this.#startMs + hourMs;
   }
 
   /** After a clock was set back, a new hour begins, so that the limit does not last longer because of that. */

@@ -8,7 +8,14 @@ import { type LogEntry, logTimeMs } from "../model/log-entry.ts";
 import type { WafFault } from "../model/waf-result.ts";
 import { judgedBlocks, judgementsIn, Judges } from "../blocks/judges.ts";
 import { LogCursor } from "./cursor.ts";
-import { defaultLogLimits, type ForwardLogsPorts, type ForwardMemory, type LogLimits } from "./forward-ports.ts";
+import {
+  defaultLogLimits,
+  type ForwardLogsPorts,
+  type ForwardMemory,
+  type LogLimits,
+  type LogOutputPort,
+  outputFor,
+} from "./forward-ports.ts";
 import { daysToRead, firstOfLookback } from "./log-days.ts";
 import { dayDefects } from "./day-reading.ts";
 import {
@@ -52,6 +59,7 @@ export class ForwardRun {
   readonly #ports: ForwardLogsPorts;
   readonly #memory: ForwardMemory;
   readonly #limits: LogLimits;
+  readonly #output: LogOutputPort | undefined;
   /** The day that is being judged. */
   #judging: DayJudging | undefined;
   /** Whether days without new entries were read. This is worth recording, but not urgent. */
@@ -64,6 +72,7 @@ export class ForwardRun {
     this.#ports = ports;
     this.#memory = memory;
     this.#limits = { ...defaultLogLimits, ...ports.limits };
+    this.#output = outputFor(ports, gathered.instance.logs);
   }
 
   async run(): Promise<ForwardResult> {
@@ -181,7 +190,7 @@ export class ForwardRun {
   }
 
   async #forward(cursor: LogCursor, day: number, entries: readonly LogEntry[]): Promise<ForwardResult | undefined> {
-    const { outputOf, mayForward, status, observer, clock } = this.#ports;
+    const { mayForward, status, observer, clock } = this.#ports;
     const limits = this.#limits;
     const { usage } = this.#memory;
     const { meta, logs } = this.#instance;
@@ -195,8 +204,7 @@ export class ForwardRun {
         return this.#resting() ?? { kind: "Stopped" };
       }
       const chunk = entries.slice(start, start + Math.min(entriesPerWrite, left));
-      const write = async () => (logs.enabled ? await outputOf(logs.output).write(origin, chunk) : undefined);
-      const problem = mayForward() ? await write() : "";
+      const problem = mayForward() ? await this.#output?.write(origin, chunk) : "";
       if (problem !== undefined) {
         cursor.giveBack(day, entries.slice(start));
         if (problem === "") return { kind: "Stopped" };
@@ -206,7 +214,7 @@ export class ForwardRun {
       this.#memory.isUnsaved = true;
       usage.rowsForwarded(nowMs, chunk.length);
       start += chunk.length;
-      if (!logs.enabled) continue;
+      if (this.#output === undefined) continue;
       this.#memory.forwarded += chunk.length;
       observer.forwarded?.(this.#gathered, chunk, logs.output);
       this.#noteNewest(chunk);
@@ -231,11 +239,11 @@ export class ForwardRun {
   async #recordProgress(piece: LogPiece): Promise<ForwardResult | undefined> {
     const { clock, status } = this.#ports;
     const memory = this.#memory;
-    const { meta, logs } = this.#instance;
+    const { meta } = this.#instance;
     const isLong = clock.monotonicMs() - memory.savedAtMs >= recordIntervalMs;
     if (!memory.isUnsaved || (piece.kind !== "DayDone" && !isLong)) return undefined;
     const problem = await this.#save();
-    if (problem !== undefined || !isLong || !logs.enabled) return problem;
+    if (problem !== undefined || !isLong || this.#output === undefined) return problem;
     const message = `Older blocked requests (${formatDay(piece.day)}) are still being read.`;
     const finding = { status: "True", reason: "Forwarded", message } as const;
     await reportLogs(status, meta, memory, finding, clock.nowMs());

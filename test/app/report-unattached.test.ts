@@ -5,7 +5,7 @@ import { reportUnattached } from "../../src/app/unattached-loop.ts";
 import { aCacheClear, aMeta } from "../support/builders/declare.ts";
 
 const reason = "InstanceNotFound";
-const message = "There is no WafInstance shop/main.";
+const problem = "There is no WafInstance shop/main.";
 
 /** The conditions that are written for an object with this status; undefined if nothing is written. */
 async function written(
@@ -21,7 +21,7 @@ async function written(
     },
     event: () => undefined,
   };
-  await reportUnattached(port, { meta, reason, message }, 0);
+  await reportUnattached(port, { meta, reason, problem }, 0);
   return conditions;
 }
 

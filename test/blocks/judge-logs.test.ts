@@ -61,7 +61,7 @@ describe("judged logs", () => {
   test("are not read for a suspended WafAutoBlock", async () => {
     await start({ suspend: true });
     attack("203.0.113.7", 5, "2026-03-10T11:55:00Z");
-    expect(await world.look()).toMatchObject({ isOver: true });
+    expect(await world.look()).toStrictEqual({ wakeAtMs: undefined });
     expect(world.queries).toStrictEqual([]);
   });
 
@@ -71,7 +71,7 @@ describe("judged logs", () => {
     if (gathered === undefined) throw new Error("nothing is declared");
     const instance = { ...gathered.instance, access: [] };
     world.gathered = { ...gathered, instance, autoBlocks: [anAutoBlock({ name: "shop/scanners" })] };
-    expect(await world.look()).toMatchObject({ isOver: true });
+    expect(await world.look()).toStrictEqual({ wakeAtMs: undefined });
     expect(world.queries).toStrictEqual([]);
   });
 

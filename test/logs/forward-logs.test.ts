@@ -284,12 +284,12 @@ describe("when it ends", () => {
     world.block("2026-03-10T11:00:00Z", 2);
     world.mayForward = false;
     const outcome = await world.look();
-    expect(outcome).toStrictEqual({ isOver: false, wakeAtMs: world.clock.nowMs() + 10_000 });
+    expect(outcome).toStrictEqual({ wakeAtMs: world.clock.nowMs() + 10_000 });
     expect(world.forwarded).toStrictEqual([]);
     expect(world.condition()).toBeUndefined();
     world.stopping.abort();
     await world.wait(10_000);
-    expect(await world.look()).toStrictEqual({ isOver: false, wakeAtMs: undefined });
+    expect(await world.look()).toStrictEqual({ wakeAtMs: undefined });
   });
 
   test("entries that were forwarded before the process stopped are recorded", async () => {
@@ -314,9 +314,9 @@ describe("when it ends", () => {
     const { gathered } = world;
     if (gathered === undefined) throw new Error("there is no instance");
     world.gathered = { ...gathered, instance: { ...gathered.instance, meta: { ...world.instance, deleting: true } } };
-    expect(await world.look()).toStrictEqual({ isOver: false, wakeAtMs: undefined });
+    expect(await world.look()).toStrictEqual({ wakeAtMs: undefined });
     world.gathered = undefined;
-    expect(await world.look()).toStrictEqual({ isOver: true, wakeAtMs: undefined });
+    expect(await world.look()).toStrictEqual({ wakeAtMs: undefined });
     expect(world.queries).toStrictEqual([]);
     world.gathered = gathered;
   });
