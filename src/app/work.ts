@@ -118,10 +118,9 @@ export class Work {
 
   async openFeeds(): Promise<Feeds> {
     const { openFeeds } = await import("../feeds/feeds.ts");
-    const { clock, random, redactor, version, feedPolicy } = this.options;
     const { feeds, status, metrics } = this.place;
     const ports = { ...feeds, status, ...(metrics && { observer: metrics.feeds }) };
-    return (this.#feeds ??= openFeeds({ clock, random, redactor, version, feedPolicy, ...ports }));
+    return (this.#feeds ??= openFeeds({ ...this.options, ...ports }));
   }
 
   /** The results of the log reader, whose records are used before it has read anything. */
@@ -219,19 +218,15 @@ export class Work {
   /** Made once, because plans are cached by the objects that the source returns. */
   #makePorts(): ReconcilePorts {
     const { clock, random, stopping, baseUrls } = this.options;
-    const { inventory, history, lifecycle, status } = this.place;
     const blocks = {
       view: async (instance: ObjectName) => await (await this.openBlocks()).view(instance),
       version: (instance: ObjectName) => this.#blocks?.version(instance) ?? 0,
       known: (instance: ObjectName) => this.#blocks?.known(instance),
     };
     return {
+      ...this.place,
       clock,
       random,
-      inventory,
-      history,
-      lifecycle,
-      status,
       source: withAutoBlocks(this.fed, blocks),
       statusOf: blockStatusFrom(blocks),
       newHooks: () => new CacheClears(),
@@ -244,9 +239,12 @@ export class Work {
   }
 
   #makeController(): InstanceController {
-    const { isOwn, memoryOf, metrics } = this.place;
     const { clock, random } = this.options;
+    const { metrics } = this.place;
     return new InstanceController({
+      ...this.place,
+      clock,
+      random,
       startRun: (instance, reasons) => {
         const { status, observer, onOutcome, onError } = this.startRun(instance, reasons);
         return {
@@ -259,12 +257,7 @@ export class Work {
           },
         };
       },
-      isOwn,
-      memoryOf,
       version: (instance) => this.ports.source.version(instance),
-      clock,
-      random,
-      metrics,
     });
   }
 }

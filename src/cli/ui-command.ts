@@ -25,7 +25,7 @@ export async function runUi(options: UiOptions): Promise<number> {
     if (refused !== undefined) notes.remark("warning", refused);
     const server = await startPageServer({
       bind,
-      app,
+      handle: async (request) => await app.handle(request),
       // `notes` shows no keys.
       onProblem: (error) => notes.remark("error", String((error as Partial<Error>).message)),
     }).catch(cannotListen("--bind-address", options.bindAddress));

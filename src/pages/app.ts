@@ -27,7 +27,7 @@ import {
 import { instancePath, nameLengthMax } from "./parts.ts";
 import { readRequests } from "./requests.ts";
 import { requestSections } from "./requests-page.ts";
-import type { PageApp, PageRequest, PageResponse } from "./server.ts";
+import type { PageRequest, PageResponse } from "./server.ts";
 
 export interface PageParts {
   readonly target: Target;
@@ -47,7 +47,7 @@ interface ReadSummary {
   readonly summary: Summary;
 }
 
-export class StatePages implements PageApp {
+export class StatePages {
   readonly #parts: PageParts;
   readonly #stopping = new AbortController();
 

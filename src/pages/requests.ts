@@ -102,44 +102,32 @@ async function readRows(ports: RequestPorts, period: RequestsQuestion["period"])
     };
     statistics.add(redacted, logTimeMs(row.timestamp));
   };
-  const gaps = period === undefined ? await eachNewestRow(ports, range.days, add) : [];
   if (period !== undefined) {
     const { firstDay, lastDay } = range.days;
     const counted = await countLogs(ports, { startDate: formatDay(firstDay), endDate: formatDay(lastDay) });
     if (!counted.ok && !stopping.aborted) return { state: "Failed" as const, fault: counted.fault };
     if (counted.ok) period.watch.expect(counted.total);
+  }
+  const gaps: string[] = [];
+  // The newest day first, because a part of it may be all that is read.
+  const parts =
+    period === undefined ? [today, today - 1].map((day) => ({ firstDay: day, lastDay: day })) : [range.days];
+  for (const days of parts) {
+    let left = period === undefined ? newestRowsMax : Infinity;
     const onRows = (rows: readonly LogEntry[]): boolean => {
       for (const row of rows) add(row);
-      return true;
+      left -= rows.length;
+      return left > 0;
     };
-    const end = await eachRows(ports, { days: range.days }, { onRows, watcher: period.watch });
-    if (end.state === "Failed") return end;
-  }
-  if (stopping.aborted) return { state: "Stopped" as const };
-  return { state: "Done" as const, summary: statistics.summary(topMax), range, gaps };
-}
-
-/** Passes rows of each day on, the newest day first. Returns what was not read, one sentence each. */
-async function eachNewestRow(
-  ports: LogReaderPorts,
-  { firstDay, lastDay }: DayRange,
-  onRow: (row: LogEntry) => void,
-): Promise<string[]> {
-  const gaps: string[] = [];
-  for (let day = lastDay; day >= firstDay; day -= 1) {
-    let rows = 0;
-    const onRows = (entries: readonly LogEntry[]): boolean => {
-      for (const row of entries) onRow(row);
-      rows += entries.length;
-      return rows < newestRowsMax;
-    };
-    const end = await eachRows(ports, { days: { firstDay: day, lastDay: day } }, { onRows });
-    const logs = `The logs of ${formatDay(day)}`;
+    const end = await eachRows(ports, { days }, { onRows, watcher: period?.watch });
+    if (end.state === "Failed" && period !== undefined) return end;
+    const logs = `The logs of ${formatDay(days.firstDay)}`;
     const limit = `${inThousands(newestRowsMax)} rows that are read here`;
     if (end.state === "Failed") gaps.push(`${logs} could not be read. ${end.fault.message}`);
     if (end.state === "Enough") gaps.push(`${logs} are longer than the ${limit}: see \`wafsync report\`.`);
   }
-  return gaps;
+  if (stopping.aborted) return { state: "Stopped" as const };
+  return { state: "Done" as const, summary: statistics.summary(topMax), range, gaps };
 }
 
 /** A WafIpRule, as YAML to copy; undefined if there is nothing to block. */

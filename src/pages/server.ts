@@ -21,11 +21,6 @@ export interface PageResponse {
   readonly isImmutable?: boolean;
 }
 
-export interface PageApp {
-  /** Must not reject, whatever the request is. */
-  handle(request: PageRequest): Promise<PageResponse>;
-}
-
 export interface PageServer {
   readonly url: string;
   close(): Promise<void>;
@@ -33,7 +28,7 @@ export interface PageServer {
 
 export interface PageServerOptions {
   readonly bind: BindAddress;
-  readonly app: PageApp;
+  readonly handle: (request: PageRequest) => Promise<PageResponse>;
   /** Called when a request failed unexpectedly. */
   readonly onProblem: (error: unknown) => void;
 }
@@ -61,13 +56,13 @@ const headers = {
 } as const;
 
 /** @throws an error of Node.js if the address can't be used */
-export async function startPageServer({ bind, app, onProblem }: PageServerOptions): Promise<PageServer> {
+export async function startPageServer({ bind, handle, onProblem }: PageServerOptions): Promise<PageServer> {
   const answer = async (request: IncomingMessage): Promise<PageResponse> => {
     const refusal = refusalOf(request);
     if (refusal !== undefined) return refusal;
     const url = URL.parse(request.url ?? "", "http://localhost");
     if (url === null) return plain(400, "The path is not valid.");
-    return await app.handle({ path: url.pathname, query: url.searchParams });
+    return await handle({ path: url.pathname, query: url.searchParams });
   };
   const options = { requestTimeout: requestTimeoutMs, connectionsCheckingInterval: 1_000 };
   const server = createServer(options, (request, response) => {

@@ -17,12 +17,10 @@ const seen: PageRequest[] = [];
 beforeAll(async () => {
   server = await startPageServer({
     bind: { host: "127.0.0.1", port: 0 },
-    app: {
-      handle: async (asked) => {
-        seen.push(asked);
-        if (asked.path === "/broken") throw new TypeError("it is broken");
-        return { status: 200, type: "text/html; charset=utf-8", body: "<p>ü</p>" };
-      },
+    handle: async (asked) => {
+      seen.push(asked);
+      if (asked.path === "/broken") throw new TypeError("it is broken");
+      return { status: 200, type: "text/html; charset=utf-8", body: "<p>ü</p>" };
     },
     onProblem: (error) => problems.push(error),
   });
