@@ -26,7 +26,7 @@ export function faultFinding({ code, message }: WafFault): LogsFinding {
   };
 }
 
-/** Reports the finding: emits an event if a failure begins or ends, and writes the status as soon as it exists. */
+/** Reports the finding: emits an event if a failure begins or ends, and writes the status if it exists. */
 export async function reportLogs(
   status: LogStatusPort,
   instance: ResourceMeta,
