@@ -67,6 +67,7 @@ export function openLogs(work: Work, book: BlockBook): LogController {
           random,
           source: fed,
           baseUrlObjection: ports.baseUrlObjection,
+          domainOf: (name) => work.domainOf(name),
           openLogs: work.open,
           outputOf,
           records,

@@ -96,6 +96,7 @@ export class Work {
   /** The ports of all runs, but for how they report. */
   readonly ports: ReconcilePorts;
   readonly #controller: InstanceController;
+  readonly #domains = new Map<string, { readonly domain: string | undefined }>();
   #feeds: Feeds | undefined;
   #blocks: BlockBook | undefined;
   #logs: LogController | undefined;
@@ -138,6 +139,11 @@ export class Work {
   }
 
   readonly open = (instance: DeclaredInstance, key: ApiKey): WafClient => this.wafClients.open(instance, key);
+
+  /** Undefined until a run has read the WAF or has ended. */
+  domainOf(instance: ObjectName): { readonly domain: string | undefined } | undefined {
+    return this.#domains.get(nameKey(instance));
+  }
 
   wake(instance: ObjectName, reason: string): void {
     this.#controller.wake(instance, reason);
@@ -184,6 +190,7 @@ export class Work {
   }
 
   #release(instance: ObjectName): void {
+    this.#domains.delete(nameKey(instance));
     this.#logs?.forget(instance);
     this.#blocks?.forget(instance);
     void this.wafClients.forget(nameKey(instance));
@@ -247,17 +254,30 @@ export class Work {
       random,
       startRun: (instance, reasons) => {
         const { status, observer, onOutcome, onError } = this.startRun(instance, reasons);
+        const planned: ReconcileObserver["planned"] = (name, plan, domain) => {
+          observer.planned?.(name, plan, domain);
+          this.#noteDomain(name, domain);
+        };
         return {
-          ports: { ...this.ports, status, observer },
+          ports: { ...this.ports, status, observer: { ...observer, planned } },
           onError,
           onOutcome: (outcome, result, durationMs) => {
             onOutcome?.(outcome, result, durationMs);
             if (metrics !== undefined) measureOutcome(metrics, clock, instance, outcome, this.#blocks?.known(instance));
             if (outcome.result.kind === "Gone") this.#release(instance);
+            else this.#noteDomain(instance, this.domainOf(instance)?.domain);
           },
         };
       },
       version: (instance) => this.ports.source.version(instance),
     });
+  }
+
+  /** Log forwarding waits for the domain, which is part of every entry. */
+  #noteDomain(instance: ObjectName, domain: string | undefined): void {
+    const known = this.domainOf(instance);
+    if (known !== undefined && known.domain === domain) return;
+    this.#domains.set(nameKey(instance), { domain });
+    this.#logs?.wake(instance, "domain known");
   }
 }

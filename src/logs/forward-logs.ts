@@ -13,15 +13,13 @@ import type { ObjectName } from "../model/resource.ts";
 import { type Admission, admitInstance, attemptOf } from "../decide/admit-instance.ts";
 import { type ForwardLogsPorts, type ForwardMemory, outputFor } from "./forward-ports.ts";
 import { type ForwardResult, ForwardRun } from "./forward-run.ts";
-import { hasStatus, type LogsFinding, reportLogs, reportNoLogs } from "./forward-status.ts";
+import { type LogsFinding, reportLogs, reportNoLogs } from "./forward-status.ts";
 import { wantsJudging } from "../blocks/judge-day.ts";
 
 const retryBaseMs = 2_000;
 const retryMsMax = 300_000;
 /** The minimum time between two runs, however long a run takes. */
 const pauseMsMin = 1_000;
-/** How often to check whether the status exists. */
-const statusWaitMs = 2_000;
 /** A process that may not forward is soon stopped or allowed to forward again. */
 const notLeadingMs = 10_000;
 
@@ -48,10 +46,8 @@ export async function forwardLogs(
     ports.observer.remembered?.(meta, 0);
     return { wakeAtMs: undefined };
   }
-  // It contains the domain, which is part of every entry.
-  if (!hasStatus(ports.status.read(meta) ?? {})) {
-    return { wakeAtMs: ports.clock.nowMs() + statusWaitMs };
-  }
+  // It is part of every entry, and the run that finds it also creates the status.
+  if (ports.domainOf(meta) === undefined) return { wakeAtMs: undefined };
   const attempt = attemptOf(gathered, meta.annotations[requestedAtAnnotation] ?? "", [logs, gathered.autoBlocks]);
   const { due } = memory;
   if (due === undefined || due.attempt !== attempt || ports.clock.monotonicMs() >= due.atMs) {

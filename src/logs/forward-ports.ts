@@ -47,6 +47,8 @@ export interface ForwardLogsPorts {
   readonly source: Pick<SourcePort, "gather">;
   /** Why the operator may not call this base URL, in a sentence; undefined if it may. */
   readonly baseUrlObjection: (baseUrl: string) => string | undefined;
+  /** The domain of the instance's key; undefined until a reconcile run has read it, or could not. */
+  readonly domainOf: (instance: ObjectName) => { readonly domain: string | undefined } | undefined;
   readonly openLogs: (instance: DeclaredInstance, key: ApiKey) => LogPort;
   /** Undefined if logs are only judged: in a directory, `wafsync logs` prints them. */
   readonly outputOf: ((output: LogForwarding["output"]) => LogOutputPort) | undefined;

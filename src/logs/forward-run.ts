@@ -190,12 +190,11 @@ export class ForwardRun {
   }
 
   async #forward(cursor: LogCursor, day: number, entries: readonly LogEntry[]): Promise<ForwardResult | undefined> {
-    const { mayForward, status, observer, clock } = this.#ports;
+    const { mayForward, domainOf, observer, clock } = this.#ports;
     const limits = this.#limits;
     const { usage } = this.#memory;
     const { meta, logs } = this.#instance;
-    const domain = status.read(meta)?.["domain"] as string | undefined;
-    const origin = { instance: meta, domain };
+    const origin = { instance: meta, domain: domainOf(meta)?.domain };
     for (let start = 0; start < entries.length;) {
       const nowMs = clock.nowMs();
       const left = usage.rowsLeft(nowMs, limits);

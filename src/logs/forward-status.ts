@@ -44,7 +44,7 @@ export async function reportLogs(
   }
   const { forwarded, lastEntryMs, lagMs } = memory;
   await status.update(instance, (current) => {
-    if (!hasStatus(current)) return undefined;
+    if (findCondition(conditionsOf(current), "Ready") === undefined) return undefined;
     const old = current["logs"] as { readonly lag?: string } | undefined;
     const lag = lagMs === undefined ? old?.lag : formatDuration(Math.round(lagMs / 1000) * 1000);
     const logs = {
@@ -62,11 +62,6 @@ export async function reportNoLogs(status: LogStatusPort, instance: ResourceMeta
   const before = status.read(instance) ?? {};
   if (before["logs"] === undefined && findCondition(conditionsOf(before), "LogsForwarded") === undefined) return;
   await status.update(instance, ({ logs: _logs, ...rest }) => ({ ...rest, conditions: otherConditions(rest) }));
-}
-
-/** Whether the first reconcile run of the instance has created its status, with `Ready` and the domain. */
-export function hasStatus(status: Status): boolean {
-  return findCondition(conditionsOf(status), "Ready") !== undefined;
 }
 
 /**

@@ -65,7 +65,8 @@ export interface StatusPort {
 
 /** Observes the runs over an instance, for progress bars, metrics and logs. Must not throw. */
 export interface ReconcileObserver {
-  planned?(instance: ObjectName, plan: Plan): void;
+  /** @param domain that of the API key */
+  planned?(instance: ObjectName, plan: Plan, domain: string): void;
   /** The API accepted the write. */
   operationDone?(instance: ObjectName, operation: Operation, left: number): void;
   /** The run continues by itself after the delay. */

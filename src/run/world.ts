@@ -208,7 +208,7 @@ export class World {
       const rows = listNames.flatMap((list) => this.plan.outcomes[list]);
       this.#unrecorded = rows.filter(({ outcome }) => outcome.kind === "Foreign").length;
     }
-    ports.observer.planned?.(this.name, this.plan);
+    ports.observer.planned?.(this.name, this.plan, observed.domain);
     return undefined;
   }
 

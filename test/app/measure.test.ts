@@ -53,7 +53,7 @@ test("lists, plans and writes show the latest figures", async () => {
   const status = world.status as unknown as ReportedStatus;
   const { observer } = measuredRun({ status, observer: {}, logObserver: {} }, metrics);
   const operations = ["AddEntry", "AddEntry", "RemoveOrigin"].map((kind) => ({ kind }));
-  observer.planned?.(instanceName, { operations } as unknown as Plan);
+  observer.planned?.(instanceName, { operations } as unknown as Plan, "shop.example");
   observer.operationDone?.(instanceName, { kind: "AddEntry", list: "blocklist" } as Operation, 1);
   observer.operationDone?.(instanceName, { kind: "RemoveEntry", list: "allowlist" } as Operation, 0);
   observer.clearTried?.(instanceName, "WafCacheClear", false);

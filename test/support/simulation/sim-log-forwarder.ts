@@ -55,6 +55,7 @@ function portsOf(
       gather: async (instance) => await call("gather", () => cluster.gathered(process.seen, instance)),
     },
     baseUrlObjection: () => undefined,
+    domainOf: () => ({ domain: world.waf.domain }),
     openLogs: (instance, key) => open(instance, key),
     outputOf: () => ({
       write: async ({ instance }, entries) => await call("write", () => logs.write(process, metaOf(instance), entries)),

@@ -32,6 +32,7 @@ export class ForwardWorld {
   readonly forwarded: string[] = [];
   /** The domains of the forwarded entries. */
   readonly domains = new Set<string | undefined>();
+  domain: string | undefined;
   /** Every requested day, with the requested number of rows per page. */
   readonly queries: string[] = [];
   readonly failures: string[] = [];
@@ -84,6 +85,7 @@ export class ForwardWorld {
 
   /** The state after the first reconcile run of the instance. */
   async becomeReady(): Promise<void> {
+    this.domain = "shop.example";
     const lastTransitionTime = formatTime(this.clock.nowMs());
     const condition = (type: string, reason: string) => {
       return { type, status: "True", reason, message: `${type} is well.`, lastTransitionTime, observedGeneration: 1 };
@@ -152,6 +154,7 @@ export class ForwardWorld {
     return {
       source: { gather: async () => this.gathered },
       baseUrlObjection: () => this.baseUrlObjection,
+      domainOf: () => (this.domain === undefined ? undefined : { domain: this.domain }),
       openLogs: () => this.#logs(),
       outputOf: () => ({
         write: async ({ domain }, entries) => {
