@@ -20,39 +20,25 @@ export interface FinalizerTarget {
 
 const timeoutMs = 10_000;
 
-/** Ensures that the object has the finalizer. Work that needs a cleanup may start only after `Done`. */
-export async function addFinalizer(api: ApiServer, target: FinalizerTarget): Promise<FinalizerResult> {
-  return await settle(api, target, (finalizers, object) => {
-    if (finalizers.includes(target.finalizer)) return { kind: "Done", object };
-    if (object.metadata.deletionTimestamp !== undefined) return { kind: "Deleting", object };
-    return [...finalizers, target.finalizer];
-  });
-}
-
-/** Ensures that the object does not have the finalizer: call it once the cleanup has succeeded. */
-export async function removeFinalizer(api: ApiServer, target: FinalizerTarget): Promise<FinalizerResult> {
-  return await settle(api, target, (finalizers, object) => {
-    if (!finalizers.includes(target.finalizer)) return { kind: "Done", object };
-    return finalizers.filter((one) => one !== target.finalizer);
-  });
-}
-
 const path = "/metadata/finalizers";
 
-/** @param decide returns the list to set */
-async function settle(
+/**
+ * Ensures that the object has the finalizer, or that it does not. Work that needs a cleanup may start only after `Done`; remove the
+ * finalizer once the cleanup has succeeded.
+ */
+export async function setFinalizer(
   api: ApiServer,
-  { type, object }: FinalizerTarget,
-  decide: (finalizers: readonly string[], object: KubeObject) => FinalizerResult | readonly string[],
+  { type, object, finalizer }: FinalizerTarget,
+  isWanted: boolean,
 ): Promise<FinalizerResult> {
   const change = (current: KubeObject) => {
-    const { uid, finalizers = [] } = current.metadata;
-    const decision = decide(finalizers, current);
-    if ("kind" in decision) return decision;
+    const { uid, finalizers = [], deletionTimestamp } = current.metadata;
+    if (finalizers.includes(finalizer) === isWanted) return { kind: "Done", object: current } as const;
+    if (isWanted && deletionTimestamp !== undefined) return { kind: "Deleting", object: current } as const;
     const patch: JsonPatch = [
       { op: "test", path: "/metadata/uid", value: uid },
       { op: "test", path, value: finalizers.length === 0 ? null : finalizers },
-      { op: "add", path, value: decision },
+      { op: "add", path, value: isWanted ? [...finalizers, finalizer] : finalizers.filter((one) => one !== finalizer) },
     ];
     return async () => await jsonPatchObject(api, type, object.metadata, patch, { timeoutMs });
   };

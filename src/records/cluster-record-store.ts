@@ -6,7 +6,7 @@
 import { LruMap } from "../async/lru-map.ts";
 import type { ApiFault, ApiResult } from "../kube/api-result.ts";
 import type { ApiServer } from "../kube/api-server.ts";
-import { removeFinalizer } from "../kube/finalizer.ts";
+import { setFinalizer } from "../kube/finalizer.ts";
 import type { KubeObject, KubeObjectMeta } from "../kube/kube-object.ts";
 import { createObject, deleteObject, getObject, listObjects, listPage, replaceObject } from "../kube/verbs.ts";
 import { hexDigest } from "../model/hex-digest.ts";
@@ -341,11 +341,8 @@ export class ClusterRecordStore implements RecordStore {
   async #release(object: KubeObject): Promise<ApiFault | undefined> {
     const { api } = this.#options;
     const { namespace, name, uid } = object.metadata;
-    const released = await removeFinalizer(api, {
-      type: recordResource,
-      object,
-      finalizer: recordFinalizer,
-    });
+    const target = { type: recordResource, object, finalizer: recordFinalizer };
+    const released = await setFinalizer(api, target, false);
     if (released.kind === "Failed") return released.fault;
     if (released.kind === "Gone") return undefined;
     const options = { timeoutMs: requestTimeoutMs, preconditions: { uid } };

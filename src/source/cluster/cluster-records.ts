@@ -3,7 +3,7 @@
 import type { InventoryPort } from "../../model/inventory.ts";
 import { apiGroup, instanceFinalizer } from "../../kinds/kinds.ts";
 import { type EventDropReason, EventRecorder } from "../../kube/event-recorder.ts";
-import { addFinalizer, type FinalizerResult, removeFinalizer } from "../../kube/finalizer.ts";
+import { type FinalizerResult, setFinalizer } from "../../kube/finalizer.ts";
 import { nameKey, type ObjectName, type ResourceMeta } from "../../model/resource.ts";
 import { ClusterRecordStore } from "../../records/cluster-record-store.ts";
 import { createInventoryRecords, inventoryKey } from "../../records/inventory-records.ts";
@@ -39,7 +39,7 @@ export class ClusterRecords {
       if (object?.metadata.finalizers?.includes(instanceFinalizer) === true) return undefined;
       if (!this.#options.mayWrite()) return notAllowed;
       const name = `WafInstance ${nameKey(instance)}`;
-      const { kind, problem } = await this.#changeFinalizer(addFinalizer, instance);
+      const { kind, problem } = await this.#setFinalizer(instance, true);
       if (kind === "Gone") return `${name} no longer exists.`;
       return kind === "Deleting" ? `${name} is being deleted.` : problem;
     },
@@ -49,7 +49,7 @@ export class ClusterRecords {
       // Existing records are kept.
       const problem = await this.#store.detach(inventoryKey(instance));
       if (problem !== undefined) return problem;
-      return (await this.#changeFinalizer(removeFinalizer, instance)).problem;
+      return (await this.#setFinalizer(instance, false)).problem;
     },
   };
   readonly status: ClusterStatus;
@@ -104,14 +104,14 @@ export class ClusterRecords {
     await this.#events.stop(flushMs);
   }
 
-  async #changeFinalizer(
-    act: typeof addFinalizer,
+  async #setFinalizer(
     instance: ResourceMeta,
+    isWanted: boolean,
   ): Promise<{ readonly kind: FinalizerResult["kind"]; readonly problem?: string }> {
     const object = this.#options.source.objectOf(instance);
     if (object === undefined) return { kind: "Gone" };
     const target = { type: typeOfKind("WafInstance"), object, finalizer: instanceFinalizer };
-    const result = await act(this.#options.api, target);
+    const result = await setFinalizer(this.#options.api, target, isWanted);
     if (result.kind === "Failed") {
       const problem = `The finalizer of WafInstance ${nameKey(instance)} could not be changed: ${result.fault.message}`;
       return { kind: result.kind, problem };

@@ -13,7 +13,7 @@ import { ApiKey } from "../../model/api-key.ts";
 import { isRecord } from "../../model/record.ts";
 import { type ObjectName, type ResourceKind, resourceKinds } from "../../model/resource.ts";
 import { placeText, type RemovalScope, sourceFault, type SourceFault } from "./source-fault.ts";
-import type { YamlDocument } from "./yaml-documents.ts";
+import type { YamlDocument, YamlPlace } from "./yaml-documents.ts";
 import { noteText } from "../../model/visible-text.ts";
 
 export interface ReadDocument {
@@ -55,7 +55,7 @@ function refused(place: Place, faults: readonly ResourceFault[], blocksRemovals:
   const located = faults.map(({ segments: inner, message }) => {
     const segments = [...place.segments, ...inner];
     const field = resourceFault(segments, "").path || undefined;
-    return sourceFault(file, message, { line: document.lineOf(segments), field, blocksRemovals });
+    return sourceFault(file, message, { line: document.at(segments).line, field, blocksRemovals });
   });
   return { items: [], faults: located };
 }
@@ -86,16 +86,17 @@ function faultsOfFile(resource: CustomResource): ResourceFault[] {
 
 function declaredItem(resource: CustomResource, { file, document, segments }: Place): DirectoryItem {
   const { kind, metadata } = resource;
-  const lineOf = (...path: readonly (string | number)[]): number => document.lineOf([...segments, ...path]);
-  const line = lineOf();
+  const at = (...path: readonly (string | number)[]): YamlPlace => document.at([...segments, ...path]);
+  const { line } = at();
   const name: ObjectName = { namespace: metadata.namespace, name: metadata.name };
   const declared = toDeclared(resource, placeText(file, line));
   const addresses = resource.kind === "WafIpRule" ? resource.spec.addresses : [];
-  const notes = addresses.map((_, index) => noteText(document.commentOf([...segments, "spec", "addresses", index])));
+  const places = addresses.map((_, index) => at("spec", "addresses", index));
+  const notes = places.map(({ comment }) => noteText(comment));
   const noted = notes.some((note) => note !== "") ? { ...declared, notes } : declared;
   const lines: ReferenceLines = {
-    instanceRef: lineOf("spec", "instanceRef"),
-    addresses: addresses.map((_, index) => lineOf("spec", "addresses", index)),
+    instanceRef: at("spec", "instanceRef").line,
+    addresses: places.map((place) => place.line),
   };
   return { kind, name, file, line, declared: noted, lines } as DirectoryItem;
 }
@@ -106,7 +107,7 @@ function readForeign(object: Mapping, place: Place): ReadDocument {
   const fail = (field: string, message: string): ReadDocument =>
     refused(place, [resourceFault([field], message)], scopeOf(object, []));
   const note = (message: string): ReadDocument => {
-    const line = place.document.lineOf(place.segments);
+    const { line } = place.document.at(place.segments);
     return {
       items: [],
       faults: [sourceFault(place.file, message, { line, severity: "Note", blocksRemovals: "None" })],
@@ -204,7 +205,7 @@ function readCore(kind: CoreKind, object: Mapping, place: Place): ReadDocument {
   }
   const { file, document, segments } = place;
   const { namespace, name, labels } = named.value;
-  const placed = { file, line: document.lineOf(segments) };
+  const placed = { file, line: document.at(segments).line };
   if (kind === "Namespace") {
     // A Namespace has no namespace: its own name is used instead.
     return { items: [{ kind, name: { namespace: name, name }, labels, ...placed }], faults: [] };
@@ -215,8 +216,8 @@ function readCore(kind: CoreKind, object: Mapping, place: Place): ReadDocument {
   };
   const texts = Object.entries({ ...data, ...stringData }).map(([key, text]) => {
     const field = key in stringData ? "stringData" : "data";
-    const isBlock = document.isBlock([...segments, field, key]);
-    return [key, { text: new ApiKey(text), line: document.lineOf([...segments, field, key]), isBlock }] as const;
+    const { line, isBlock } = document.at([...segments, field, key]);
+    return [key, { text: new ApiKey(text), line, isBlock }] as const;
   });
   return { items: [{ kind, name: { namespace, name }, texts: new Map(texts), ...placed }], faults: [] };
 }

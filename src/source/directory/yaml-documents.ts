@@ -17,16 +17,21 @@ import {
 const depthMax = 64;
 const aliasesMax = 100;
 
+type Segments = readonly (string | number)[];
+
 export interface YamlDocument {
   readonly value: unknown;
-  /** Its first line. */
+  /** The place of a field such as `["spec", "addresses", 3]`. */
+  at(segments: Segments): YamlPlace;
+}
+
+export interface YamlPlace {
+  /** Of the nearest existing parent if there is no such field. */
   readonly line: number;
-  /** The line of a field such as `["spec", "addresses", 3]`, or of its nearest existing parent. */
-  lineOf(segments: readonly (string | number)[]): number;
   /** The comment behind a string in a list; empty if there is none. */
-  commentOf(segments: readonly (string | number)[]): string;
+  readonly comment: string;
   /** Whether a string is written as a block (`|`), whose first line follows the line of the field. */
-  isBlock(segments: readonly (string | number)[]): boolean;
+  readonly isBlock: boolean;
 }
 
 /** Why a document can't be read, and on which line. */
@@ -57,35 +62,19 @@ export function readYamlDocuments(text: string): YamlDocuments {
   const faults: YamlFault[] = [];
   for (const document of new Composer(options).compose(new Parser(lines.addNewLine).parse(text))) {
     const fault = faultOf(document, lines);
-    if (fault !== undefined) faults.push(fault);
-    else if (document.contents !== null) addDocument(document, lines, documents, faults);
+    if (fault !== undefined) {
+      faults.push(fault);
+      continue;
+    }
+    try {
+      const value: unknown = document.toJS({ maxAliasCount: aliasesMax }) ?? undefined;
+      if (value !== undefined) documents.push({ value, at: (segments) => placeOf(document, segments, lines) });
+    } catch {
+      const message = "the document has too many aliases, or an alias without its anchor";
+      faults.push({ line: lineOfNode(document.contents, lines), message });
+    }
   }
   return { documents, faults };
-}
-
-function addDocument(document: Document, lines: LineCounter, documents: YamlDocument[], faults: YamlFault[]): void {
-  const line = lineAt(lines, document.contents?.range?.[0] ?? 0);
-  let value: unknown;
-  try {
-    value = document.toJS({ maxAliasCount: aliasesMax });
-  } catch {
-    faults.push({ line, message: "the document has too many aliases, or an alias without its anchor" });
-    return;
-  }
-  if (value === null || value === undefined) return;
-  documents.push({
-    value,
-    line,
-    lineOf: (segments) => lineOfField(document, segments, lines) ?? line,
-    commentOf: (segments) => {
-      const node = document.getIn(segments, true);
-      return isScalar(node) && typeof node.comment === "string" ? node.comment.replace(/\n[^]*/, "") : "";
-    },
-    isBlock: (segments) => {
-      const node = document.getIn(segments, true);
-      return isScalar(node) && node.type === "BLOCK_LITERAL";
-    },
-  });
 }
 
 /** The first fault that makes a document invalid. */
@@ -148,28 +137,21 @@ function faultOfNodes(document: Document, lines: LineCounter): YamlFault | undef
 }
 
 /** Follows the path as far as it exists in the document. */
-function lineOfField(
-  document: Document,
-  segments: readonly (string | number)[],
-  lines: LineCounter,
-): number | undefined {
+function placeOf(document: Document, segments: Segments, lines: LineCounter): YamlPlace {
   let node: unknown = document.contents;
-  let line: number | undefined;
+  let line = lineOfNode(node, lines);
   for (const segment of segments) {
     if (isAlias(node)) node = node.resolve(document);
-    if (isMap(node)) {
-      const pair = node.items.find(({ key }) => isScalar(key) && key.value === String(segment));
-      if (pair === undefined) break;
-      line = lineOfNode(pair.key, lines);
-      node = pair.value;
-    } else if (isSeq(node)) {
-      const item = node.items[Number(segment)];
-      if (item === undefined) break;
-      line = lineOfNode(item, lines);
-      node = item;
-    } else break;
+    const item: unknown = isSeq(node) ? node.items[Number(segment)] : undefined;
+    const pair = isMap(node)
+      ? node.items.find(({ key }) => isScalar(key) && key.value === String(segment))
+      : { key: item, value: item };
+    node = pair?.value;
+    if (pair?.key === undefined) break;
+    line = lineOfNode(pair.key, lines);
   }
-  return line;
+  const scalar = isScalar(node) ? node : undefined;
+  return { line, comment: scalar?.comment?.replace(/\n[^]*/, "") ?? "", isBlock: scalar?.type === "BLOCK_LITERAL" };
 }
 
 function lineOfNode(node: unknown, lines: LineCounter): number {
