@@ -30,7 +30,6 @@ const metadataSchema = z.object({
 /** The fields of `metadata` that wafsync reads. Documents in a directory lack most of them. */
 export type ObjectMetadata = Readonly<z.output<typeof metadataSchema>> & { readonly namespace: string };
 
-const readFields = Object.keys(metadataSchema.shape);
 /** Further fields that `metadata` may have. */
 const otherFields = [
   "generateName",
@@ -40,7 +39,7 @@ const otherFields = [
   "managedFields",
   "clusterName",
 ];
-const knownFields = [...readFields, ...otherFields];
+const knownFields = [...Object.keys(metadataSchema.shape), ...otherFields];
 
 /** Reads `metadata`. `defaultNamespace` is for documents without a namespace. */
 export function parseMetadata(found: unknown, defaultNamespace: string): CheckedValue<ObjectMetadata> {

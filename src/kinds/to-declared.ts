@@ -13,11 +13,14 @@ import type { DeclaredFeed, FeedFormat } from "../model/declared-feed.ts";
 import type { ObjectName, ResourceKind, ResourceMeta, GuestKind } from "../model/resource.ts";
 import type { CustomResource, Resource } from "./custom-resource.ts";
 import { parseDuration } from "./durations.ts";
+import type { ObjectMetadata } from "./parse-metadata.ts";
+
+type KnownMetadata = Pick<ObjectMetadata, "name"> & Partial<Omit<ObjectMetadata, "finalizers">>;
 
 /** The part of an object's metadata that wafsync needs. `location` is the file and line; empty in a cluster. */
-export function toResourceMeta({ kind, metadata }: CustomResource, location = ""): ResourceMeta {
-  const { name, namespace, uid, generation, creationTimestamp, annotations, deletionTimestamp } = metadata;
-  const createdAtMs = creationTimestamp === undefined ? Number.NaN : Date.parse(creationTimestamp);
+export function toResourceMeta(kind: ResourceKind, metadata: KnownMetadata, location = ""): ResourceMeta {
+  const { name, namespace = "", uid = "", generation = 1, annotations = {}, deletionTimestamp } = metadata;
+  const createdAtMs = Date.parse(metadata.creationTimestamp ?? "");
   return {
     kind,
     namespace,
@@ -45,14 +48,14 @@ export function toDeclared<Kind extends ResourceKind>(
   resource: CustomResource & { readonly kind: Kind },
   location = "",
 ): DeclaredByKind[Kind] {
-  const convert: (resource: Resource<Kind>) => Omit<DeclaredByKind[Kind], "meta"> = conversions[resource.kind];
-  const meta = toResourceMeta(resource, location);
+  const convert: Conversion<Kind> = conversions[resource.kind];
+  const meta = toResourceMeta(resource.kind, resource.metadata, location);
   return { meta, ...convert(resource as unknown as Resource<Kind>) } as DeclaredByKind[Kind];
 }
 
-const conversions: {
-  readonly [Kind in ResourceKind]: (resource: Resource<Kind>) => Omit<DeclaredByKind[Kind], "meta">;
-} = {
+type Conversion<Kind extends ResourceKind> = (resource: Resource<Kind>) => Omit<DeclaredByKind[Kind], "meta">;
+
+const conversions: { readonly [Kind in ResourceKind]: Conversion<Kind> } = {
   WafInstance: ({ spec, metadata }) => ({
     baseUrl: canonicalBaseUrl(spec.baseUrl),
     apiKeySecretRef: spec.apiKeySecretRef,

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import type { CustomResource } from "../../src/kinds/custom-resource.ts";
 import { parseResource } from "../../src/kinds/parse-resource.ts";
-import { toDeclared, toResourceMeta } from "../../src/kinds/to-declared.ts";
+import { toDeclared } from "../../src/kinds/to-declared.ts";
 import type { ResourceKind } from "../../src/model/resource.ts";
 import { documentOf } from "./documents.ts";
 
@@ -14,7 +14,7 @@ function resourceOf<Kind extends ResourceKind>(document: unknown, kind: Kind): E
 
 describe("the metadata", () => {
   test("of a document in a directory contains its location, and defaults for fields that only an API server sets", () => {
-    expect(toResourceMeta(resourceOf(documentOf("WafIpRule"), "WafIpRule"), "rules/office.yaml:12")).toStrictEqual({
+    expect(toDeclared(resourceOf(documentOf("WafIpRule"), "WafIpRule"), "rules/office.yaml:12").meta).toStrictEqual({
       kind: "WafIpRule",
       namespace: "shop",
       name: "example",
@@ -37,7 +37,7 @@ describe("the metadata", () => {
       deletionTimestamp: "2026-11-21T11:00:00Z",
       annotations: { "wafsync.dev/adopt": "true" },
     };
-    expect(toResourceMeta(resourceOf({ ...documentOf("WafIpRule"), metadata }, "WafIpRule"))).toStrictEqual({
+    expect(toDeclared(resourceOf({ ...documentOf("WafIpRule"), metadata }, "WafIpRule")).meta).toStrictEqual({
       kind: "WafIpRule",
       namespace: "platform",
       name: "office",

@@ -9,12 +9,10 @@ import {
   nameKey,
   type ObjectName,
   resourceKey,
-  type ResourceKind,
   resourceKinds,
   type ResourceMeta,
   type ResourceRef,
   entryKinds,
-  type GuestKind,
 } from "../../model/resource.ts";
 import { asSentence, capitalized } from "../../model/sentence.ts";
 import { type LabelsOf, missingInstance } from "../gather.ts";
@@ -56,27 +54,28 @@ export class UnattachedObjects {
   /** Undefined for each object that a run reports on, so that a walk through many objects can be interrupted. */
   *all(): Generator<Unattached | undefined> {
     for (const kind of resourceKinds) {
-      for (const object of this.#stores[kind].list()) yield this.find(kind, object);
+      for (const object of this.#stores[kind].list()) yield this.find(object);
     }
   }
 
   /** The current version of an object. */
   now(ref: ResourceRef): Unattached | undefined {
     const object = this.#stores[ref.kind].get(nameKey(ref));
-    return object === undefined ? undefined : this.find(ref.kind, object);
+    return object === undefined ? undefined : this.find(object);
   }
 
-  find(kind: ResourceKind, stored: ClusterObject): Unattached | undefined {
-    const parsed = parseObject(kind, stored);
+  find(stored: ClusterObject): Unattached | undefined {
+    const { kind } = stored;
+    const parsed = parseObject(stored);
     const isGuest = kind !== "WafInstance" && kind !== "WafFeed";
     const instance = isGuest ? instanceNameOf(stored) : undefined;
-    const meta = parsed.ok ? parsed.declared.meta : metaOfObject(kind, stored);
+    const meta = parsed.ok ? parsed.declared.meta : metaOfObject(stored);
     if (!parsed.ok) return { meta, reason: "InvalidSpec", problem: parsed.problem, instance, stored };
     if (!isGuest || instance === undefined) return undefined;
     const problem = this.#problemOf(instance, meta);
     if (problem !== undefined) return { meta, instance, stored, reason: "InstanceNotFound", problem };
     const declared = parseInstance(this.#stores.WafInstance.get(nameKey(instance)));
-    const refusal = declared && refusalOf(declared, this.#labelsOf, kind, stored);
+    const refusal = declared && refusalOf(declared, this.#labelsOf, stored);
     return refusal === undefined ? undefined : { meta, instance, stored, reason: "NotAllowed", problem: refusal };
   }
 
@@ -114,7 +113,7 @@ export class UnattachedObjects {
       const store = this.#stores[kind];
       const names = store.valuesOf("instance").filter(isWanted);
       for (const object of names.flatMap((name) => store.listBy("instance", name))) {
-        const parsed = parseObject(kind, object);
+        const parsed = parseObject<typeof kind>(object);
         const problem = parsed.ok ? problemOf(parsed.declared) : undefined;
         if (!parsed.ok || problem === undefined) continue;
         objects.set(resourceKey(parsed.declared.meta), { declared: parsed.declared, problem, place: "" });
@@ -156,8 +155,7 @@ export class UnattachedObjects {
 export function refusalOf(
   instance: DeclaredInstance,
   labelsOf: LabelsOf,
-  kind: GuestKind,
-  { metadata: { namespace = "" } }: ClusterObject,
+  { kind, metadata: { namespace = "" } }: ClusterObject,
 ): string | undefined {
   const attachment = decideAttachment(instance, kind, namespace, labelsOf(namespace));
   return attachment.state === "NotAllowed" || attachment.state === "NotGranted" ? attachment.message : undefined;

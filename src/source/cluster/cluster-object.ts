@@ -1,9 +1,7 @@
 // The objects that the desired state is read from: their resource types, the reduced form in which they are stored, and which
 // changes of them matter. A stored object shares its spec with its former version if the two are equal, so that a spec is
 // parsed only once although status and labels change.
-import type { CustomResource } from "../../kinds/custom-resource.ts";
 import { apiGroup, apiVersion, apiVersionName, instanceFinalizer, pluralOf } from "../../kinds/kinds.ts";
-import { parseMetadata } from "../../kinds/parse-metadata.ts";
 import { parseResource } from "../../kinds/parse-resource.ts";
 import type { ResourceFault } from "../../kinds/resource-fault.ts";
 import { type DeclaredByKind, toDeclared, toResourceMeta } from "../../kinds/to-declared.ts";
@@ -23,10 +21,9 @@ import {
 import type { DeclaredInstance } from "../../model/declared.ts";
 
 export interface ClusterObject extends KubeObject {
+  readonly kind: ResourceKind;
   readonly spec?: unknown;
   readonly status?: unknown;
-  /** Who set the approval annotation. Only stored objects have it, because managed fields are not stored. */
-  readonly approver?: FieldSetter | undefined;
 }
 
 /** The type of a kind of Kubernetes itself. */
@@ -49,9 +46,7 @@ export function slimObject(
 ): ClusterObject {
   const { metadata, spec, status } = object;
   const isSame = former?.metadata.uid === metadata.uid && sameJson(former.spec, spec);
-  const approver = setterOf(metadata.managedFields, "metadata", "annotations", approvalAnnotation);
-  const slim = { apiVersion, kind, metadata: slimMetadata(metadata), spec: isSame ? former.spec : spec, status };
-  return approver === undefined ? slim : { ...slim, approver };
+  return { apiVersion, kind, metadata: slimMetadata(metadata), spec: isSame ? former.spec : spec, status };
 }
 
 /** Only the metadata of a Namespace matters. */
@@ -66,11 +61,12 @@ export function slimIdentity({ metadata }: KubeObject): KubeObject {
   return { metadata: { namespace, name, uid, resourceVersion } };
 }
 
+/** Of the managed fields, only those with an approval are needed. */
 function slimMetadata(metadata: KubeObjectMeta): KubeObjectMeta {
-  const { managedFields: _managedFields, ownerReferences: _ownerReferences, annotations, ...rest } = metadata;
-  if (annotations === undefined) return rest;
+  const { managedFields = [], ownerReferences: _ownerReferences, annotations = {}, ...rest } = metadata;
   const { [lastAppliedAnnotation]: _lastApplied, ...kept } = annotations;
-  return { ...rest, annotations: kept };
+  const approvals = managedFields.filter((entry) => approverIn([entry]) !== undefined);
+  return { ...rest, annotations: kept, ...(approvals.length > 0 && { managedFields: approvals }) };
 }
 
 /** The instance that the object refers to; undefined if the reference cannot be read. */
@@ -151,48 +147,38 @@ const parsedObjects = new WeakMap<ClusterObject, AnyParsed>();
 const parsedSpecs = new WeakMap<object, DeclaredByKind[ResourceKind]>();
 
 /** The declaration of the object, with all defaults; or why it is invalid for this version of wafsync. */
-export function parseObject<Kind extends ResourceKind>(
-  kind: Kind,
+export function parseObject<Kind extends ResourceKind = ResourceKind>(
   object: ClusterObject,
 ): ParsedObject<DeclaredByKind[Kind]> {
   const known = parsedObjects.get(object);
-  const parsed = known ?? parseAnew(kind, object);
+  const parsed = known ?? parseAnew(object);
   if (known === undefined) parsedObjects.set(object, parsed);
   return parsed as ParsedObject<DeclaredByKind[Kind]>;
 }
 
 /** The declaration of a WafInstance; undefined if it does not exist or is invalid. */
 export function parseInstance(object: ClusterObject | undefined): DeclaredInstance | undefined {
-  const parsed = object === undefined ? undefined : parseObject("WafInstance", object);
+  const parsed = object === undefined ? undefined : parseObject<"WafInstance">(object);
   return parsed?.ok === true ? parsed.declared : undefined;
 }
 
 /** The metadata of an object, even if its spec is invalid. */
-export function metaOfObject(kind: ResourceKind, object: ClusterObject): ResourceMeta {
-  const parsed = parseMetadata(object.metadata, "");
-  if (parsed.ok) return toResourceMeta({ kind, metadata: parsed.value } as CustomResource);
-  const { namespace = "", name, uid, generation = 1, annotations = {}, deletionTimestamp } = object.metadata;
-  const deleting = deletionTimestamp !== undefined;
-  return { kind, namespace, name, uid, generation, annotations, deleting, createdAtMs: undefined, location: "" };
+export function metaOfObject({ kind, metadata }: ClusterObject): ResourceMeta {
+  const approver = approverIn(metadata.managedFields);
+  return { ...toResourceMeta(kind, metadata), ...(approver !== undefined && { approver }) };
 }
 
-function parseAnew(kind: ResourceKind, object: ClusterObject): AnyParsed {
+function parseAnew(object: ClusterObject): AnyParsed {
   const { spec } = object;
   const isKeyed = typeof spec === "object" && spec !== null;
   const former = isKeyed ? parsedSpecs.get(spec) : undefined;
-  if (former !== undefined) {
-    return { ok: true, declared: { ...former, meta: withApprover(metaOfObject(kind, object), object) } };
-  }
-  const { approver: _approver, ...document } = object;
-  const parsed = parseResource(document, "");
+  const meta = metaOfObject(object);
+  if (former !== undefined) return { ok: true, declared: { ...former, meta } };
+  const parsed = parseResource(object, "");
   if (!parsed.ok) return { ok: false, problem: describeFaults(parsed.faults) };
   const declared = toDeclared(parsed.value);
   if (isKeyed) parsedSpecs.set(spec, declared);
-  return { ok: true, declared: { ...declared, meta: withApprover(declared.meta, object) } };
-}
-
-function withApprover(meta: ResourceMeta, { approver }: ClusterObject): ResourceMeta {
-  return approver === undefined ? meta : { ...meta, approver };
+  return { ok: true, declared: { ...declared, meta } };
 }
 
 function describeFaults(faults: readonly ResourceFault[]): string {
@@ -206,6 +192,11 @@ function describeFaults(faults: readonly ResourceFault[]): string {
 // The field manager of an object's field, from `metadata.managedFields`: the program, not the user. Clients can choose any
 // name, so this is only informational, never for decisions.
 const managerLengthMax = 128;
+
+/** Who set the approval annotation. */
+function approverIn(managedFields: readonly unknown[] | undefined): FieldSetter | undefined {
+  return setterOf(managedFields, "metadata", "annotations", approvalAnnotation);
+}
 
 /** The last one that set this field of the object, such as `spec`; undefined if not recorded. */
 export function setterOf(

@@ -15,7 +15,6 @@ import {
   type ResourceMeta,
   type ResourceRef,
 } from "../../model/resource.ts";
-import { byGuestKind } from "../gather.ts";
 import { ApiKeys } from "./api-keys.ts";
 import { UnattachedObjects } from "./attachment.ts";
 import {
@@ -30,13 +29,7 @@ import {
 } from "./cluster-object.ts";
 import { type ClusterAccess, ClusterWatches, unreadableInstance } from "./cluster-watches.ts";
 import { DataTexts } from "./data-texts.ts";
-import {
-  findTerminatingCrd,
-  type InstanceObjects,
-  readObjects,
-  type ReferringObjects,
-  requestTimeoutMs,
-} from "./fresh-objects.ts";
+import { findTerminatingCrd, type InstanceObjects, readObjects, requestTimeoutMs } from "./fresh-objects.ts";
 import { InstanceChanges } from "./instance-changes.ts";
 import { gatherObjects } from "./references.ts";
 import { Rollouts } from "./rollouts.ts";
@@ -72,11 +65,11 @@ export class ClusterSource {
     const { api, clock, namespace, onProblem } = options;
     this.watches = new ClusterWatches({
       ...options,
-      onObject: (kind, change) => {
+      onObject: (change) => {
         options.onStored?.(change);
         if (change.type === "Changed" && !isMeaningfulChange(change.old, change.object)) return;
-        if (kind !== "WafFeed") this.unattached.changed();
-        this.changes.objectChanged(kind, change);
+        if (change.object.kind !== "WafFeed") this.unattached.changed();
+        this.changes.objectChanged(change);
       },
       onConfigMap: ({ object }) => this.#texts.configMapChanged(object),
       onNamespace: (change) => {
@@ -155,7 +148,7 @@ export class ClusterSource {
     if (stored !== undefined && stored.metadata.uid !== found.value.metadata.uid) {
       return failed(`${subject} has been deleted and created again.`);
     }
-    const parsed = parseObject("WafInstance", this.#slim("WafInstance", found.value));
+    const parsed = parseObject<"WafInstance">(this.#slim("WafInstance", found.value));
     if (!parsed.ok) return failed(`${subject} is invalid: ${parsed.problem}`);
     const fresh = await readObjects(
       {
@@ -232,7 +225,7 @@ export class ClusterSource {
   async #gather(objects: InstanceObjects, isFresh: boolean): ReturnType<typeof gatherObjects> {
     const reader = { clock: this.#options.clock, keys: this.#keys, texts: this.#texts, changes: this.changes };
     const unreadable = this.#referringTo(unreadableInstance);
-    const referring = byGuestKind((kind) => [...objects.referring[kind], ...unreadable[kind]]);
+    const referring = [...objects.referring, ...unreadable];
     return await gatherObjects({ ...objects, referring }, reader, isFresh, {
       // Objects that are only watched, never read again.
       brokenSources: this.watches.gaps(),
@@ -241,8 +234,8 @@ export class ClusterSource {
     });
   }
 
-  #referringTo(instance: string): ReferringObjects {
-    return byGuestKind((kind) => this.#stores.byKind[kind].listBy("instance", instance));
+  #referringTo(instance: string): readonly ClusterObject[] {
+    return guestKinds.flatMap((kind) => this.#stores.byKind[kind].listBy("instance", instance));
   }
 
   /** An object that is stored in the same version is the stored one, so that it is not parsed again. */

@@ -53,7 +53,7 @@ export interface ClusterAccess {
 }
 
 export interface ClusterWatchesOptions extends ClusterAccess {
-  readonly onObject: (kind: ResourceKind, change: ObjectChange<ClusterObject>) => void;
+  readonly onObject: (change: ObjectChange<ClusterObject>) => void;
   readonly onConfigMap: (change: ObjectChange<KubeObject>) => void;
   readonly onNamespace: (change: ObjectChange<KubeObject>) => void;
   readonly onProblem: (plural: string, problem: ListWatchProblem) => void;
@@ -134,7 +134,7 @@ export class ClusterWatches {
     return this.#watch(kind, store, {
       type: typeOfKind(kind),
       transform: (object) => slimObject(kind, object, store.get(nameKey({ namespace: "", ...object.metadata }))),
-      onChange: (change) => this.#options.onObject(kind, change),
+      onChange: this.#options.onObject,
     });
   }
 

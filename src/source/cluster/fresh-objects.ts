@@ -16,7 +16,7 @@ import {
   type ResourceKind,
   resourceKinds,
 } from "../../model/resource.ts";
-import { byGuestKind, type LabelsOf } from "../gather.ts";
+import type { LabelsOf } from "../gather.ts";
 import { refusalOf } from "./attachment.ts";
 import { type ClusterObject, coreType, typeOfKind } from "./cluster-object.ts";
 import { createKindStore } from "./cluster-watches.ts";
@@ -24,12 +24,10 @@ import { createKindStore } from "./cluster-watches.ts";
 export const requestTimeoutMs = 10_000;
 export const listTimeoutMs = 30_000;
 
-/** All objects of each kind that refer to an instance, valid or not. */
-export type ReferringObjects = Readonly<Record<GuestKind, readonly ClusterObject[]>>;
-
 export interface InstanceObjects {
   readonly instance: DeclaredInstance;
-  readonly referring: ReferringObjects;
+  /** All objects that refer to it, valid or not. */
+  readonly referring: readonly ClusterObject[];
   readonly labelsOf: LabelsOf;
 }
 
@@ -71,7 +69,7 @@ export async function readObjects(
     if (!read.ok) return read;
     for (const object of read.value) stores[kind].put(object);
   }
-  const referring = byGuestKind((kind) => stores[kind].listBy("instance", nameKey(instance.meta)));
+  const referring = guestKinds.flatMap((kind) => stores[kind].listBy("instance", nameKey(instance.meta)));
   const labels = await readLabels(reading, instance, referring);
   return labels.ok ? { ok: true, value: { instance, referring, labelsOf: labels.value, stores } } : labels;
 }
@@ -107,12 +105,13 @@ async function listKind(
 async function readLabels(
   { api, labelsOf, onGap }: FreshReading,
   instance: DeclaredInstance,
-  referring: ReferringObjects,
+  referring: readonly ClusterObject[],
 ): Promise<Fresh<LabelsOf>> {
-  const isGuest = (kind: GuestKind, object: ClusterObject): boolean =>
-    object.metadata.namespace !== instance.meta.namespace &&
-    refusalOf(instance, () => undefined, kind, object) === undefined;
-  const hasGuests = guestKinds.some((kind) => referring[kind].some((object) => isGuest(kind, object)));
+  const hasGuests = referring.some(
+    (object) =>
+      object.metadata.namespace !== instance.meta.namespace &&
+      refusalOf(instance, () => undefined, object) === undefined,
+  );
   if (!hasGuests || (onGap === undefined && !dependsOnLabels(instance))) return { ok: true, value: labelsOf };
   const read = await listObjects<KubeObject>(api, coreType("Namespace"), {
     timeoutMs: listTimeoutMs,

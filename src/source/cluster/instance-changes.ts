@@ -9,15 +9,7 @@ import { decideAttachment } from "../../model/attachment.ts";
 import { continuedBy } from "../../model/continues.ts";
 import { type DeclaredFeed, type DeclaredFeeds, mayUseFeed } from "../../model/declared-feed.ts";
 import type { DeclaredInstance } from "../../model/declared.ts";
-import {
-  byAge,
-  nameKey,
-  nameOfKey,
-  type ObjectName,
-  type GuestKind,
-  guestKinds,
-  type ResourceKind,
-} from "../../model/resource.ts";
+import { byAge, nameKey, nameOfKey, type ObjectName, guestKinds } from "../../model/resource.ts";
 import type { ApiKeys } from "./api-keys.ts";
 import { refusalOf } from "./attachment.ts";
 import {
@@ -71,10 +63,11 @@ export class InstanceChanges {
     this.#options.onChange({ namespace, name }, reason);
   }
 
-  objectChanged(kind: ResourceKind, change: ObjectChange<ClusterObject>): void {
-    this.#feedsChanged(kind, change);
+  objectChanged(change: ObjectChange<ClusterObject>): void {
+    const { kind } = change.object;
+    this.#feedsChanged(change);
     if (kind === "WafInstance") this.#instanceChanged(change);
-    else if (kind !== "WafFeed") this.#attachedChanged(kind, change);
+    else if (kind !== "WafFeed") this.#attachedChanged(change);
   }
 
   /** Call this when rules see other content, or other access, in these feeds (`namespace/name`). */
@@ -88,7 +81,7 @@ export class InstanceChanges {
     const key = sourceKey(source);
     const rules = WafIpRule.listBy("source", key);
     const names = WafInstance.listBy("source", key).map(nameOf);
-    names.push(...rules.flatMap((rule) => this.#concernedBy("WafIpRule", rule)));
+    names.push(...rules.flatMap((rule) => this.#concernedBy(rule)));
     this.#touchAll(names, `${key} changed`);
   }
 
@@ -151,7 +144,7 @@ export class InstanceChanges {
   /** All valid feeds that are not being deleted. */
   declaredFeeds(): DeclaredFeeds {
     const feeds = this.#options.stores.byKind.WafFeed.list().flatMap((object) => {
-      const parsed = parseObject("WafFeed", object);
+      const parsed = parseObject<"WafFeed">(object);
       return parsed.ok && !parsed.declared.meta.deleting ? [parsed.declared] : [];
     });
     const { used = [], unused = [] } = Object.groupBy(feeds, (feed) => (this.#isUsed(feed) ? "used" : "unused"));
@@ -180,15 +173,15 @@ export class InstanceChanges {
     this.touch(instance, `WafInstance ${change.type.toLowerCase()}`);
   }
 
-  #attachedChanged(kind: GuestKind, change: ObjectChange<ClusterObject>): void {
+  #attachedChanged(change: ObjectChange<ClusterObject>): void {
     const versions = change.type === "Added" ? [change.object] : [change.object, change.old];
     this.#forgetUnused(versions);
-    const key = `${kind} ${nameKey(nameOf(change.object))}`;
-    const names = versions.flatMap((version) => this.#concernedBy(kind, version));
+    const key = `${change.object.kind} ${nameKey(nameOf(change.object))}`;
+    const names = versions.flatMap((version) => this.#concernedBy(version));
     const name = instanceNameOf(change.object);
     if (name !== undefined && this.#instanceStore.get(nameKey(name)) === undefined) {
       // It may have been created again with a wrong reference: its former instance keeps its entries until it is deleted.
-      names.push(...this.#instanceStore.list().flatMap((stored) => this.#attaching(kind, change.object, stored)));
+      names.push(...this.#instanceStore.list().flatMap((stored) => this.#attaching(change.object, stored)));
     }
     this.#touchAll(names, `${key} ${change.type.toLowerCase()}`);
     this.#options.onUnattachedChange?.();
@@ -204,17 +197,17 @@ export class InstanceChanges {
   }
 
   /** The existing instances to which the object is or may be attached: all of them if its reference is unreadable. */
-  #concernedBy(kind: GuestKind, object: ClusterObject): ObjectName[] {
+  #concernedBy(object: ClusterObject): ObjectName[] {
     const name = instanceNameOf(object);
     const instances = name === undefined ? this.#instanceStore.list() : [this.#instanceStore.get(nameKey(name))];
-    return instances.flatMap((stored) => this.#attaching(kind, object, stored));
+    return instances.flatMap((stored) => this.#attaching(object, stored));
   }
 
   /** The name of the instance, if it exists and objects of the namespace are or may be attached to it. */
-  #attaching(kind: GuestKind, object: ClusterObject, stored: ClusterObject | undefined): ObjectName[] {
+  #attaching(object: ClusterObject, stored: ClusterObject | undefined): ObjectName[] {
     if (stored === undefined) return [];
     const instance = parseInstance(stored);
-    const refusal = instance && refusalOf(instance, this.#options.stores.labelsOf, kind, object);
+    const refusal = instance && refusalOf(instance, this.#options.stores.labelsOf, object);
     return refusal === undefined ? [nameOf(stored)] : [];
   }
 
@@ -223,12 +216,13 @@ export class InstanceChanges {
     return byKind.WafIpRule.listBy("source", sourceKey(feed.meta as SourceObject)).some((rule) => {
       const { namespace = "" } = rule.metadata;
       const isAllowed = mayUseFeed(feed, { namespace, labels: labelsOf(namespace) });
-      return isAllowed && this.#concernedBy("WafIpRule", rule).length > 0;
+      return isAllowed && this.#concernedBy(rule).length > 0;
     });
   }
 
   /** A feed has changed, an instance, and with it the access to it, or a rule that uses feeds. */
-  #feedsChanged(kind: ResourceKind, change: ObjectChange<ClusterObject>): void {
+  #feedsChanged(change: ObjectChange<ClusterObject>): void {
+    const { kind } = change.object;
     const versions = change.type === "Changed" ? [change.old, change.object] : [change.object];
     const usesFeeds = versions.some((object) => sourcesOf(object).some((source) => source.kind === "WafFeed"));
     if (kind === "WafFeed" || kind === "WafInstance" || usesFeeds) this.#options.onFeedChange?.();

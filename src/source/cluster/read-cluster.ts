@@ -49,7 +49,7 @@ export async function readInstanceOnce(api: ApiServer, clock: Clock, name: Objec
   const found = await getObject<ClusterObject>(api, typeOfKind("WafInstance"), name, options);
   if (!found.ok) return failed(unreadInstance(name, found.fault));
   const own = slim("WafInstance", found.value);
-  const parsed = parseObject("WafInstance", own);
+  const parsed = parseObject<"WafInstance">(own);
   if (!parsed.ok) return failed(`WafInstance ${nameKey(name)} is invalid: ${parsed.problem}`);
   const gaps = new Set<string>();
   const fresh = await readObjects(
@@ -98,7 +98,7 @@ export async function readFeed(
   const read = await getObject<ClusterObject>(api, typeOfKind("WafFeed"), name, { timeoutMs: requestTimeoutMs });
   if (!read.ok && read.fault.code === "NotFound") return { feed: undefined };
   if (!read.ok) return { problem: `${feedSourceName(name)} cannot be read: ${read.fault.message}` };
-  const parsed = parseObject("WafFeed", slim("WafFeed", read.value));
+  const parsed = parseObject<"WafFeed">(slim("WafFeed", read.value));
   return parsed.ok ? { feed: parsed.declared } : { problem: `${feedSourceName(name)} is invalid: ${parsed.problem}` };
 }
 
@@ -134,12 +134,12 @@ function isReportedLost({ status }: ClusterObject): boolean {
 /** The rules without access to the instance, and those of its namespace whose instance does not exist. */
 function unattachedRules(others: UnattachedObjects, stores: KindStores, name: ObjectName): UnattachedRule[] {
   return stores.WafIpRule.list().flatMap((object) => {
-    const { reason, instance, problem: message } = others.find("WafIpRule", object) ?? {};
+    const { reason, instance, problem: message } = others.find(object) ?? {};
     const isMeant =
       reason === "InstanceNotFound"
         ? object.metadata.namespace === name.namespace
         : reason === "NotAllowed" && instance !== undefined && nameKey(instance) === nameKey(name);
-    const parsed = parseObject("WafIpRule", object);
+    const parsed = parseObject<"WafIpRule">(object);
     return isMeant && message !== undefined && parsed.ok ? [{ rule: parsed.declared, message }] : [];
   });
 }

@@ -7,7 +7,7 @@ import { withDeadline } from "../../async/deadline.ts";
 import { TimeSlices } from "../../async/time-slices.ts";
 import { decideAttachment } from "../../model/attachment.ts";
 import type { DeclaredRule } from "../../model/declared.ts";
-import { type GuestKind, guestKinds, resourceKey } from "../../model/resource.ts";
+import { type GuestKind, resourceKey } from "../../model/resource.ts";
 import type { Gathered } from "../../model/gathered.ts";
 import { type AttachedObjects, byGuestKind, gather } from "../gather.ts";
 import type { ApiKeys } from "./api-keys.ts";
@@ -31,17 +31,16 @@ export async function gatherObjects(
   const slices = new TimeSlices(reader.clock);
   const attached = byGuestKind((): DeclaredByKind[GuestKind][] => []);
   const invalidObjects = new Map<string, string>();
-  for (const kind of guestKinds) {
-    for (const object of referring[kind]) {
-      if (slices.isOver) await slices.pause();
-      if (refusalOf(instance, labelsOf, kind, object) !== undefined) continue;
-      const parsed = parseObject(kind, object);
-      if (parsed.ok) attached[kind].push(parsed.declared);
-      // An invalid cache clear is not reported, because it declares no entry.
-      else if (kind !== "WafCacheClear") {
-        const key = resourceKey(metaOfObject(kind, object));
-        invalidObjects.set(key, `${key} is invalid: ${parsed.problem}`);
-      }
+  for (const object of referring) {
+    if (slices.isOver) await slices.pause();
+    if (refusalOf(instance, labelsOf, object) !== undefined) continue;
+    const kind = object.kind as GuestKind;
+    const parsed = parseObject<GuestKind>(object);
+    if (parsed.ok) attached[kind].push(parsed.declared);
+    // An invalid cache clear is not reported, because it declares no entry.
+    else if (kind !== "WafCacheClear") {
+      const key = resourceKey(metaOfObject(object));
+      invalidObjects.set(key, `${key} is invalid: ${parsed.problem}`);
     }
   }
   const declared = attached as AttachedObjects;

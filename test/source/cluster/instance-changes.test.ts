@@ -53,13 +53,13 @@ function put(manifest: Manifest): void {
   const object = { ...manifest, metadata } as unknown as ClusterObject;
   const old = storeOf(kind).put(object);
   const change = old === undefined ? ({ type: "Added", object } as const) : ({ type: "Changed", old, object } as const);
-  changes.objectChanged(kind, change);
+  changes.objectChanged(change);
 }
 
 function remove({ kind, metadata: { namespace, name } }: Manifest): void {
   const object = storeOf(kind as ResourceKind).remove(nameKey({ namespace, name }));
   if (object === undefined) throw new Error(`There is no ${kind} ${name}.`);
-  changes.objectChanged("WafIpRule", { type: "Deleted", old: object, object });
+  changes.objectChanged({ type: "Deleted", old: object, object });
 }
 
 function storeOf(kind: ResourceKind): ObjectStore<ClusterObject> {
