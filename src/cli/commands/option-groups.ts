@@ -33,7 +33,8 @@ export const clusterOptions = {
   context: text("--context <name>", "context of the kubeconfig (default: the current one)"),
 };
 
-const place = {
+/** A folder or a cluster, and what may be called. */
+export const placeOptions = {
   from: text("-f, --from <directory>", "folder with the YAML files; if unset, the command uses a cluster").env(
     fileVariable,
   ),
@@ -43,36 +44,30 @@ const place = {
   ),
   namespace: text("-n, --namespace <name>", "namespace in the cluster (default: the namespace of the context)"),
   ...clusterOptions,
+  allowInsecureHttp,
+  allowedBaseUrls,
+  allNamespaces: flag("-A, --all-namespaces", "the instances of all namespaces in the cluster"),
 };
 
-/** A folder or a cluster, and what may be called. */
-export const placeOptions = { ...place, allowInsecureHttp, allowedBaseUrls };
-
-export const allNamespaces = flag("-A, --all-namespaces", "the instances of all namespaces in the cluster");
-const instances = text(
-  "--instance <name>",
-  "the WafInstance, as NAME or NAMESPACE/NAME (default: all instances, or the only one)",
-).env(instanceVariable);
+function instance(otherwise: string) {
+  const description = `the WafInstance, as NAME or NAMESPACE/NAME (default: ${otherwise})`;
+  return text("--instance <name>", description).env(instanceVariable);
+}
 
 /** What `withTarget` reads. */
-export const targetOptions = { ...placeOptions, allNamespaces, instance: instances };
+export const targetOptions = { ...placeOptions, instance: instance("all instances, or the only one") };
 
 /** For commands that call no WAF: they accept the options of calls, so that one alias fits all commands. */
 export const readingOptions = {
-  ...place,
-  allNamespaces,
+  ...targetOptions,
   allowInsecureHttp: flag("--allow-insecure-http", "").hideHelp(),
   allowedBaseUrls: text("--allowed-base-urls <urls>", "").hideHelp(),
-  instance: instances,
 };
 
 /** What `withLogs` reads: one WAF, and the plan, which limits the days of the logs. */
 export const logSourceOptions = {
   ...placeOptions,
-  allNamespaces,
-  instance: text("--instance <name>", "the WafInstance, as NAME or NAMESPACE/NAME (default: the only one)").env(
-    instanceVariable,
-  ),
+  instance: instance("the only one"),
   baseUrl: text("--base-url <url>", "base URL of the WAF's API, instead of an instance"),
   keyFile,
   plan: choice("--plan <plan>", "warn about days that this plan does not keep", logPlans),

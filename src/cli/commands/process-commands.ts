@@ -1,11 +1,10 @@
 // The commands that keep running, `ui`, `operator` and `simulator`, and `completion`.
 import { Argument } from "commander";
 import { type OptionsOf, choice, command, flag, number, text, texts } from "./declare.ts";
-import { allNamespaces, allowedBaseUrls, allowPrivateFeeds, clusterOptions, placeOptions } from "./option-groups.ts";
+import { allowedBaseUrls, allowPrivateFeeds, clusterOptions, placeOptions } from "./option-groups.ts";
 
 const uiOptions = {
   ...placeOptions,
-  allNamespaces,
   bindAddress: text(
     "--bind-address <address>",
     "address and port to serve the page at; port 0 takes a free one",
