@@ -26,7 +26,7 @@ export interface ExaminedSight {
 
 export async function examineSight(sight: InstanceSight): Promise<ExaminedSight> {
   const { gathered, inventory, live } = sight;
-  const lists = live.state === "Read" ? live.lists : undefined;
+  const lists = live.ok ? live.value : undefined;
   const version = sight.statusOf(gathered.instance.meta)?.["inventoryVersion"];
   const reportedVersion = typeof version === "number" ? version : undefined;
   const input = { gathered, live: lists, inventory, reportedVersion, nowMs: realClock.nowMs() };
@@ -51,10 +51,9 @@ export async function viewWhy(address: Entry, { sight, examined }: ExaminedSight
   const { gathered, inventory, live } = sight;
   const explanation = explainAddress(address, examined);
   const { meta } = gathered.instance;
-  const unread =
-    live.state === "Read"
-      ? []
-      : [`The lists of the WAF were not read, so this shows only the declared state. ${live.why}`];
+  const unread = live.ok
+    ? []
+    : [`The lists of the WAF were not read, so this shows only the declared state. ${live.problem}`];
   return {
     instance: nameKey(meta),
     domain: inventory?.domain ?? (sight.statusOf(meta)?.["domain"] as string | undefined),
@@ -62,7 +61,7 @@ export async function viewWhy(address: Entry, { sight, examined }: ExaminedSight
     coverings: await Promise.all(explanation.coverings.map(async (covering) => await viewCovering(covering, sight))),
     /** Rules that declare the address without effect, or may declare it. */
     ineffective: viewIneffective([...explanation.ineffective, ...unattachedIn(address, sight)], sight),
-    liveListsRead: live.state === "Read",
+    liveListsRead: live.ok,
     gaps: [...unread, ...sight.gaps],
   };
 }

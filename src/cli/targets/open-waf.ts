@@ -1,12 +1,12 @@
 // Opens a WAF for a command. Every call takes turns with the other processes on this machine that use the same API key.
 import { readFile } from "node:fs/promises";
 import { baseUrlObjection } from "../../app/base-url-policy.ts";
-import { type CallWaf, type ReadingWaf, WafClients } from "../../app/waf-clients.ts";
+import { type CallWaf, WafClients } from "../../app/waf-clients.ts";
 import { readEnvironment } from "../../app/config.ts";
 import { machineLocks } from "../../app/machine-locks.ts";
 import { realClock } from "../../async/clock.ts";
 import { type ApiKey, validateApiKey } from "../../model/api-key.ts";
-import type { DeclaredInstance, ListName } from "../../model/declared.ts";
+import type { DeclaredInstance } from "../../model/declared.ts";
 import type { GitState } from "../../source/directory/git-state.ts";
 import type { Permission } from "../../waf/client.ts";
 import type { WafFault } from "../../model/waf-result.ts";
@@ -78,19 +78,6 @@ export function commandCalls(
       if (working === 0) await git?.release();
     }
   };
-}
-
-export type LiveLists =
-  | { readonly state: "Read"; readonly lists: Readonly<Record<ListName, readonly string[]>> }
-  | { readonly state: "Unread"; readonly why: string };
-
-/** Reads both lists of the WAF of the instance. */
-export async function readLists(waf: ReadingWaf, instance: DeclaredInstance): Promise<LiveLists> {
-  const blocklist = await waf.readList("blocklist");
-  if (!blocklist.ok) return { state: "Unread", why: faultWithHint(blocklist.fault, instance) };
-  const allowlist = await waf.readList("allowlist");
-  if (!allowlist.ok) return { state: "Unread", why: faultWithHint(allowlist.fault, instance) };
-  return { state: "Read", lists: { blocklist: blocklist.value, allowlist: allowlist.value } };
 }
 
 /** From a file or from the environment. @throws CommandError that says what to do and contains no part of the key */

@@ -8,7 +8,7 @@ import { feedAdder, type StoredFeed } from "../../feeds/feed-source.ts";
 import { withoutEnded } from "../../feeds/feed-state.ts";
 import type { ApiKey } from "../../model/api-key.ts";
 import type { DeclaredFeed } from "../../model/declared-feed.ts";
-import type { DeclaredRule } from "../../model/declared.ts";
+import type { DeclaredRule, ListName } from "../../model/declared.ts";
 import type { Gathered } from "../../model/gathered.ts";
 import type { HistoryEvent } from "../../history/events.ts";
 import type { Inventory, LoadedInventory } from "../../model/inventory.ts";
@@ -23,7 +23,7 @@ import type { RecordStore } from "../../records/record-store.ts";
 import { type CommandRule, expiredRule } from "../command-rule.ts";
 import { CommandError } from "../describe-error.ts";
 import type { Reported, ReportedObject } from "../object-view.ts";
-import { type LiveLists, readLists } from "./open-waf.ts";
+import { faultWithHint } from "./open-waf.ts";
 import { examineSight } from "../why-view.ts";
 
 /** A person or a program, and when. */
@@ -34,10 +34,13 @@ export interface LastChange {
   readonly time: string;
 }
 
+type LiveLists = CalledWaf<Readonly<Record<ListName, readonly string[]>>>;
+
 export interface InstanceSight {
   readonly gathered: Gathered;
   /** Undefined if the user may not read it. */
   readonly inventory: Inventory | undefined;
+  /** The lists of the WAF. */
   readonly live: LiveLists;
   /** Rules that refer to an instance which does not exist, and why. */
   readonly unattached: readonly { readonly rule: DeclaredRule; readonly message: string }[];
@@ -144,7 +147,7 @@ export abstract class Target {
       // Undefined without a record, too: a missing record, for example in a fresh clone, doesn't mean that nothing is managed.
       inventory: isRecorded ? loaded.inventory : undefined,
       gaps: isRecorded ? known.gaps : [...known.gaps, this.#gapOf(instance, loaded)],
-      live: { state: "Unread", why: "This command does not read the WAF." },
+      live: { ok: false, problem: "This command does not read the WAF." },
     };
     return live ? { ...sight, live: await this.#readLists(sight) } : sight;
   }
@@ -205,8 +208,8 @@ export abstract class Target {
   /** The removals that a run would put on hold now, with all entries. @throws CommandError if the WAF can't be read */
   protected async heldNow(instance: ObjectName): Promise<OnHold> {
     const sight = await this.look(instance, { live: true });
-    if (sight.live.state === "Unread") {
-      throw new CommandError(`the removals on hold are unknown: ${visibleText(sight.live.why)}`);
+    if (!sight.live.ok) {
+      throw new CommandError(`the removals on hold are unknown: ${visibleText(sight.live.problem)}`);
     }
     const { held } = (await examineSight(sight)).examined;
     return { hash: held?.hash, groups: held ? heldGroups(held, Infinity) : [] };
@@ -222,8 +225,14 @@ export abstract class Target {
 
   async #readLists(sight: InstanceSight): Promise<LiveLists> {
     const { instance } = sight.gathered;
-    const called = await this.callWaf(sight, async (waf) => await readLists(waf, instance));
-    return called.ok ? called.value : { state: "Unread", why: called.problem };
+    const called = await this.callWaf(sight, async (waf): Promise<LiveLists> => {
+      const blocklist = await waf.readList("blocklist");
+      if (!blocklist.ok) return { ok: false, problem: faultWithHint(blocklist.fault, instance) };
+      const allowlist = await waf.readList("allowlist");
+      if (!allowlist.ok) return { ok: false, problem: faultWithHint(allowlist.fault, instance) };
+      return { ok: true, value: { blocklist: blocklist.value, allowlist: allowlist.value } };
+    });
+    return called.ok ? called.value : called;
   }
 
   /** A feed as rules see it, with its stored content. */
