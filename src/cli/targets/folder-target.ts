@@ -171,6 +171,8 @@ class FolderTarget extends Target {
     const stopping = createStopping(realClock);
     const stop = (): void => stopping.begin("ended");
     wait.ended.addEventListener("abort", stop, { once: true });
+    // A signal may have come before.
+    if (wait.ended.aborted) stop();
     const observer = endingObserver(written, wait, () => stopping.begin("done"));
     const how = { isDryRun: false, command: "wafsync block", observer };
     let holder: LockHolder | undefined;
