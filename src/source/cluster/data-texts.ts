@@ -4,6 +4,7 @@
 // can't be read keeps its last content, and the problem is reported until it can be read again.
 import type { Clock } from "../../async/clock.ts";
 import { FairGate } from "../../async/fair-gate.ts";
+import { Turns } from "../../async/turns.ts";
 import type { ApiFault, ApiResult } from "../../kube/api-result.ts";
 import type { ApiServer } from "../../kube/api-server.ts";
 import { isRecord, type KubeObject } from "../../kube/kube-object.ts";
@@ -32,19 +33,23 @@ interface Content {
   readonly texts: ReadonlyMap<string, AddressText>;
 }
 
-interface Known {
+class Known {
   readonly object: DataObject;
   /** The largest text that any of its users may have, in characters. */
-  lengthMax: number;
+  lengthMax = 0;
   /** Undefined until the first read ends. */
   content: Content | undefined;
   /** Of the last read. */
   fault: ApiFault | undefined;
   /** When the last read began. */
-  readAtMs: number;
-  reading: Promise<void> | undefined;
-  /** A read that begins after `reading`. */
-  following: Promise<void> | undefined;
+  readAtMs = 0;
+  readonly reads = new Turns();
+  /** A read that has not begun. */
+  next: Promise<void> | undefined;
+
+  constructor({ kind, namespace, name }: DataObject) {
+    this.object = { kind, namespace, name };
+  }
 }
 
 export interface DataTextsOptions {
@@ -85,7 +90,7 @@ export class DataTexts {
     // A guest can refer to thousands of ConfigMaps that do not exist. The watch shows when they appear.
     if (known.content === undefined && this.#isShownMissing(object)) known.content = absent;
     if (this.#isCurrent(known, ageMsMax)) return;
-    await known.reading;
+    await known.reads.ended();
     if (!this.#isCurrent(known, ageMsMax)) await this.#readAnew(known);
   }
 
@@ -157,20 +162,14 @@ export class DataTexts {
 
   /** The result of a read that begins after this call. */
   async #readAnew(known: Known): Promise<void> {
-    known.following ??= this.#readNext(known);
-    await known.following;
-  }
-
-  async #readNext(known: Known): Promise<void> {
-    await known.reading;
     const { namespace } = known.object;
     const goesFirst = this.#options.goesFirst?.(namespace) === true;
     const begin = async (): Promise<void> => {
-      known.following = undefined;
+      known.next = undefined;
       await this.#read(known);
     };
-    known.reading = this.#gate.run(namespace, begin, { goesFirst }).finally(() => (known.reading = undefined));
-    await known.reading;
+    known.next ??= known.reads.run(async () => await this.#gate.run(namespace, begin, { goesFirst }));
+    await known.next;
   }
 
   async #read(known: Known): Promise<void> {
@@ -189,9 +188,7 @@ export class DataTexts {
 
   #knownOf(object: DataObject): Known {
     const key = sourceKey(object);
-    const { kind, namespace, name } = object;
-    const nothing = { content: undefined, fault: undefined, reading: undefined, following: undefined };
-    const known = this.#known.get(key) ?? { object: { kind, namespace, name }, lengthMax: 0, readAtMs: 0, ...nothing };
+    const known = this.#known.get(key) ?? new Known(object);
     this.#known.set(key, known);
     return known;
   }
