@@ -189,7 +189,7 @@ async function blockAttackers(run: BackgroundProcess): Promise<void> {
   for (let index = 0; index < attackRequests; index += 1) {
     const timestamp = new Date(Date.now() - index * 1_000).toISOString();
     for (const client_ip of [attacker, office])
-      waf.addLogEntry({ ...row, timestamp, client_ip, block_reason: "SQL Injection 942100" }, 0);
+      waf.logs.add({ ...row, timestamp, client_ip, block_reason: "SQL Injection 942100" }, 0);
   }
   await writeFile(path("attackers.yaml"), autoBlock("Suggest"));
   await run.line(/Suggests blocking 1 client: 203\.0\.113\.99\./);
@@ -275,14 +275,14 @@ async function showBlocked(): Promise<void> {
 async function sumUp(): Promise<void> {
   stage.step("The state of the WAF", "Finally, the state and the counters of the simulator show what happened.");
   await stage.run(["plan", ...from], 0);
-  const { blocklist, counters, overlaps } = waf;
+  const { blocklist, counters, flights } = waf;
   stage.table([
     ["blocklist", `${blocklist.length} entries, 1 of them unmanaged`],
     ["calls", `${counters.requests}, ${counters.changes} of them changed something`],
     ["rejected", `${counters.refusals}`],
-    ["overlapping", `${overlaps}`],
+    ["overlapping", `${flights.overlaps}`],
   ]);
-  stage.check(overlaps === 0 && counters.refusals === 0, "no concurrent requests, and no rejected ones");
+  stage.check(flights.overlaps === 0 && counters.refusals === 0, "no concurrent requests, and no rejected ones");
 }
 
 async function story(): Promise<void> {

@@ -89,7 +89,7 @@ describe.each(["directory", "cluster"])("examples/%s", (name) => {
       expect(waf.counters.cacheClears).toBe(1);
       const planned = await runWafsync(["plan", ...from]);
       expect([planned.code, planned.stdout]).toStrictEqual([0, expect.stringContaining("Nothing to do")]);
-      expect(waf.overlaps).toBe(0);
+      expect(waf.flights.overlaps).toBe(0);
     } finally {
       await simulator.close();
     }

@@ -108,7 +108,7 @@ export const controlCommands: Readonly<Record<string, ControlCommand>> = {
         throw new ControlProblem("each entry needs a timestamp in ISO 8601");
       }
       const visibleAtMs = world.clock.nowMs() + visibleInMs;
-      if (!rows.every((row) => waf.addLogEntry(row, visibleAtMs))) throw new ControlProblem("too many entries");
+      if (!rows.every((row) => waf.logs.add(row, visibleAtMs))) throw new ControlProblem("too many entries");
     },
   ),
   "POST /reset": command("resets everything to the initial state", {}, (world) => world.reset()),
@@ -130,9 +130,10 @@ curl -d '{"match": {"method": "POST"}, "effect": {"kind": "Timeout", "afterEffec
 
 function stateOf(world: SimulatorWorld, withLists: boolean): unknown {
   const wafs = world.wafs().map((waf) => {
-    const { domain, plan, primaryOrigin, origins, counters, maxInFlight, overlaps, blocklist, allowlist } = waf;
+    const { domain, plan, originHosts, origins, counters, flights, blocklist, allowlist } = waf;
+    const ofFlights = { maxInFlight: flights.max, overlaps: flights.overlaps };
     const sizes = { blocklistSize: blocklist.length, allowlistSize: allowlist.length };
-    const state = { domain, plan, primaryOrigin, origins, counters, maxInFlight, overlaps, ...sizes };
+    const state = { domain, plan, primaryOrigin: originHosts.primary, origins, counters, ...ofFlights, ...sizes };
     return withLists ? { ...state, blocklist, allowlist } : state;
   });
   const { settings, unauthorized, unknownCalls, internalErrors } = world;

@@ -48,7 +48,7 @@ const verbsByPath: ReadonlyMap<string, Verbs> = new Map<string, Verbs>([
     {
       GET: endpoint([], ({ waf }) => ({
         status: 200,
-        body: { success: true, domain: waf.domain, origin: waf.primaryOrigin },
+        body: { success: true, domain: waf.domain, origin: waf.originHosts.primary },
       })),
       POST: endpoint(["origin", "origin_type"], addOrigin),
       DELETE: endpoint(["origin"], (call) => changed(call, call.waf.originHosts.remove(parameter(call, "origin")))),

@@ -3,7 +3,6 @@
 import { isIP } from "node:net";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { FaultKind } from "./fault-rule.ts";
-import type { LogEntry } from "./log-entries.ts";
 import { type ListChange, SimulatedList } from "./simulated-list.ts";
 import { type LogSettings, type Plan, SimulatedLogs } from "./simulated-logs.ts";
 import type { SpellingMode } from "./network.ts";
@@ -106,10 +105,6 @@ export class SimulatedWaf {
     return this.lists.allowlist.shown(this.#surroundings.settings.spelling);
   }
 
-  get primaryOrigin(): string {
-    return this.originHosts.primary;
-  }
-
   /** All origins except the primary. */
   get origins(): { host: string; type: OriginType }[] {
     return this.originHosts.others();
@@ -118,14 +113,6 @@ export class SimulatedWaf {
   /** A copy of the current counters. */
   get counters(): WafCounters {
     return structuredClone(this.counts);
-  }
-
-  get maxInFlight(): number {
-    return this.flights.max;
-  }
-
-  get overlaps(): number {
-    return this.flights.overlaps;
   }
 
   /** The recorded requests of this WAF, oldest first. */
@@ -151,11 +138,6 @@ export class SimulatedWaf {
   /** Whether the network is on the list, in any spelling. */
   has(list: ListName, entry: string): boolean {
     return this.lists[list].has(entry);
-  }
-
-  /** Adds a log entry that can be read from that time on (milliseconds since 1970). @returns false if there are too many entries */
-  addLogEntry(entry: LogEntry, visibleAtMs: number): boolean {
-    return this.logs.add(entry, visibleAtMs);
   }
 }
 

@@ -56,7 +56,7 @@ export function describeSimulator(simulator: Simulator): string[] {
   return [
     `WAF API   ${simulator.baseUrl}`,
     `Control   ${simulator.controlUrl}`,
-    ...simulator.wafs().map((waf) => `WAF       ${waf.domain} (primary origin ${waf.primaryOrigin})`),
+    ...simulator.wafs().map((waf) => `WAF       ${waf.domain} (primary origin ${waf.originHosts.primary})`),
     `Settings  latency ${latencyMs} ms, spelling ${spelling}, overlapping requests: ${overlap}`,
   ];
 }

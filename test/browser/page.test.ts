@@ -101,11 +101,11 @@ await describeWithBrowser("The page in a browser", (browser) => {
 
   test("shows strings of attackers, including names, as text, and never runs them", async () => {
     for (const entry of hostileRows(new Date().toISOString())) {
-      folder.simulator.waf(testKey).addLogEntry(entry as never, 0);
+      folder.simulator.waf(testKey).logs.add(entry as never, 0);
     }
     // Frequent enough for the tables.
     const frequent = { ...hostileRows(new Date().toISOString())[0], request_path: "/<script>window.hit=1</script>" };
-    for (let count = 0; count < 100; count += 1) folder.simulator.waf(testKey).addLogEntry(frequent as never, 0);
+    for (let count = 0; count < 100; count += 1) folder.simulator.waf(testKey).logs.add(frequent as never, 0);
     folder.simulator.waf(testKey).domain = "</title><script>window.hit=1</script>";
     await folder.files.write("hostile.yaml", ruleDocument("hostile", { addresses: attacks }));
     await folder.run("apply");

@@ -104,7 +104,7 @@ await describeWithFound(
         return Array.from({ length: count }, (_, index) => {
           const request_path = `/path-${start + index}`;
           const timestamp = new Date(timeMs).toISOString();
-          waf.view.addLogEntry({ ...anEntry({ timestamp, request_path }), user_agent: "curl", country: "NL" }, timeMs);
+          waf.view.logs.add({ ...anEntry({ timestamp, request_path }), user_agent: "curl", country: "NL" }, timeMs);
           return request_path;
         });
       }

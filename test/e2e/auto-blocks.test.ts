@@ -27,7 +27,7 @@ function attack({ simulator }: WafFolder, client: string, count: number): void {
   for (let index = 0; index < count; index += 1) {
     const timeMs = Date.now() - index * 1_000;
     const entry = anEntry({ timestamp: new Date(timeMs).toISOString(), client_ip: client, request_path: `/${index}` });
-    simulator.waf(testKey).addLogEntry({ ...entry, user_agent: partner, country: "NL" }, timeMs);
+    simulator.waf(testKey).logs.add({ ...entry, user_agent: partner, country: "NL" }, timeMs);
   }
 }
 

@@ -87,7 +87,7 @@ describe("An urgent address", () => {
     expect(waf.blocklist.length).toBeLessThan(10_500);
     running.child.kill("SIGTERM");
     await running.ended;
-    expect(waf.overlaps).toBe(0);
+    expect(waf.flights.overlaps).toBe(0);
     expect(await happenedTo(folder, urgent)).toStrictEqual(
       ["Added", "Removed", "Added", "Removed"].map((event) => [event, [urgent], [`WafIpRule ${urgentRule}`]]),
     );

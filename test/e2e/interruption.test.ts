@@ -26,7 +26,7 @@ async function expectGoesOn(folder: WafFolder): Promise<void> {
   const added = waf.requests.filter(({ method, status }) => method === "POST" && status === 200);
   expect(new Set(added.map(({ parameters }) => parameters["ip"])).size).toBe(added.length);
   expect(waf.counters.refusals).toBe(0);
-  expect(waf.overlaps).toBe(0);
+  expect(waf.flights.overlaps).toBe(0);
   const inventory = await readFile(join(files.path, ".wafsync/inventory/shop/main.txt"), "utf8");
   const owned = inventory.match(/^203\.0\.113\.\d+(?= )/gm) ?? [];
   expect([...owned].toSorted()).toStrictEqual(addresses.toSorted());

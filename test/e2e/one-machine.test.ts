@@ -27,7 +27,7 @@ test("plan, why, clear-cache, logs and report make calls between the calls of a 
   expect(waf?.blocklist.length).toBeLessThan(250);
   running.child.kill("SIGTERM");
   await running.ended;
-  expect(waf?.overlaps).toBe(0);
+  expect(waf?.flights.overlaps).toBe(0);
 });
 
 test("of two instances with one key and two spellings of its URL, the first is active, and the other reports why it is not", async () => {
@@ -43,5 +43,5 @@ test("of two instances with one key and two spellings of its URL, the first is a
   expect(end.stdout + end.stderr).toContain("WafInstance shop/main is older and has the same API key");
   const [waf] = folder.simulator.wafs();
   expect(waf?.blocklist).toHaveLength(12);
-  expect(waf?.overlaps).toBe(0);
+  expect(waf?.flights.overlaps).toBe(0);
 });

@@ -28,7 +28,7 @@ describe("a public blocklist", () => {
     expect(waf.requestCount("POST /api/blocklist_ip")).toBe(1413);
     expect(waf.requestCount("GET /api/blocklist_ips")).toBe(2);
     expect(waf.requestCount("GET /api/allowlist_ips")).toBe(1);
-    expect(waf.maxInFlight).toBe(1);
+    expect(waf.flights.max).toBe(1);
 
     const before = waf.counters.requests;
     expect(await runOnce()).toMatchObject({ code: 0 });
@@ -39,6 +39,6 @@ describe("a public blocklist", () => {
     expect(waf.requestCount("DELETE /api/blocklist_ip")).toBe(10);
     expect(waf.requestCount("POST /api/blocklist_ip")).toBe(1413);
     expect(waf.blocklist.toSorted()).toStrictEqual(addresses.slice(10).toSorted());
-    expect(waf.overlaps).toBe(0);
+    expect(waf.flights.overlaps).toBe(0);
   });
 });

@@ -88,7 +88,7 @@ test(`the bundle is killed ${kills} times, and no entry is lost or forgotten`, a
   expect(new Set(waf.blocklist)).toStrictEqual(new Set([...foreign, ...wanted]));
   expect(await owned(folder)).toStrictEqual(wanted);
   expect(waf.origins.map(({ host }) => host)).toContain("spare.shop.example");
-  expect(waf.overlaps).toBe(0);
+  expect(waf.flights.overlaps).toBe(0);
   expect(simulator.internalErrors).toStrictEqual([]);
   const texts = `${everythingPrinted()}${await folder.everyFile()}`;
   expect([testKey, encodeURIComponent(testKey)].filter((spelling) => texts.includes(spelling))).toStrictEqual([]);

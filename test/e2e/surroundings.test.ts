@@ -53,7 +53,7 @@ describe("The state directory", () => {
     // The first one sent at most the call that it had begun.
     const writes = folder.simulator.requests().filter(({ method }) => method === "POST");
     expect(writes.length).toBeLessThanOrEqual(201);
-    expect(waf.overlaps).toBe(0);
+    expect(waf.flights.overlaps).toBe(0);
   });
 });
 

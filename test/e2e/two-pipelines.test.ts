@@ -142,7 +142,7 @@ async function killOften(rounds: number, worldSeed: number): Promise<void> {
     expect({ kill, code: last.code, printed }).toStrictEqual({ kill, code: 0, printed: "" });
     const known = owned(remote);
     const unowned = waf.blocklist.filter((text) => !known.has(text) && !foreign.includes(text));
-    expect({ kill, unowned, overlaps: waf.overlaps }).toStrictEqual({ kill, unowned: [], overlaps: 0 });
+    expect({ kill, unowned, overlaps: waf.flights.overlaps }).toStrictEqual({ kill, unowned: [], overlaps: 0 });
     expect(waf.blocklist).toStrictEqual(expect.arrayContaining([...foreign, ...wanted]));
     for (const { path } of [victim, survivor]) await rm(path, { recursive: true });
   }
@@ -152,7 +152,7 @@ async function killOften(rounds: number, worldSeed: number): Promise<void> {
   }
   expect(new Set(waf.blocklist)).toStrictEqual(new Set([...foreign, ...wanted]));
   expect(owned(remote)).toStrictEqual(wanted);
-  expect(waf.overlaps).toBe(0);
+  expect(waf.flights.overlaps).toBe(0);
   expect(remote.git("grep", "--fixed-strings", "--count", "-e", "wafsync writes this file", stateBranch)).not.toBe("");
   expect(() => remote.git("grep", "--fixed-strings", "-e", testKey, stateBranch)).toThrow("Command failed");
   process.stdout.write(

@@ -23,7 +23,7 @@ function attack({ view }: TestWaf, client: string, count: number): void {
   for (let index = 0; index < count; index += 1) {
     const timeMs = Date.now() - index * 1_000;
     const entry = anEntry({ timestamp: new Date(timeMs).toISOString(), client_ip: client, request_path: `/${index}` });
-    view.addLogEntry({ ...entry, user_agent: "curl/8.5.0", country: "NL" }, timeMs);
+    view.logs.add({ ...entry, user_agent: "curl/8.5.0", country: "NL" }, timeMs);
   }
 }
 

@@ -49,7 +49,7 @@ await describeOperator("logs without end", (world) => {
     const startMs = Date.now();
     for (let index = 0; index < rowsOfOwner; index += 1) {
       const entry = anEntry({ timestamp: new Date(startMs).toISOString(), request_path: `/of-the-owner/${index}` });
-      waf.view.addLogEntry({ ...entry, ...browser }, startMs);
+      waf.view.logs.add({ ...entry, ...browser }, startMs);
     }
     const forwardedOf = async (namespace: string): Promise<number | undefined> =>
       await operator.metric(`wafsync_log_rows_forwarded_total{waf_instance="${namespace}/waf",output="Stdout"}`);

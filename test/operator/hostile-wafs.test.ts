@@ -99,7 +99,7 @@ await describeOperator("a hostile WAF", (world) => {
     await world().eventually("the logs of the attacker were read", () => hostile.requests(key) > 3);
     const before = (await world().operator.metric(series)) ?? 0;
     const entry = { ...anEntry({ timestamp, request_path: "/of-the-owner" }), user_agent: "curl/8.5.0", country: "NL" };
-    owner.waf.view.addLogEntry(entry, Date.now());
+    owner.waf.view.logs.add(entry, Date.now());
     const isForwarded = async () => ((await world().operator.metric(series)) ?? 0) > before;
     await world().eventually("the row of the owner", isForwarded);
   });

@@ -167,7 +167,7 @@ await describeOperator("the commands of an incident", (world) => {
     const { kubeconfig } = world().cluster;
     const timeMs = Date.now() - dayMs;
     const entry = anEntry({ timestamp: new Date(timeMs).toISOString(), request_path: `/?key=${waf.key}` });
-    waf.view.addLogEntry({ ...entry, user_agent: "curl/8.5.0", country: "NL" }, timeMs);
+    waf.view.logs.add({ ...entry, user_agent: "curl/8.5.0", country: "NL" }, timeMs);
     const period = ["--since", "yesterday", "--until", "yesterday"];
     const read = await call(kubeconfig, "logs", ...period, "-o", "ndjson");
     expect([read.code, JSON.parse(read.stdout)]).toMatchObject([0, { request_path: "/?key=[api key]" }]);

@@ -41,7 +41,7 @@ await describeOperator("the forwarding of logs", (world) => {
     return Array.from({ length: count }, (_, index) => {
       const request_path = `/path-${start + index}`;
       const entry = { ...anEntry({ timestamp: new Date(timeMs).toISOString(), request_path }), ...browser };
-      waf.view.addLogEntry(entry, timeMs);
+      waf.view.logs.add(entry, timeMs);
       return request_path;
     });
   }

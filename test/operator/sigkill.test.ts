@@ -52,7 +52,7 @@ await describeOperator("an operator that is killed", (world) => {
       return known.size === wanted.size;
     });
     expect(await owned(world(), namespace)).toStrictEqual(wanted);
-    expect(waf.view.overlaps).toBe(0);
+    expect(waf.view.flights.overlaps).toBe(0);
     process.stdout.write(`\nSIGKILL over a real API server: ${kills} kills.\n`);
   });
 });

@@ -112,6 +112,6 @@ await describeOperator("an urgent rule", (world) => {
     // All lists were being loaded until the end.
     expect(leastLoaded).toBeGreaterThan(0);
     expect(isInTime).toBe(true);
-    expect(simulator.wafs().filter(({ overlaps }) => overlaps > 0)).toStrictEqual([]);
+    expect(simulator.wafs().filter(({ flights }) => flights.overlaps > 0)).toStrictEqual([]);
   });
 });

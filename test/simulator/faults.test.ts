@@ -22,7 +22,7 @@ async function brokenWrite(caller: Caller, effect: FaultEffect, arrived: Promise
 async function expectEffect(caller: Caller, happened: boolean): Promise<void> {
   expect(caller.simulator.waf(apiKey).blocklist).toStrictEqual(happened ? [ip] : []);
   expect((await caller.read("/api/blocklist_ips")).json).toStrictEqual(happened ? [ip] : []);
-  expect(caller.simulator.waf(apiKey).overlaps).toBe(0);
+  expect(caller.simulator.waf(apiKey).flights.overlaps).toBe(0);
   expect(caller.simulator.internalErrors).toStrictEqual([]);
 }
 

@@ -20,7 +20,7 @@ test("an overlapping request is rejected without effect, and counted", async () 
   expect(second.json).toBeUndefined();
   expect((await first).status).toBe(200);
   const waf = simulator.waf(apiKey);
-  expect([waf.maxInFlight, waf.overlaps, waf.allowlist]).toStrictEqual([2, 1, []]);
+  expect([waf.flights.max, waf.flights.overlaps, waf.allowlist]).toStrictEqual([2, 1, []]);
   expect(waf.requests.map(({ overlapping }) => overlapping)).toStrictEqual([false, true]);
 });
 
@@ -39,5 +39,5 @@ test("a request that the client gives up does not overlap the next one", async (
     expect((await read("/api/blocklist_ips")).status).toBe(200);
   }
   const waf = simulator.waf(apiKey);
-  expect([waf.overlaps, waf.blocklist.length]).toStrictEqual([0, manyCalls]);
+  expect([waf.flights.overlaps, waf.blocklist.length]).toStrictEqual([0, manyCalls]);
 });

@@ -31,5 +31,5 @@ test("a write waits only for the page of logs in flight, and not for the remaini
     "GET /api/logs/scroll",
   ]);
   expect(rows).toBe(200);
-  expect(world.simulator.waf(logKey).overlaps).toBe(0);
+  expect(world.simulator.waf(logKey).flights.overlaps).toBe(0);
 });

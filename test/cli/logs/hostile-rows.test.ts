@@ -20,7 +20,7 @@ describe("Rows that attackers wrote", () => {
   beforeAll(async () => {
     world = await logWorld({ now: new Date(nowMs).toISOString() });
     const last = { ...rows[0], client_ip: client, request_path: rows.map(({ request_path }) => request_path).join("") };
-    for (const row of [...rows, last]) world.simulator.waf(logKey).addLogEntry(row as never, 0);
+    for (const row of [...rows, last]) world.simulator.waf(logKey).logs.add(row as never, 0);
   });
   afterAll(async () => await world[Symbol.asyncDispose]());
 

@@ -148,10 +148,10 @@ test("--follow prints the existing rows and then new ones, until a signal stops 
   const today = new Date();
   const entry = { ...row("/first"), timestamp: today.toISOString(), user_agent: "", country: "NL" };
   world.time.nowMs = today.getTime();
-  waf.addLogEntry(entry, 0);
+  waf.logs.add(entry, 0);
   const running = startWafsync(logs(world.simulator, "--follow", "--since", "1d", "--interval", "5"), { environment });
   await running.hasPrinted(/\/first/);
-  waf.addLogEntry({ ...entry, request_path: "/second" }, 0);
+  waf.logs.add({ ...entry, request_path: "/second" }, 0);
   await running.hasPrinted(/\/second/);
   running.child.kill("SIGINT");
   const end = await running.ended;

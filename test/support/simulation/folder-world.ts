@@ -94,7 +94,7 @@ class FolderWorld {
     for (const address of blocks) await files.remove(fileOf(address));
     await this.#expectCode(["apply"], 0);
     this.#expectListed("without rules", manual);
-    if (this.#waf.overlaps > 0) this.#fail(`${this.#waf.overlaps} calls overlapped another one`);
+    if (this.#waf.flights.overlaps > 0) this.#fail(`${this.#waf.flights.overlaps} calls overlapped another one`);
     for (const error of simulator.internalErrors) this.#fail(`the simulator failed: ${error}`);
   }
 
