@@ -55,16 +55,13 @@ export interface ClearSituation {
   readonly nowMs: number;
 }
 
-export type ClearDecision =
-  | { readonly decision: "Finished"; readonly deleteAtMs: number | undefined }
-  /** It finished so long ago that it must be deleted. */
-  | { readonly decision: "Delete" }
-  | { readonly decision: "AlreadyHandled"; readonly handledAtMs: number }
-  | { readonly decision: "Suspended" }
-  | { readonly decision: "Due" }
-  /** Decide again then: an attempt may be due, or the deadline may have passed. */
-  | { readonly decision: "Wait"; readonly untilMs: number }
-  | { readonly decision: "Fail"; readonly message: string };
+export interface AdvancedClear {
+  readonly record: ClearRecord;
+  /** Whether a call is due or not due yet, it has just finished, or it must be deleted. Undefined if nothing follows. */
+  readonly group: "due" | "waiting" | "finished" | "outlived" | undefined;
+  /** When this changes without a change of the object; infinite if it does not. */
+  readonly nextMs: number;
+}
 
 /** The minimum time between two clears of those whose name counts. */
 export interface ClearInterval {
@@ -92,78 +89,53 @@ export function currentRecord(clear: DeclaredCacheClear, record: ClearRecord | u
   return record?.trigger === triggerOf(clear) ? record : undefined;
 }
 
-export function decideCacheClear(situation: ClearSituation): ClearDecision {
+/** Decides what follows for the clear. A call changes its record only through `withAttempt`. */
+export function advanceClear(situation: ClearSituation): AdvancedClear {
   const { clear, handled, nowMs, trouble } = situation;
-  const record = currentRecord(clear, situation.record);
-  if (record?.finish !== undefined) return decideFinished(clear, record.finish, nowMs);
-  if (handled?.trigger === triggerOf(clear)) return { decision: "AlreadyHandled", handledAtMs: handled.handledAtMs };
-  if (clear.suspend || situation.instanceSuspended) return { decision: "Suspended" };
-  if (trouble?.isPermanent === true) return { decision: "Fail", message: trouble.message };
-  const deadlineMs = startOf(record, nowMs) + clear.activeDeadlineMs;
-  if (deadlineMs <= nowMs) {
-    const last = record?.message === "" ? undefined : record?.message;
-    const why = last ?? trouble?.message ?? "No attempt was made.";
-    const message = `The cache clear took longer than ${Math.round(clear.activeDeadlineMs / 1000)} s. ${why}`;
-    return { decision: "Fail", message };
+  const known = currentRecord(clear, situation.record) ?? newRecord(clear);
+  const { ttlAfterFinishedMs: ttlMs = Number.POSITIVE_INFINITY } = clear;
+  if (known.finish !== undefined) {
+    const deleteAtMs = known.finish.atMs + ttlMs;
+    return deleteAtMs <= nowMs
+      ? { record: known, group: "outlived", nextMs: Number.POSITIVE_INFINITY }
+      : { record: known, group: undefined, nextMs: deleteAtMs };
   }
-  if (trouble !== undefined) return { decision: "Wait", untilMs: deadlineMs };
-  const dueMs = Math.max(situation.notBeforeMs, nextAttemptMs(record, nowMs));
-  return dueMs <= nowMs ? { decision: "Due" } : { decision: "Wait", untilMs: Math.min(dueMs, deadlineMs) };
-}
-
-function decideFinished(
-  { ttlAfterFinishedMs }: DeclaredCacheClear,
-  { atMs }: ClearFinish,
-  nowMs: number,
-): ClearDecision {
-  if (ttlAfterFinishedMs === undefined) return { decision: "Finished", deleteAtMs: undefined };
-  const deleteAtMs = atMs + ttlAfterFinishedMs;
-  return deleteAtMs <= nowMs ? { decision: "Delete" } : { decision: "Finished", deleteAtMs };
-}
-
-/** A time in the future comes from a clock that was ahead: it must not cause a longer wait. */
-function startOf(record: ClearRecord | undefined, nowMs: number): number {
-  return Math.min(record?.startedMs ?? nowMs, nowMs);
+  const finished = (record: ClearRecord): AdvancedClear => ({ record, group: "finished", nextMs: nowMs + ttlMs });
+  if (handled?.trigger === triggerOf(clear)) {
+    // With attempts, the object's own call cleared the cache, and the process was killed before it could report that.
+    const state = known.attempts > 0 ? "Cleared" : "AlreadyHandled";
+    return finished({ ...known, message: "", finish: { state, atMs: nowMs, clearedAtMs: handled.handledAtMs } });
+  }
+  if (clear.suspend || situation.instanceSuspended) {
+    return { record: { ...known, startedMs: undefined }, group: undefined, nextMs: Number.POSITIVE_INFINITY };
+  }
+  // Times in the future come from a clock that was ahead. They must not cause a longer wait, and not with every decision again.
+  const { lastAttemptMs } = known;
+  const startedMs = Math.min(known.startedMs ?? nowMs, nowMs);
+  const attemptedMs = lastAttemptMs === undefined ? undefined : Math.min(lastAttemptMs, nowMs);
+  const record = { ...known, startedMs, lastAttemptMs: attemptedMs };
+  const failed = (message: string): AdvancedClear =>
+    finished({ ...record, finish: { state: "Failed", atMs: nowMs, message } });
+  // A clear after a rollout waits until the trouble is over.
+  if (trouble?.isPermanent === true && clear.workload === undefined) return failed(trouble.message);
+  const deadlineMs = startedMs + clear.activeDeadlineMs;
+  if (deadlineMs <= nowMs) {
+    const why = known.message || (trouble?.message ?? "No attempt was made.");
+    return failed(`The cache clear took longer than ${Math.round(clear.activeDeadlineMs / 1000)} s. ${why}`);
+  }
+  const dueMs =
+    trouble === undefined ? Math.max(situation.notBeforeMs, nextAttemptMs(record, nowMs)) : Number.POSITIVE_INFINITY;
+  return dueMs <= nowMs
+    ? { record, group: "due", nextMs: nowMs }
+    : { record, group: "waiting", nextMs: Math.min(dueMs, deadlineMs) };
 }
 
 /**
  * An attempt without a recorded end was begun by a process that was killed. Whether it cleared anything is unknown, so it is
  * repeated even if it was the last allowed one. The deadline still ends it.
  */
-function nextAttemptMs(record: ClearRecord | undefined, nowMs: number): number {
-  if (record?.lastAttemptMs === undefined || record.attempts === 0) return nowMs;
-  return Math.min(record.lastAttemptMs, nowMs) + exponentialMs(retries, record.attempts);
-}
-
-/** The record after a decision. A decision to call changes it only through `withAttempt`. */
-export function recordAfter(
-  decision: ClearDecision,
-  { clear, record, nowMs }: Pick<ClearSituation, "clear" | "record" | "nowMs">,
-): ClearRecord {
-  const known = currentRecord(clear, record) ?? newRecord(clear);
-  switch (decision.decision) {
-    case "Finished":
-    case "Delete":
-      return known;
-    case "AlreadyHandled": {
-      // With attempts, the object's own call cleared the cache, and the process was killed before it could report that.
-      const state = known.attempts > 0 ? "Cleared" : "AlreadyHandled";
-      return { ...known, message: "", finish: { state, atMs: nowMs, clearedAtMs: decision.handledAtMs } };
-    }
-    case "Suspended":
-      return { ...known, startedMs: undefined };
-    case "Due":
-    case "Wait": {
-      // If a clock was set back, the wait for the next attempt must not start again with every decision.
-      const { lastAttemptMs } = known;
-      const attemptedMs = lastAttemptMs === undefined ? undefined : Math.min(lastAttemptMs, nowMs);
-      return { ...known, startedMs: startOf(known, nowMs), lastAttemptMs: attemptedMs };
-    }
-    case "Fail": {
-      const { message } = decision;
-      return { ...known, startedMs: startOf(known, nowMs), finish: { state: "Failed", atMs: nowMs, message } };
-    }
-  }
+function nextAttemptMs({ attempts, lastAttemptMs }: ClearRecord, nowMs: number): number {
+  return lastAttemptMs === undefined || attempts === 0 ? nowMs : lastAttemptMs + exponentialMs(retries, attempts);
 }
 
 function newRecord(clear: DeclaredCacheClear): ClearRecord {

@@ -15,16 +15,15 @@ import { emitChange } from "../run/status/events.ts";
 import { troubleOf } from "../run/status/findings.ts";
 import { writeStatus } from "../run/status/write-status.ts";
 import {
-  type ClearDecision,
+  advanceClear,
+  type AdvancedClear,
   type ClearFinish,
   type ClearInterval,
   type ClearRecord,
   type ClearTrouble,
   decideAfterFault,
-  decideCacheClear,
   isWorkload,
   notBeforeMs,
-  recordAfter,
   sameOr,
   withAttempt,
   withHandled,
@@ -137,7 +136,12 @@ export class CacheClears implements RunHooks {
   #advance(status: StatusPort, situation: ClearSituation): AdvancedClears {
     const { gathered, trouble, nowMs } = situation;
     const memory = this.#memory;
-    const groups: Record<Group, DeclaredCacheClear[]> = { due: [], waiting: [], finished: [], outlived: [] };
+    const groups: Record<NonNullable<AdvancedClear["group"]>, DeclaredCacheClear[]> = {
+      due: [],
+      waiting: [],
+      finished: [],
+      outlived: [],
+    };
     const known = new Map(situation.handled.map((item) => [item.cacheClear, item]));
     const handled: HandledTrigger[] = [];
     let nextMs = Number.POSITIVE_INFINITY;
@@ -147,25 +151,22 @@ export class CacheClears implements RunHooks {
     for (const clear of clears) {
       const attachment = attachmentOf(gathered, clear.meta);
       if (clear.meta.deleting || attachment.state !== "Allowed") continue;
-      const before = memory.recordOf(clear, status);
       const notBefore = notBeforeMs(situation.handled, intervalOf(clear, attachment.grant, gathered), nowMs);
-      const decision = decideCacheClear({
+      const advanced = advanceClear({
         clear,
-        record: before,
+        record: memory.recordOf(clear, status),
         handled: known.get(clearName(clear)),
         instanceSuspended: gathered.instance.suspend,
-        // A clear after a rollout waits until the trouble is over.
-        trouble: trouble && { ...trouble, isPermanent: trouble.isPermanent && clear.workload === undefined },
+        trouble,
         notBeforeMs: Math.max(memory.notBefore(nowMs), notBefore),
         nowMs,
       });
-      const record = recordAfter(decision, { clear, record: before, nowMs });
+      const { group, record } = advanced;
       memory.keep(clear, record);
-      const { group, nextMs: ownMs } = consequencesOf(clear, decision, nowMs);
       if (group !== undefined) groups[group].push(clear);
       if (group === "finished") emitFinish(status, clear, record);
       handled.push(...handledBy(clear, record));
-      nextMs = Math.min(nextMs, ownMs ?? nextMs);
+      nextMs = Math.min(nextMs, advanced.nextMs);
     }
     return { ...groups, handled: withHandled(situation.handled, handled, "Recalled"), nextMs };
   }
@@ -299,29 +300,4 @@ function intervalOf(clear: DeclaredCacheClear, grant: Grant | undefined, { insta
   if (clear.workload !== undefined) return { ms: instance.cacheClear.minIntervalMs, counts: isWorkload };
   const counts = (cacheClear: string): boolean => cacheClear.startsWith(`${clear.meta.namespace}/`);
   return { ms: grant?.cacheClearMinIntervalMs ?? 0, counts };
-}
-
-type Group = "due" | "waiting" | "finished" | "outlived";
-
-/** The group of the object after the decision, and when the next one changes without a change of the object. */
-function consequencesOf(
-  { ttlAfterFinishedMs }: DeclaredCacheClear,
-  decision: ClearDecision,
-  nowMs: number,
-): { readonly group?: Group; readonly nextMs?: number | undefined } {
-  switch (decision.decision) {
-    case "Due":
-      return { group: "due", nextMs: nowMs };
-    case "Wait":
-      return { group: "waiting", nextMs: decision.untilMs };
-    case "Finished":
-      return { nextMs: decision.deleteAtMs };
-    case "AlreadyHandled":
-    case "Fail":
-      return { group: "finished", nextMs: ttlAfterFinishedMs === undefined ? undefined : nowMs + ttlAfterFinishedMs };
-    case "Delete":
-      return { group: "outlived" };
-    case "Suspended":
-      return {};
-  }
 }

@@ -3,11 +3,10 @@ import type { WafFaultCode } from "../../src/model/waf-result.ts";
 import type { HandledTrigger } from "../../src/model/inventory.ts";
 import type { ClearFinish, ClearRecord, ClearSituation } from "../../src/clears/cache-clear.ts";
 import {
+  advanceClear,
   currentRecord,
   decideAfterFault,
-  decideCacheClear,
   notBeforeMs,
-  recordAfter,
   withAttempt,
   withHandled,
 } from "../../src/clears/cache-clear.ts";
@@ -29,7 +28,7 @@ function aRecord(overrides: Partial<ClearRecord> = {}): ClearRecord {
 }
 
 function decide(overrides: Partial<ClearSituation> = {}) {
-  return decideCacheClear({
+  return advanceClear({
     clear: aCacheClear("deploy", { trigger: "a" }),
     record: undefined,
     handled: undefined,
@@ -46,127 +45,124 @@ const handled = { cacheClear: "edge/deploy", trigger: "a", handledAtMs: nowMs - 
 
 describe("A cache clear", () => {
   test("is due as soon as it exists, with or without a trigger", () => {
-    expect(decide()).toStrictEqual({ decision: "Due" });
-    expect(decide({ clear: aCacheClear("deploy") })).toStrictEqual({ decision: "Due" });
+    expect(decide()).toMatchObject({ group: "due", nextMs: nowMs });
+    expect(decide({ clear: aCacheClear("deploy") })).toMatchObject({ group: "due", nextMs: nowMs });
   });
 
   test("is finished once for its trigger, and due again for another one", () => {
-    expect(decide({ record: aRecord({ finish: cleared }) })).toStrictEqual({
-      decision: "Finished",
-      deleteAtMs: undefined,
+    expect(decide({ record: aRecord({ finish: cleared }) })).toMatchObject({
+      group: undefined,
+      nextMs: Number.POSITIVE_INFINITY,
     });
-    expect(decide({ record: aRecord({ trigger: "b", finish: cleared }) })).toStrictEqual({ decision: "Due" });
-    expect(decide({ record: aRecord({ trigger: "", finish: cleared }) })).toStrictEqual({ decision: "Due" });
+    expect(decide({ record: aRecord({ trigger: "b", finish: cleared }) })).toMatchObject({
+      group: "due",
+      nextMs: nowMs,
+    });
+    expect(decide({ record: aRecord({ trigger: "", finish: cleared }) })).toMatchObject({
+      group: "due",
+      nextMs: nowMs,
+    });
   });
 
   test("starts over without the earlier attempts when the trigger changes between attempts", () => {
     const clear = aCacheClear("deploy", { trigger: "b" });
     const record = aRecord({ attempts: 3, lastAttemptMs: nowMs, message: "failed" });
-    expect(decide({ clear, record })).toStrictEqual({ decision: "Due" });
-    expect(recordAfter({ decision: "Due" }, { clear, record, nowMs })).toStrictEqual(
-      aRecord({ trigger: "b", startedMs: nowMs }),
-    );
+    expect(decide({ clear, record })).toMatchObject({ group: "due", nextMs: nowMs });
+    expect(decide({ clear, record }).record).toStrictEqual(aRecord({ trigger: "b", startedMs: nowMs }));
     expect(currentRecord(clear, record)).toBeUndefined();
   });
 
   test("does nothing if the instance has recorded the trigger as handled", () => {
-    const decision = decide({ handled });
-    expect(decision).toStrictEqual({ decision: "AlreadyHandled", handledAtMs: handled.handledAtMs });
-    const after = recordAfter(decision, { clear: aCacheClear("deploy", { trigger: "a" }), record: undefined, nowMs });
-    expect(after.finish).toStrictEqual({ state: "AlreadyHandled", atMs: nowMs, clearedAtMs: handled.handledAtMs });
-    expect(decide({ handled: { ...handled, trigger: "before" } })).toStrictEqual({ decision: "Due" });
+    const { group, record } = decide({ handled });
+    expect(group).toBe("finished");
+    expect(record.finish).toStrictEqual({ state: "AlreadyHandled", atMs: nowMs, clearedAtMs: handled.handledAtMs });
+    expect(decide({ handled: { ...handled, trigger: "before" } })).toMatchObject({ group: "due", nextMs: nowMs });
     const without = aCacheClear("deploy");
-    expect(decide({ clear: without, handled: { ...handled, trigger: "" } }).decision).toBe("AlreadyHandled");
+    expect(decide({ clear: without, handled: { ...handled, trigger: "" } }).group).toBe("finished");
   });
 
   test("counts as cleared by its own call if the process was killed after the call was recorded", () => {
     const record = aRecord({ attempts: 1, lastAttemptMs: nowMs - 9_500 });
-    const decision = decide({ handled, record });
-    const after = recordAfter(decision, { clear: aCacheClear("deploy", { trigger: "a" }), record, nowMs });
-    expect(after.finish).toStrictEqual({ state: "Cleared", atMs: nowMs, clearedAtMs: handled.handledAtMs });
+    expect(decide({ handled, record }).record.finish).toStrictEqual({
+      state: "Cleared",
+      atMs: nowMs,
+      clearedAtMs: handled.handledAtMs,
+    });
   });
 
   test("waits while it or its instance is suspended, and so does its deadline", () => {
     const clear = aCacheClear("deploy", { trigger: "a", suspend: true });
     const record = aRecord({ startedMs: nowMs - 400_000 });
-    expect(decide({ clear, record })).toStrictEqual({ decision: "Suspended" });
-    expect(decide({ instanceSuspended: true, record })).toStrictEqual({ decision: "Suspended" });
-    const paused = recordAfter({ decision: "Suspended" }, { clear, record, nowMs });
-    expect(paused.startedMs).toBeUndefined();
-    expect(decide({ record: paused })).toStrictEqual({ decision: "Due" });
-    expect(
-      recordAfter({ decision: "Due" }, { clear: aCacheClear("deploy", { trigger: "a" }), record: paused, nowMs }),
-    ).toStrictEqual(aRecord({ startedMs: nowMs }));
+    const paused = { group: undefined, record: { ...record, startedMs: undefined } };
+    expect(decide({ clear, record })).toMatchObject(paused);
+    expect(decide({ instanceSuspended: true, record })).toMatchObject(paused);
+    expect(decide({ record: paused.record })).toMatchObject({ group: "due", record: aRecord({ startedMs: nowMs }) });
   });
 
   test("is repeated after 2, 4, 8 and finally 60 seconds, and decided again at its deadline", () => {
     const delays = [1, 2, 3, 9].map((attempts) => {
-      const decision = decide({ record: aRecord({ attempts, lastAttemptMs: nowMs }) });
-      return decision.decision === "Wait" ? decision.untilMs - nowMs : decision;
+      const { group, nextMs } = decide({ record: aRecord({ attempts, lastAttemptMs: nowMs }) });
+      return group === "waiting" ? nextMs - nowMs : group;
     });
     expect(delays).toStrictEqual([2_000, 4_000, 8_000, 60_000]);
     const record = aRecord({ startedMs: nowMs - 299_000, attempts: 3, lastAttemptMs: nowMs });
-    expect(decide({ record })).toStrictEqual({ decision: "Wait", untilMs: nowMs + 1_000 });
-    expect(decide({ record: aRecord({ attempts: 1, lastAttemptMs: nowMs - 2_000 }) })).toStrictEqual({
-      decision: "Due",
+    expect(decide({ record })).toMatchObject({ group: "waiting", nextMs: nowMs + 1_000 });
+    expect(decide({ record: aRecord({ attempts: 1, lastAttemptMs: nowMs - 2_000 }) })).toMatchObject({
+      group: "due",
+      nextMs: nowMs,
     });
   });
 
   test("is repeated even if its last allowed attempt was begun by a process that was killed", () => {
     const clear = aCacheClear("deploy", { trigger: "a", backoffLimit: 0 });
     const record = aRecord({ attempts: 1, lastAttemptMs: nowMs - 10_000 });
-    expect(decide({ clear, record })).toStrictEqual({ decision: "Due" });
+    expect(decide({ clear, record })).toMatchObject({ group: "due", nextMs: nowMs });
   });
 
   test("is not delayed by recorded times in the future", () => {
     const record = aRecord({ startedMs: nowMs + 3_600_000, attempts: 1, lastAttemptMs: nowMs + 3_600_000 });
-    expect(decide({ record })).toStrictEqual({ decision: "Wait", untilMs: nowMs + 2_000 });
-    const clear = aCacheClear("deploy", { trigger: "a" });
-    expect(recordAfter({ decision: "Due" }, { clear, record, nowMs }).startedMs).toBe(nowMs);
+    expect(decide({ record })).toMatchObject({ group: "waiting", nextMs: nowMs + 2_000 });
+    expect(decide({ record }).record.startedMs).toBe(nowMs);
   });
 
   test("waits only once because of a recorded time in the future", () => {
-    const clear = aCacheClear("deploy", { trigger: "a" });
     const ahead = aRecord({ startedMs: nowMs, attempts: 1, lastAttemptMs: nowMs + 3_600_000 });
-    const decision = decide({ record: ahead });
-    const record = recordAfter(decision, { clear, record: ahead, nowMs });
-    expect(decide({ record, nowMs: nowMs + 2_000 })).toStrictEqual({ decision: "Due" });
+    const { record } = decide({ record: ahead });
+    expect(decide({ record, nowMs: nowMs + 2_000 })).toMatchObject({ group: "due", nextMs: nowMs + 2_000 });
   });
 
   test("waits until the API may be called again", () => {
-    expect(decide({ notBeforeMs: nowMs + 7_000 })).toStrictEqual({ decision: "Wait", untilMs: nowMs + 7_000 });
-    expect(decide({ notBeforeMs: nowMs })).toStrictEqual({ decision: "Due" });
+    expect(decide({ notBeforeMs: nowMs + 7_000 })).toMatchObject({ group: "waiting", nextMs: nowMs + 7_000 });
+    expect(decide({ notBeforeMs: nowMs })).toMatchObject({ group: "due", nextMs: nowMs });
   });
 
   test("fails at its deadline, and reports the last problem", () => {
     const record = aRecord({ startedMs: nowMs - 300_000, message: "The WAF answered 500." });
-    expect(decide({ record })).toStrictEqual({
-      decision: "Fail",
-      message: "The cache clear took longer than 300 s. The WAF answered 500.",
+    expect(decide({ record })).toMatchObject({
+      group: "finished",
+      record: { finish: { state: "Failed", message: "The cache clear took longer than 300 s. The WAF answered 500." } },
     });
     const trouble = { isPermanent: false, message: "No connection." };
     expect(decide({ record: aRecord({ startedMs: nowMs - 300_000 }), trouble })).toMatchObject({
-      message: "The cache clear took longer than 300 s. No connection.",
+      record: { finish: { message: "The cache clear took longer than 300 s. No connection." } },
     });
   });
 
   test("fails immediately for a wrong key or domain, and waits during all other problems of the instance", () => {
     const wrong = { isPermanent: true, message: "Wrong." };
-    expect(decide({ trouble: wrong })).toStrictEqual({ decision: "Fail", message: "Wrong." });
-    expect(decide({ trouble: wrong, record: aRecord({ finish: cleared }) }).decision).toBe("Finished");
+    expect(decide({ trouble: wrong })).toMatchObject({ record: { finish: { state: "Failed", message: "Wrong." } } });
+    expect(decide({ trouble: wrong, record: aRecord({ finish: cleared }) }).record.finish).toBe(cleared);
     const trouble = { isPermanent: false, message: "No connection." };
-    expect(decide({ trouble, record: aRecord() })).toStrictEqual({ decision: "Wait", untilMs: nowMs + 299_000 });
+    expect(decide({ trouble, record: aRecord() })).toMatchObject({ group: "waiting", nextMs: nowMs + 299_000 });
   });
 
   test("must be deleted some time after it finished, whether it succeeded or failed", () => {
     const clear = aCacheClear("deploy", { trigger: "a", ttlAfterFinishedMs: 60_000 });
     const early = aRecord({ finish: { ...cleared, atMs: nowMs - 59_999 } });
-    expect(decide({ clear, record: early })).toStrictEqual({ decision: "Finished", deleteAtMs: nowMs + 1 });
-    expect(decide({ clear, record: aRecord({ finish: { ...cleared, atMs: nowMs - 60_000 } }) }).decision).toBe(
-      "Delete",
-    );
+    expect(decide({ clear, record: early })).toMatchObject({ group: undefined, nextMs: nowMs + 1 });
+    expect(decide({ clear, record: aRecord({ finish: { ...cleared, atMs: nowMs - 60_000 } }) }).group).toBe("outlived");
     const failed = { state: "Failed", atMs: nowMs - 60_000, reason: "Rejected", message: "No." } as const;
-    expect(decide({ clear, record: aRecord({ finish: failed }) }).decision).toBe("Delete");
+    expect(decide({ clear, record: aRecord({ finish: failed }) }).group).toBe("outlived");
   });
 });
 
