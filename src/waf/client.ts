@@ -216,5 +216,4 @@ function busyFault(by: string): WafFault {
 const refusals: Readonly<Record<TurnRefusal, WafFault>> = {
   Aborted: { code: "Aborted", message: "The call was canceled before anything was sent." },
   Closed: { code: "Aborted", message: "The lane of this WAF is closed: nothing was sent." },
-  QueueFull: { code: "Unavailable", message: "Too many calls of this WAF are already waiting: nothing was sent." },
 };

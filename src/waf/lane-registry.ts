@@ -17,9 +17,6 @@ export function connectTo(check?: AddressCheck): OpenConnection {
   return (origin) => openConnection(origin, { socketsMax: 1, keepAliveMs, check });
 }
 
-/** The maximum number of waiting turns in one lane. Callers take one turn after another, so more waiting turns are a bug. */
-export const laneWaitingMax = 1000;
-
 export interface LaneRequest {
   /** Must have passed `normalizeBaseUrl`; otherwise an error with the code `InvalidBaseUrl` is thrown. */
   readonly baseUrl: string;
@@ -40,7 +37,6 @@ export interface HeldLane extends Lane {
 
 export interface LaneRegistryOptions {
   readonly clock: Clock;
-  readonly waitingMax?: number;
   /** Opens the connection to an origin; by default, to any address. */
   readonly open?: OpenConnection;
   /** Coordinates with other processes on this machine; undefined if no other process can have the same key. */
@@ -49,17 +45,11 @@ export interface LaneRegistryOptions {
 
 export class LaneRegistry {
   readonly #lanes = new Map<string, SerialLane>();
-  readonly #clock: Clock;
-  readonly #waitingMax: number;
-  readonly #open: OpenConnection;
-  readonly #locks: KeyLocks | undefined;
+  readonly #options: LaneRegistryOptions;
   #isClosed = false;
 
-  constructor({ clock, waitingMax = laneWaitingMax, open = connectTo(), locks }: LaneRegistryOptions) {
-    this.#locks = locks;
-    this.#clock = clock;
-    this.#waitingMax = waitingMax;
-    this.#open = open;
+  constructor(options: LaneRegistryOptions) {
+    this.#options = options;
   }
 
   /** The number of open lanes. */
@@ -97,12 +87,8 @@ export class LaneRegistry {
   }
 
   #openLane(name: string, key: ApiKey): SerialLane {
-    const lane = new SerialLane({
-      open: this.#open,
-      clock: this.#clock,
-      waitingMax: this.#waitingMax,
-      lock: this.#locks?.(key),
-    });
+    const { clock, open = connectTo(), locks } = this.#options;
+    const lane = new SerialLane({ clock, open, lock: locks?.(key) });
     if (!this.#isClosed) this.#lanes.set(name, lane);
     return lane;
   }

@@ -6,8 +6,7 @@ import type { HttpConnection, OpenConnection } from "../net/http-connection.ts";
 import type { ApiKey } from "../model/api-key.ts";
 
 /** A lane is first come, first served, with normal turns before bulk turns. */
-const urgencies = ["Normal", "Bulk"] as const;
-export type Urgency = (typeof urgencies)[number];
+export type Urgency = "Normal" | "Bulk";
 
 /** A bulk turn that has waited this long takes precedence, so that a long load of entries does not stop the logs. */
 export const bulkWaitMsMax = 30_000;
@@ -18,41 +17,6 @@ interface QueuedTurn {
   readonly holder: LaneHolder;
   begin(connection: HttpConnection): Promise<void>;
   refuse(refusal: TurnRefusal): void;
-}
-
-class TurnQueue {
-  readonly #turns: Readonly<Record<Urgency, Set<QueuedTurn>>> = { Normal: new Set(), Bulk: new Set() };
-
-  get length(): number {
-    return this.#turns.Normal.size + this.#turns.Bulk.size;
-  }
-
-  add(turn: QueuedTurn): void {
-    this.#turns[turn.urgency].add(turn);
-  }
-
-  remove(turn: QueuedTurn): boolean {
-    return this.#turns[turn.urgency].delete(turn);
-  }
-
-  /** Returns the next turn, which stays in the queue until it is removed. */
-  peek(nowMs: number): QueuedTurn | undefined {
-    const bulk = first(this.#turns.Bulk);
-    const bulkIsDue = bulk !== undefined && nowMs - bulk.queuedAtMs >= bulkWaitMsMax;
-    return bulkIsDue ? bulk : (first(this.#turns.Normal) ?? bulk);
-  }
-
-  /** Removes all matching turns, and returns them in the order of their urgency. */
-  removeAll(matches: (turn: QueuedTurn) => boolean): readonly QueuedTurn[] {
-    const removed = urgencies.flatMap((urgency) => [...this.#turns[urgency]].filter(matches));
-    for (const turn of removed) this.remove(turn);
-    return removed;
-  }
-}
-
-function first<T>(items: ReadonlySet<T>): T | undefined {
-  for (const item of items) return item;
-  return undefined;
 }
 
 /** How lanes coordinate several processes on one machine that use the same key. */
@@ -79,8 +43,8 @@ export interface Turn {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** `QueueFull`: too many turns are already waiting. `Closed`: the lane was released or closed. In all cases nothing was done. */
-export type TurnRefusal = "Aborted" | "QueueFull" | "Closed";
+/** `Closed`: the lane was released or closed. In all cases nothing was done. */
+export type TurnRefusal = "Aborted" | "Closed";
 
 export type TurnResult<T> =
   | { readonly ran: true; readonly value: T }
@@ -106,17 +70,16 @@ export interface LaneHolder {
 export interface LaneOptions {
   readonly open: OpenConnection;
   readonly clock: Clock;
-  readonly waitingMax: number;
   /** Coordinates with other processes; undefined if no other process can have the key. */
   readonly lock?: KeyLock | undefined;
 }
 
 export class SerialLane {
   readonly #clock: Clock;
-  readonly #waitingMax: number;
   readonly #open: OpenConnection;
   readonly #lock: KeyLock | undefined;
-  readonly #queue = new TurnQueue();
+  /** The waiting turns, in their order. */
+  readonly #queue = new Set<QueuedTurn>();
   readonly #holders = new Set<LaneHolder>();
   readonly #closing = new AbortController();
   #connection: { readonly origin: string; readonly to: HttpConnection } | undefined;
@@ -128,10 +91,9 @@ export class SerialLane {
   #lastStartMs = Number.NEGATIVE_INFINITY;
   #pausedUntilMs = Number.NEGATIVE_INFINITY;
 
-  constructor({ open, clock, waitingMax, lock }: LaneOptions) {
+  constructor({ open, clock, lock }: LaneOptions) {
     this.#lock = lock;
     this.#clock = clock;
-    this.#waitingMax = waitingMax;
     this.#open = open;
   }
 
@@ -151,7 +113,7 @@ export class SerialLane {
   /** Rejects the waiting turns of the holder. Resolves when its running turns have finished. */
   async removeHolder(holder: LaneHolder): Promise<void> {
     this.#holders.delete(holder);
-    for (const turn of this.#queue.removeAll((queued) => queued.holder === holder)) turn.refuse("Closed");
+    this.#refuse((turn) => turn.holder === holder);
     await this.#running;
   }
 
@@ -167,10 +129,9 @@ export class SerialLane {
     const { urgency, signal } = turn;
     if (signal?.aborted === true) return { ran: false, refusal: "Aborted" };
     if (this.#closing.signal.aborted || !this.#holders.has(holder)) return { ran: false, refusal: "Closed" };
-    if (this.#queue.length >= this.#waitingMax) return { ran: false, refusal: "QueueFull" };
     const { promise, resolve, reject } = Promise.withResolvers<TurnResult<T>>();
     const withdraw = (): void => {
-      if (this.#queue.remove(queued)) resolve({ ran: false, refusal: "Aborted" });
+      if (this.#queue.delete(queued)) resolve({ ran: false, refusal: "Aborted" });
     };
     const queued: QueuedTurn = {
       urgency,
@@ -194,10 +155,17 @@ export class SerialLane {
   /** Rejects all waiting turns, waits for the running turn, and closes the connection. */
   async close(): Promise<void> {
     this.#closing.abort();
-    for (const turn of this.#queue.removeAll(() => true)) turn.refuse("Closed");
+    this.#refuse(() => true);
     await this.#running;
     this.#lock?.leave();
     this.#connection?.to.close();
+  }
+
+  #refuse(matches: (turn: QueuedTurn) => boolean): void {
+    for (const turn of [...this.#queue].filter(matches)) {
+      this.#queue.delete(turn);
+      turn.refuse("Closed");
+    }
   }
 
   async #locked<T>(signal: AbortSignal | undefined, act: () => Promise<TurnResult<T>>): Promise<TurnResult<T>> {
@@ -218,17 +186,24 @@ export class SerialLane {
     return this.#connection.to;
   }
 
+  #next(nowMs: number): QueuedTurn | undefined {
+    const waiting = [...this.#queue];
+    const bulk = waiting.find(({ urgency }) => urgency === "Bulk");
+    const isDue = bulk !== undefined && nowMs - bulk.queuedAtMs >= bulkWaitMsMax;
+    return isDue ? bulk : (waiting.find(({ urgency }) => urgency === "Normal") ?? bulk);
+  }
+
   #startNext(): void {
     if (this.#running !== undefined || !this.#isAwake) return;
     const nowMs = this.#clock.monotonicMs();
-    const turn = this.#queue.peek(nowMs);
+    const turn = this.#next(nowMs);
     if (turn === undefined) return this.#releaseWhenIdle();
     const intervalMs = Math.max(0, ...[...this.#holders].map(({ minRequestIntervalMs }) => minRequestIntervalMs));
     const waitMs = Math.max(this.#lastStartMs + intervalMs, this.#pausedUntilMs) - nowMs;
     if (waitMs > 0) return this.#sleep(waitMs);
     if (turn.urgency === "Bulk" && !this.#bulkHasYielded) return this.#yieldBulk();
     this.#bulkHasYielded = false;
-    this.#queue.remove(turn);
+    this.#queue.delete(turn);
     this.#lastStartMs = nowMs;
     this.#running = turn.begin(this.#connectionTo(turn.holder.origin)).finally(() => {
       this.#running = undefined;
@@ -248,7 +223,7 @@ export class SerialLane {
   #releaseWhenIdle(): void {
     if (this.#lock === undefined) return;
     setImmediate(() => {
-      if (this.#running === undefined && this.#queue.length === 0) this.#lock?.leave();
+      if (this.#running === undefined && this.#queue.size === 0) this.#lock?.leave();
     });
   }
 

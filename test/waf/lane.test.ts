@@ -11,9 +11,9 @@ import { atTestEnd } from "../support/builders/at-test-end.ts";
 const baseUrl = "http://127.0.0.1:1";
 const key = new ApiKey("0123456789abcdef");
 
-function createLane({ waitingMax = 100, minRequestIntervalMs = 0 } = {}) {
+function createLane({ minRequestIntervalMs = 0 } = {}) {
   const clock = createVirtualClock();
-  const lanes = new LaneRegistry({ clock, waitingMax });
+  const lanes = new LaneRegistry({ clock });
   atTestEnd(async () => await lanes.close());
   return { clock, lanes, lane: lanes.acquire({ baseUrl, key, minRequestIntervalMs }) };
 }
@@ -126,18 +126,6 @@ describe("a lane", () => {
     await clock.settle();
     endOne();
     expect(await running).toBe("a");
-  });
-
-  test("rejects turns beyond its limit", async () => {
-    const { clock, lane } = createLane({ waitingMax: 2 });
-    const { turn, endOne } = createRecorder(lane);
-    const turns = ["a", "b", "c"].map(async (name) => await turn(name));
-    expect(await turn("d")).toBe("QueueFull");
-    for (let index = 0; index < 3; index += 1) {
-      endOne();
-      await clock.settle();
-    }
-    expect(await Promise.all(turns)).toStrictEqual(["a", "b", "c"]);
   });
 
   test("keeps the minimum time between two starts", async () => {
