@@ -63,8 +63,8 @@ function autoBlockStatus(
 ): Partial<WafAutoBlockStatus> {
   const isJudged = judgedBlocks(facts.gathered).includes(judged.declared);
   const progress = facts.progress?.get(rule);
-  const assessment = { accepted: accept(rule, isJudged), synced: assess(rule, judged, progress, facts) };
-  const common = withFindings(before, rule.rule.meta, assessment, facts.nowMs);
+  const assessment = { accepted: accept(rule, isJudged), found: assess(rule, judged, progress, facts) };
+  const common = withFindings(before, rule.rule.meta, "Synced", assessment, facts.nowMs);
   const { rows, leftOut, lastRowMs } = judged.judgement;
   const listed = judged.judgement.entries.filter(({ entry }) => (rule.suggested ?? rule.entries).has(entry));
   const isEnforced = judged.declared.mode === "Enforce";

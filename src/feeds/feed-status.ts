@@ -1,13 +1,14 @@
 // Derives the status and the events of a feed from its state.
 import { formatTime } from "../model/time-text.ts";
 import { networkOf } from "../address/entry.ts";
-import { type Condition, type NewConditions, seeReady, withConditions } from "../kinds/conditions.ts";
-import type { ConditionStatus, ReasonOf } from "../kinds/reasons.ts";
+import type { NewConditions } from "../kinds/conditions.ts";
+import type { ReasonOf } from "../kinds/reasons.ts";
 import type { WafFeedStatus } from "../kinds/waf-feed.ts";
 import type { DeclaredFeed, FeedGuards } from "../model/declared-feed.ts";
 import { counted } from "../model/sentence.ts";
 import { specialPurposeObjection } from "../decide/special-purpose.ts";
 import type { StatusPort } from "../run/ports.ts";
+import { accepted, type Finding, forPerson, pendingFinding, withFindings } from "../run/status/findings.ts";
 import { writeStatus } from "../run/status/write-status.ts";
 import type { FeedContent } from "./content.ts";
 import { acceptAnnotation, type FeedState, type HeldContent, staleAtMs, withoutEnded } from "./feed-state.ts";
@@ -30,11 +31,17 @@ export async function writeFeedStatus(status: StatusPort, facts: FeedFacts): Pro
 
 /** Fields without a value are undefined, and the writer omits them. */
 export function feedStatus(before: Partial<WafFeedStatus>, facts: FeedFacts): object {
-  const { feed, state } = facts;
+  const { feed, state, nowMs } = facts;
   const { good, held } = state;
+  const assessment = {
+    accepted: { ...accepted, message: "The feed is valid." },
+    found: verdictOf(facts),
+    others: { Stale: staleOf(facts) },
+  };
+  const { conditions, observedGeneration } = withFindings(before, feed.meta, "Fetched", assessment, nowMs);
   return {
-    observedGeneration: feed.meta.generation,
-    conditions: conditionsOf(before.conditions ?? [], facts),
+    observedGeneration,
+    conditions,
     entries: entriesOf(facts),
     lastFetchTime: timeOf(state.lastFetchMs),
     lastGoodTime: timeOf(good?.confirmedAtMs),
@@ -69,46 +76,17 @@ function timeOf(timeMs: number | undefined): string | undefined {
   return timeMs === undefined ? undefined : formatTime(timeMs);
 }
 
-function conditionsOf(before: readonly Condition[], facts: FeedFacts): readonly Condition[] {
-  const { feed, state, nowMs } = facts;
-  const { next, reason, message } = verdictOf(facts);
-  const [fetched, ready, work] = conditionsFor[next];
-  const verdict = (status: ConditionStatus) => ({ status, reason, message: seeReady });
+function staleOf({ feed, state, nowMs }: FeedFacts): NewConditions["Stale"] {
+  if (staleSinceMs(state, feed, nowMs) === undefined) return undefined;
   const confirmed = formatTime(state.good?.confirmedAtMs ?? 0);
-  const stale = `The source last confirmed the content at ${confirmed}. Rules continue to use it.`;
-  const conditions = {
-    Accepted: { status: "True", reason: "Accepted", message: "The feed is valid." },
-    Fetched: verdict(fetched),
-    Ready: { status: ready, reason, message },
-    Stalled: work === "Stalled" ? verdict("True") : undefined,
-    Reconciling: work === "Reconciling" ? verdict("True") : undefined,
-    Stale:
-      staleSinceMs(state, feed, nowMs) === undefined
-        ? undefined
-        : { status: "True", reason: "NotConfirmed", message: stale },
-  } as NewConditions;
-  return withConditions(before, conditions, feed.meta.generation, nowMs);
+  const message = `The source last confirmed the content at ${confirmed}. Rules continue to use it.`;
+  return { status: "True", reason: "NotConfirmed", message };
 }
-
-/** The status of `Fetched` and of `Ready`, and the condition that is present only while something is to be done. */
-const conditionsFor: Readonly<
-  Record<
-    FeedVerdict["next"],
-    readonly [fetched: ConditionStatus, ready: ConditionStatus, work?: "Stalled" | "Reconciling"]
-  >
-> = {
-  Settled: ["True", "True"],
-  Nothing: ["Unknown", "True"],
-  Working: ["Unknown", "Unknown", "Reconciling"],
-  Retrying: ["False", "False", "Reconciling"],
-  Person: ["False", "False", "Stalled"],
-  Paused: ["Unknown", "Unknown"],
-};
 
 function verdictOf({ feed, state, storeProblem, isUsed, nowMs }: FeedFacts): FeedVerdict {
   if (!isUsed) return unusedVerdict;
   if (storeProblem === undefined) return judgeFeed(state, feed, nowMs);
-  return { reason: "Unavailable", next: "Retrying", message: `Nothing is fetched: ${storeProblem}` };
+  return unavailable(`Nothing is fetched: ${storeProblem}`);
 }
 
 /** Emits each event once: it compares states, so later fetches do not repeat events. */
@@ -155,20 +133,13 @@ function emitChange(status: StatusPort, { meta }: DeclaredFeed, before: FeedStat
 
 export type FetchedReason = ReasonOf<"Fetched">;
 
-export interface FeedVerdict {
-  readonly reason: FetchedReason;
-  readonly message: string;
-  /**
-   * Who has to act next: nobody, wafsync (for the first time, or again), a user, or the user who suspended the feed. `Nothing`:
-   * nothing is to be done, because no rule uses the feed.
-   */
-  readonly next: "Settled" | "Working" | "Retrying" | "Person" | "Paused" | "Nothing";
-}
+type FeedVerdict = Finding<FetchedReason>;
 
 /** Ready, so that nothing waits for a feed before it creates the rule that uses it. */
 const unusedVerdict: FeedVerdict = {
+  status: "Unknown",
   reason: "Pending",
-  next: "Nothing",
+  next: "Settled",
   message: "No rule that is attached to an instance uses the feed, so wafsync does not fetch it.",
 };
 
@@ -176,16 +147,19 @@ export function judgeFeed({ good, held, fault }: FeedState, feed: DeclaredFeed, 
   const used = good && counted(withoutEnded(good.content, nowMs).entries.length, "entry", "entries");
   const usedContent =
     used === undefined ? "There is no content yet." : `Rules continue to use the last good content: ${used}.`;
-  if (feed.suspend) return { reason: "Suspended", next: "Paused", message: `The feed is suspended. ${usedContent}` };
-  if (fault !== undefined) {
-    return { reason: "Unavailable", next: "Retrying", message: `${fault.message} ${usedContent}` };
+  if (feed.suspend) {
+    return { status: "Unknown", reason: "Suspended", next: "Paused", message: `The feed is suspended. ${usedContent}` };
   }
+  if (fault !== undefined) return unavailable(`${fault.message} ${usedContent}`);
   if (held !== undefined) {
-    const approval = howToApprove(held, feed);
-    return { reason: "ContentOnHold", next: "Person", message: `${held.message} ${usedContent} ${approval}` };
+    return forPerson("ContentOnHold", `${held.message} ${usedContent} ${howToApprove(held, feed)}`);
   }
-  if (used === undefined) return { reason: "Pending", next: "Working", message: "The feed has not been fetched yet." };
-  return { reason: "Fetched", next: "Settled", message: `The feed has ${used}.` };
+  if (used === undefined) return pendingFinding("The feed has not been fetched yet.");
+  return { status: "True", reason: "Fetched", next: "Settled", message: `The feed has ${used}.` };
+}
+
+function unavailable(message: string): FeedVerdict {
+  return { status: "False", reason: "Unavailable", next: "Retrying", message };
 }
 
 /** Decisions change every minute, so their hash is valid only for that time. */

@@ -5,7 +5,7 @@
 // be retried, and never while Ready is True; Stalled is present when only a person can resolve the problem.
 import { type Condition, findCondition, type NewConditions, seeReady, withConditions } from "../../kinds/conditions.ts";
 import { durationInWords } from "../../kinds/durations.ts";
-import type { AcceptedReason, SyncedReason } from "../../kinds/reasons.ts";
+import type { AcceptedReason, ReasonOf, SyncedReason } from "../../kinds/reasons.ts";
 import type { ListName } from "../../model/declared.ts";
 import type { Gathered } from "../../model/gathered.ts";
 import type { ResourceMeta } from "../../model/resource.ts";
@@ -20,9 +20,10 @@ export interface AcceptedFinding {
   readonly message: string;
 }
 
-export interface SyncedFinding {
+/** How far the object is in effect. */
+export interface Finding<Reason extends string> {
   readonly status: "True" | "False" | "Unknown";
-  readonly reason: SyncedReason;
+  readonly reason: Reason;
   readonly message: string;
   /** The message without the next step, for objects with a different next step; undefined if it is the same as `message`. */
   readonly cause?: string;
@@ -32,9 +33,14 @@ export interface SyncedFinding {
   readonly next: "Settled" | "Working" | "Retrying" | "Person" | "Paused";
 }
 
-export interface Assessment {
+export type SyncedFinding = Finding<SyncedReason>;
+
+/** The condition of a kind that says how far the object is in effect. */
+type EffectType = "Synced" | "Fetched" | "Complete";
+
+interface Assessment<Type extends EffectType> {
   readonly accepted: AcceptedFinding;
-  readonly synced: SyncedFinding;
+  readonly found: Finding<ReasonOf<Type>>;
   /** Conditions that only this kind of object has. */
   readonly others?: NewConditions;
 }
@@ -49,10 +55,11 @@ export const accepted: AcceptedFinding = {
  * Returns the status with the conditions for an assessment. Ready says in detail why the object is as ready as it is; the others point
  * to it. Keeps other conditions, and the transition times of unchanged ones.
  */
-export function withFindings<Status extends { readonly conditions?: readonly Condition[] }>(
+export function withFindings<Status extends { readonly conditions?: readonly Condition[] }, Type extends EffectType>(
   status: Status,
   { generation }: Pick<ResourceMeta, "generation">,
-  { accepted, synced: found, others }: Assessment,
+  type: Type,
+  { accepted, found, others }: Assessment<Type>,
   nowMs: number,
 ): Status & { observedGeneration: number; conditions: Condition[] } {
   const before = status.conditions ?? [];
@@ -62,15 +69,16 @@ export function withFindings<Status extends { readonly conditions?: readonly Con
   const isReadyAccepted = !isAccepted && next !== "Working";
   const stalled = isAccepted ? next === "Person" : !isWorking;
   const details = isReadyAccepted ? accepted : { status: readyStatuses[next], reason, message };
-  const known = found.status === "True" ? "The WAF matches what the object declares." : seeReady;
-  const conditions: NewConditions = {
+  const isSynced = type === "Synced" && found.status === "True";
+  const known = isSynced ? "The WAF matches what the object declares." : seeReady;
+  const conditions = {
     Accepted: isReadyAccepted ? { ...accepted, message: seeReady } : accepted,
-    Synced: { status: found.status, reason, message: message === details.message ? known : message },
+    [type]: { status: found.status, reason, message: message === details.message ? known : message },
     Ready: details,
     Reconciling: isWorking ? { status: "True", reason, message: seeReady } : undefined,
     Stalled: stalled ? { ...(isAccepted ? { reason } : accepted), status: "True", message: seeReady } : undefined,
     ...others,
-  };
+  } as NewConditions;
   const after = withConditions(before, conditions, generation, nowMs);
   return { ...status, observedGeneration: generation, conditions: [...after] };
 }
@@ -84,11 +92,11 @@ const readyStatuses = {
 } as const;
 
 /** Keeps the current message if the new one differs only in IDs. */
-function withKnownWords(before: readonly Condition[], synced: SyncedFinding): SyncedFinding {
-  if (synced.quotesApi !== true) return synced;
+function withKnownWords<Reason extends string>(before: readonly Condition[], found: Finding<Reason>): Finding<Reason> {
+  if (found.quotesApi !== true) return found;
   const known = findCondition(before, "Ready");
-  const isKnown = known?.reason === synced.reason && withoutIds(known.message) === withoutIds(synced.message);
-  return isKnown ? { ...synced, message: known.message } : synced;
+  const isKnown = known?.reason === found.reason && withoutIds(known.message) === withoutIds(found.message);
+  return isKnown ? { ...found, message: known.message } : found;
 }
 
 /** Words with a digit and at least six characters: IDs, times, addresses. Status codes and durations are shorter, and URLs name WAFs. */
@@ -147,12 +155,12 @@ export function offFinding(
 }
 
 /** The finding for what only a person can resolve. */
-export function forPerson(reason: SyncedReason, message: string): SyncedFinding {
+export function forPerson<Reason extends string>(reason: Reason, message: string): Finding<Reason> {
   return { status: "False", reason, message, next: "Person" };
 }
 
 /** The finding for what is still to be written. */
-export function pendingFinding(message: string): SyncedFinding {
+export function pendingFinding(message: string): Finding<"Pending"> {
   return { status: "Unknown", reason: "Pending", message, next: "Working" };
 }
 

@@ -39,11 +39,11 @@ export function instanceStatus(
   const { desired, nowMs } = facts;
   const assessment = {
     accepted: acceptInstance(facts),
-    synced: assessInstance(facts, lastSyncMs),
+    found: assessInstance(facts, lastSyncMs),
     others: stayingConditions(facts),
   };
   return {
-    ...withFindings(before, facts.gathered.instance.meta, assessment, nowMs),
+    ...withFindings(before, facts.gathered.instance.meta, "Synced", assessment, nowMs),
     attachedRules: desired.rules.filter(({ isAttached, rule }) => isAttached && rule.meta.kind === "WafIpRule").length,
     attachedOrigins: desired.compiledOrigins.filter(({ isAttached }) => isAttached).length,
     ...(lastSyncMs === undefined ? {} : { lastSyncTime: formatTime(lastSyncMs) }),

@@ -39,11 +39,11 @@ export function originStatus(
   const { meta } = compiled.origin;
   const isInEffect = isAttached && verdict !== "Conflict";
   const known = isInEffect ? knownOf(compiled, facts) : undefined;
-  const synced = isInEffect ? (troubleOf(facts) ?? known?.finding ?? reading) : notInEffect;
+  const found = isInEffect ? (troubleOf(facts) ?? known?.finding ?? reading) : notInEffect;
   const acceptance = verdict === "Accepted" ? accepted : ({ status: "False", reason: verdict, message } as const);
-  const assessment = { accepted: acceptance, synced };
+  const assessment = { accepted: acceptance, found };
   return {
-    ...withFindings(before, meta, assessment, facts.nowMs),
+    ...withFindings(before, meta, "Synced", assessment, facts.nowMs),
     ...(known === undefined
       ? {}
       : {

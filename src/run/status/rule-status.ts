@@ -37,8 +37,8 @@ export function ruleStatus(
 ): Partial<WafIpRuleStatus> {
   const { rule, expiresAtMs } = compiled;
   const progress = facts.progress?.get(compiled);
-  const assessment = { accepted: acceptRule(compiled), synced: assessRule(compiled, progress, facts) };
-  const common = withFindings(before, rule.meta, assessment, facts.nowMs);
+  const assessment = { accepted: acceptRule(compiled), found: assessRule(compiled, progress, facts) };
+  const common = withFindings(before, rule.meta, "Synced", assessment, facts.nowMs);
   const sources = sourcesOf(compiled, facts);
   return {
     ...common,

@@ -251,7 +251,7 @@ function finding(reason: SyncedReason, next: Next): SyncedFinding {
 }
 
 function assessed(acceptedFinding: AcceptedFinding, synced: SyncedFinding): readonly Condition[] {
-  return withFindings({}, { generation }, { accepted: acceptedFinding, synced }, nowMs).conditions;
+  return withFindings({}, { generation }, "Synced", { accepted: acceptedFinding, found: synced }, nowMs).conditions;
 }
 
 function built(brief: readonly BriefCondition[], before: readonly Condition[] = []): readonly Condition[] {
