@@ -105,10 +105,8 @@ export class Work {
     this.options = options;
     this.place = place;
     this.wafClients = this.#makeWafClients();
-    this.fed = withFeeds(
-      { ...place.declared, gather: async (name) => await this.#gather(name) },
-      { view: (feed) => this.#feeds?.book.view(feed) },
-    );
+    const declared = { ...place.declared, gather: async (name: ObjectName) => await this.#gather(name) };
+    this.fed = withFeeds(declared, (feed) => this.#feeds?.book.view(feed));
     this.ports = this.#makePorts();
     this.#controller = this.#makeController();
   }

@@ -10,32 +10,17 @@ import type { AddressText, Gathered, GatheredRule } from "../model/gathered.ts";
 import { inThousands } from "../model/sentence.ts";
 import { visibleText } from "../model/visible-text.ts";
 import { blockKey } from "./judges.ts";
-import type { SourcePort } from "../run/ports.ts";
+import { perObject } from "../model/per-object.ts";
+import { extending, type SourcePort } from "../run/ports.ts";
 import type { BlockBook, BlocksView } from "./block-book.ts";
 
 const source = { kind: "Log" } as const;
 
 export function withAutoBlocks(source: SourcePort, book: Pick<BlockBook, "view" | "version">): SourcePort {
-  // Plans are cached by this object, so it must stay the same while nothing changes.
-  const known = new WeakMap<Gathered, { readonly view: BlocksView; readonly gathered: Gathered }>();
-  const extend = async (gathered: Gathered | undefined): Promise<Gathered | undefined> => {
-    if (gathered?.autoBlocks === undefined) return gathered;
-    const view = await book.view(gathered.instance.meta);
-    const before = known.get(gathered);
-    if (before?.view === view) return before.gathered;
-    const extended = withBlockRules(gathered, view);
-    known.set(gathered, { view, gathered: extended });
-    return extended;
-  };
-  return {
-    ...source,
-    gather: async (instance) => await extend(await source.gather(instance)),
-    confirm: async (instance, options) => {
-      const confirmed = await source.confirm(instance, options);
-      return confirmed.state === "Failed" ? confirmed : { ...confirmed, gathered: await extend(confirmed.gathered) };
-    },
-    version: (instance) => source.version(instance) + book.version(instance),
-  };
+  const extended = extending(source, async (gathered) =>
+    gathered.autoBlocks === undefined ? gathered : withBlockRules(gathered, await book.view(gathered.instance.meta)),
+  );
+  return { ...extended, version: (instance) => source.version(instance) + book.version(instance) };
 }
 
 /** Returns the gathered objects with an additional rule for each WafAutoBlock. */
@@ -60,7 +45,7 @@ export function blockRule(declared: DeclaredAutoBlock, gathered: Gathered, view:
     },
     texts: [
       view.state === "Known"
-        ? listedText(view.judgements.get(blockKey(meta))?.entries ?? [], maxTtlOf(declared, gathered))
+        ? listedText(view.judgements.get(blockKey(meta))?.entries ?? noClients, maxTtlOf(declared, gathered))
         : { state: "Missing", source, problem: view.problem },
     ],
   };
@@ -69,8 +54,14 @@ export function blockRule(declared: DeclaredAutoBlock, gathered: Gathered, view:
 /** Whatever the log no longer lists has ended by itself. */
 const ended = { has: () => true };
 
+const noClients: readonly JudgedEntry[] = [];
+
+/** The texts of these clients, by the longest time of an entry: rules with the same text are not parsed again. */
+const textsOf = perObject((_clients: readonly JudgedEntry[]) => new Map<number, AddressText>());
+
 function listedText(clients: readonly JudgedEntry[], maxTtlMs: number): AddressText {
-  return {
+  const known = textsOf(clients);
+  const text: AddressText = known.get(maxTtlMs) ?? {
     state: "Listed",
     source,
     entries: clients.map(({ entry }) => entry),
@@ -78,6 +69,8 @@ function listedText(clients: readonly JudgedEntry[], maxTtlMs: number): AddressT
     ended,
     notes: new Map<Entry, string>(clients.map((client) => [client.entry, evidenceOf(client)])),
   };
+  known.set(maxTtlMs, text);
+  return text;
 }
 
 /** How long the grant of its namespace allows an entry to last. */

@@ -3,6 +3,7 @@
 // begin with `-` are expired entries. Each fetch changes the first line, but usually not the others.
 import * as z from "zod";
 import { type Entry, parseDeclaredEntry } from "../address/entry.ts";
+import { perObject } from "../model/per-object.ts";
 import { parseJson } from "../model/record.ts";
 import { nameKey, type ObjectName } from "../model/resource.ts";
 import type { RecordKey, RecordStore } from "../records/record-store.ts";
@@ -53,9 +54,6 @@ function feedKey({ namespace, name }: ObjectName): RecordKey {
   return { type: "Feed", namespace, name };
 }
 
-/** Fetches usually confirm the content, which may have 100,000 entries. */
-const contentLines = new WeakMap<FeedContent, readonly string[]>();
-
 export function encodeFeed({ good, ...rest }: FeedState): string {
   const { content, ...facts } = good ?? {};
   const lines = content === undefined ? [] : linesOf(content);
@@ -63,17 +61,15 @@ export function encodeFeed({ good, ...rest }: FeedState): string {
   return [JSON.stringify(state), ...lines, ""].join("\n");
 }
 
-function linesOf(content: FeedContent): readonly string[] {
-  const known = contentLines.get(content);
-  if (known !== undefined) return known;
+/** Fetches usually confirm the content, which may have 100,000 entries. */
+const linesOf = perObject((content: FeedContent): readonly string[] => {
   const lines: string[] = content.entries.map((entry) => {
     const [endMs, note] = [content.expiresAtMs.get(entry), content.notes?.get(entry)];
     return `${entry}${endMs === undefined ? "" : ` ${Math.ceil(endMs / 1000)}`}${note === undefined ? "" : ` # ${note}`}`;
   });
   for (const [entry, endMs] of content.ended ?? []) lines.push(`-${entry} ${Math.ceil(endMs / 1000)}`);
-  contentLines.set(content, lines);
   return lines;
-}
+});
 
 /** Undefined if the text is damaged, or was written by a newer version of wafsync: the feed can be fetched again. */
 export function decodeFeed(text: string): FeedState | undefined {

@@ -4,6 +4,7 @@ import { createHash } from "node:crypto";
 import type { Entry } from "../address/entry.ts";
 import type { DeclaredFeed } from "../model/declared-feed.ts";
 import { hexDigest } from "../model/hex-digest.ts";
+import { perObject } from "../model/per-object.ts";
 import { dayMs, hourMs } from "../model/time-text.ts";
 import {
   type FeedContent,
@@ -265,17 +266,12 @@ function failed(state: FeedState, { intervalMs }: DeclaredFeed, fault: FeedFault
   return { ...state, failures, fault, nextFetchMs: next };
 }
 
-const firstEnds = new WeakMap<FeedContent, number>();
-
 /** When the first of the entries ends; infinite if none does. */
-export function firstEndMs(content: FeedContent): number {
-  const known = firstEnds.get(content);
-  if (known !== undefined) return known;
+export const firstEndMs = perObject((content: FeedContent): number => {
   let firstMs = Number.POSITIVE_INFINITY;
   for (const endMs of content.expiresAtMs.values()) firstMs = Math.min(firstMs, endMs);
-  firstEnds.set(content, firstMs);
   return firstMs;
-}
+});
 
 /** The content without expired entries; the same object if none has expired. */
 export function withoutEnded(content: FeedContent, nowMs: number): FeedContent {

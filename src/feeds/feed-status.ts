@@ -5,6 +5,7 @@ import type { NewConditions } from "../kinds/conditions.ts";
 import type { ReasonOf } from "../kinds/reasons.ts";
 import type { WafFeedStatus } from "../kinds/waf-feed.ts";
 import type { DeclaredFeed, FeedGuards } from "../model/declared-feed.ts";
+import { perObject } from "../model/per-object.ts";
 import { counted } from "../model/sentence.ts";
 import { specialPurposeObjection } from "../decide/special-purpose.ts";
 import type { StatusPort } from "../run/ports.ts";
@@ -62,15 +63,9 @@ function entriesOf({ state: { good }, content }: FeedFacts): object | undefined 
   return { ...good.counts, specialPurpose: specialPurposeCount(good.content), used: content?.entries.length ?? 0 };
 }
 
-const specialPurposeCounts = new WeakMap<FeedContent, number>();
-
-function specialPurposeCount(content: FeedContent): number {
-  const known = specialPurposeCounts.get(content);
-  if (known !== undefined) return known;
-  const { length } = content.entries.filter((entry) => specialPurposeObjection(entry, networkOf(entry)) !== undefined);
-  specialPurposeCounts.set(content, length);
-  return length;
-}
+const specialPurposeCount = perObject(({ entries }: FeedContent): number => {
+  return entries.filter((entry) => specialPurposeObjection(entry, networkOf(entry)) !== undefined).length;
+});
 
 function timeOf(timeMs: number | undefined): string | undefined {
   return timeMs === undefined ? undefined : formatTime(timeMs);

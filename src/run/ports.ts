@@ -172,3 +172,21 @@ export interface ReconcilePorts {
   /** Aborts a moment later: the call in flight is abandoned. */
   readonly abandon: AbortSignal;
 }
+
+/** The source with more in what it gathers. */
+export function extending(
+  source: SourcePort,
+  extend: (gathered: Gathered) => Gathered | Promise<Gathered>,
+): SourcePort {
+  const extended = async (gathered: Gathered | undefined): Promise<Gathered | undefined> => {
+    return gathered && (await extend(gathered));
+  };
+  return {
+    ...source,
+    gather: async (instance) => await extended(await source.gather(instance)),
+    confirm: async (instance, options) => {
+      const confirmed = await source.confirm(instance, options);
+      return confirmed.state === "Failed" ? confirmed : { ...confirmed, gathered: await extended(confirmed.gathered) };
+    },
+  };
+}

@@ -4,7 +4,7 @@ import { realClock } from "../../async/clock.ts";
 import { detailOf, findCondition } from "../../kinds/conditions.ts";
 import type { HeldGroup } from "../../kinds/waf-instance.ts";
 import { FeedRecords } from "../../feeds/feed-records.ts";
-import { feedAdder, type StoredFeed } from "../../feeds/feed-source.ts";
+import { type StoredFeed, withFeedTexts } from "../../feeds/feed-source.ts";
 import { withoutEnded } from "../../feeds/feed-state.ts";
 import type { ApiKey } from "../../model/api-key.ts";
 import type { DeclaredFeed } from "../../model/declared-feed.ts";
@@ -139,7 +139,7 @@ export abstract class Target {
     const feeds = new Map<string, StoredFeed>();
     for (const name of declared.gathered.rules.flatMap(({ rule }) => rule.feeds))
       feeds.set(nameKey(name), await this.#viewOf(name, readFeed));
-    const fed = feedAdder({ view: (name) => feeds.get(nameKey(name)) })(declared.gathered);
+    const fed = withFeedTexts(declared.gathered, (name) => feeds.get(nameKey(name)));
     const isRecorded = loaded.state === "Loaded" && loaded.revision !== "";
     const sight: InstanceSight = {
       ...known,

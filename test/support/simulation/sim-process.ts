@@ -226,7 +226,7 @@ export class SimProcess {
           version: () => this.seen + this.#book.version(),
           removeObject: async (object) => await this.#call("removeObject", () => world.removeObject(object)),
         },
-        this.#book,
+        (feed) => this.#book.view(feed),
       ),
       this.#blocks,
     );
