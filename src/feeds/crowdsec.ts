@@ -9,9 +9,9 @@ import type { CrowdsecFeed } from "../model/declared-feed.ts";
 import { parseJson } from "../model/record.ts";
 import { hourMs } from "../model/time-text.ts";
 import type { HttpResponse } from "../net/http-connection.ts";
-import type { FeedReading, FetchFault, FetchOutcome, InTurn } from "./content.ts";
+import type { FeedReading, FetchFault, FetchOutcome } from "./content.ts";
 import { EntryCollector } from "./entry-collector.ts";
-import { checkFeedUrl, type FeedRequestOptions, getFeed, readUnpacked, statusFault } from "./feed-request.ts";
+import { checkFeedUrl, type FetchOptions, getFeed, type Got, readUnpacked, statusFault } from "./feed-request.ts";
 
 /** 100,000 decisions need 17 MB. */
 const bytesMax = 64 * 2 ** 20;
@@ -24,10 +24,7 @@ export interface CrowdsecPull {
   readonly key: ApiKey;
   /** Whether the content in use comes from the last pull: changes can only be applied to it. */
   readonly isCurrent: boolean;
-  readonly inTurn: InTurn;
 }
-
-type Answer = { readonly ok: true; readonly body: unknown } | { readonly ok: false; readonly fault: FetchFault };
 
 const unexpected: FetchFault = {
   code: "NotInFormat",
@@ -35,7 +32,6 @@ const unexpected: FetchFault = {
 };
 
 export class CrowdsecSource {
-  readonly #options: FeedRequestOptions;
   /** The active decisions after the last response. */
   #active: ActiveDecisions = new Map();
   /** Whether the next changes apply to these decisions. */
@@ -43,57 +39,55 @@ export class CrowdsecSource {
   /** By the monotonic clock. */
   #fullAtMs = 0;
 
-  constructor(options: FeedRequestOptions) {
-    this.#options = options;
-  }
-
   /** Never rejects. */
-  async pull(pull: CrowdsecPull, signal: AbortSignal): Promise<FetchOutcome> {
-    const nowMs = this.#options.clock.monotonicMs();
+  async pull(pull: CrowdsecPull, options: FetchOptions): Promise<FetchOutcome> {
+    const nowMs = options.clock.monotonicMs();
     const isFull = !this.#isInStep || !pull.isCurrent || nowMs - this.#fullAtMs >= fullIntervalMs;
     this.#isInStep = false;
-    const active = isFull ? await this.#readAll(pull, signal) : await this.#readChanges(pull, signal);
+    const active = isFull ? await this.#readAll(pull, options) : await this.#readChanges(pull, options);
     if ("code" in active) return { kind: "Failed", fault: active };
     this.#active = active;
     this.#isInStep = true;
     if (isFull) this.#fullAtMs = nowMs;
-    const reading = readDecisions(active, this.#options.redact);
+    const reading = readDecisions(active, options.redact);
     return isFull ? { kind: "Read", reading, facts: undefined } : { kind: "Updated", reading };
   }
 
-  async #readAll(pull: CrowdsecPull, signal: AbortSignal): Promise<ActiveDecisions | FetchFault> {
+  async #readAll(pull: CrowdsecPull, options: FetchOptions): Promise<ActiveDecisions | FetchFault> {
     // Moves the cursor first: changes during the full read are returned again with the next changes.
-    const cursor = await this.#get(pull, streamPath(pull.source), signal);
+    const cursor = await get(pull, streamPath(pull.source), options);
     if (!cursor.ok) return cursor.fault;
-    const answer = await this.#get(pull, decisionsPath(pull.source), signal);
+    const answer = await get(pull, decisionsPath(pull.source), options);
     if (!answer.ok) return answer.fault;
-    const parsed = decisions.safeParse(answer.body);
-    return this.#changed(pull.source, new Map(), parsed.success ? { new: parsed.data } : undefined);
+    const parsed = decisions.safeParse(answer.value);
+    return changed(pull.source, new Map(), parsed.success ? { new: parsed.data } : undefined, options);
   }
 
-  async #readChanges(pull: CrowdsecPull, signal: AbortSignal): Promise<ActiveDecisions | FetchFault> {
-    const answer = await this.#get(pull, streamPath(pull.source), signal);
+  async #readChanges(pull: CrowdsecPull, options: FetchOptions): Promise<ActiveDecisions | FetchFault> {
+    const answer = await get(pull, streamPath(pull.source), options);
     if (!answer.ok) return answer.fault;
-    return this.#changed(pull.source, this.#active, changes.safeParse(answer.body).data);
+    return changed(pull.source, this.#active, changes.safeParse(answer.value).data, options);
   }
+}
 
-  #changed(source: CrowdsecFeed, active: ActiveDecisions, changed: Changes | undefined): ActiveDecisions | FetchFault {
-    const nowMs = this.#options.clock.nowMs();
-    return (changed && afterChanges(active, changed, source, nowMs)) ?? unexpected;
-  }
+function changed(
+  source: CrowdsecFeed,
+  active: ActiveDecisions,
+  changes: Changes | undefined,
+  { clock }: FetchOptions,
+): ActiveDecisions | FetchFault {
+  return (changes && afterChanges(active, changes, source, clock.nowMs())) ?? unexpected;
+}
 
-  /** Never rejects. */
-  async #get({ source, key, inTurn }: CrowdsecPull, path: string, signal: AbortSignal): Promise<Answer> {
-    const options = this.#options;
-    const checked = checkFeedUrl(`${source.url}${path}`, options);
-    if (!checked.ok) return failed({ code: "UrlNotAllowed", message: `spec.crowdsec.url ${checked.problem}.` });
-    const { url } = checked;
-    const headers = { accept: "application/json", "user-agent": options.userAgent, "x-api-key": key.reveal() };
-    const got = await getFeed({ url, headers, bytesMax, inTurn, signal }, options, async (response) => {
-      return await readAnswer(response, url.origin, options);
-    });
-    return got.ok ? got.value : got;
-  }
+/** Never rejects. */
+async function get({ source, key }: CrowdsecPull, path: string, options: FetchOptions): Promise<Got<unknown>> {
+  const checked = checkFeedUrl(`${source.url}${path}`, options);
+  if (!checked.ok) return failed({ code: "UrlNotAllowed", message: `spec.crowdsec.url ${checked.problem}.` });
+  const { url } = checked;
+  const headers = { accept: "application/json", "user-agent": options.userAgent, "x-api-key": key.reveal() };
+  return await getFeed({ url, headers, bytesMax }, options, async (response) => {
+    return await readAnswer(response, url.origin, options);
+  });
 }
 
 /** All active decisions. Fails if the server's table is missing; the stream would report no decisions in this case. */
@@ -130,7 +124,7 @@ function search(parameters: Readonly<Record<string, string>>): string {
   return text === "" ? "" : `?${text}`;
 }
 
-async function readAnswer(answer: HttpResponse, origin: string, { clock }: FeedRequestOptions): Promise<Answer> {
+async function readAnswer(answer: HttpResponse, origin: string, { clock }: FetchOptions): Promise<Got<unknown>> {
   const { status } = answer;
   if (status === 401 || status === 403) {
     return failed({ code: "Refused", message: `${origin} rejected the API key (${status}).` });
@@ -138,12 +132,12 @@ async function readAnswer(answer: HttpResponse, origin: string, { clock }: FeedR
   if (status !== 200) return failed(statusFault(origin, answer, clock.nowMs()));
   const text = (await readUnpacked(answer, bytesMax)).toString("utf8");
   const parsed = text === "" ? null : parseJson(text);
-  if (parsed !== undefined) return { ok: true, body: parsed };
+  if (parsed !== undefined) return { ok: true, value: parsed };
   const message = `The response of ${origin} is not JSON: check spec.crowdsec.url.`;
   return failed({ code: "NotInFormat", message });
 }
 
-function failed(fault: FetchFault): Answer {
+function failed(fault: FetchFault): Got<never> {
   return { ok: false, fault };
 }
 

@@ -6,10 +6,11 @@ import type { Redactor } from "../model/redactor.ts";
 import { nameKey, type ObjectName } from "../model/resource.ts";
 import { inThousands } from "../model/sentence.ts";
 import { isPublicAddress } from "../net/address-policy.ts";
-import type { FetchOutcome, InTurn } from "./content.ts";
+import type { FetchOutcome } from "./content.ts";
 import { CrowdsecSource } from "./crowdsec.ts";
 import type { FetchFeed } from "./feed-book.ts";
 import { type FeedState, validatorsOf } from "./feed-state.ts";
+import type { FetchOptions } from "./feed-request.ts";
 import { fetchFeed } from "./fetch-feed.ts";
 
 export interface FeedPolicy {
@@ -48,7 +49,8 @@ export class FeedFetcher {
 
   readonly fetch: FetchFeed = async (feed, state, signal, inTurn) => {
     const { source, guards } = feed;
-    if (source.type === "Crowdsec") return await this.#pull(feed, source, state, { signal, inTurn });
+    const options = { ...this.#network(), inTurn, signal };
+    if (source.type === "Crowdsec") return await this.#pull(feed, source, state, options);
     const headers = await this.#readHeaders(feed, source);
     if (typeof headers === "string") return missing(headers);
     const request = {
@@ -59,7 +61,7 @@ export class FeedFetcher {
       // One entry above the limit of the guard is sufficient to detect that there are too many.
       entriesMax: Math.max(guards.maxEntries, 1),
     };
-    return await fetchFeed(request, { ...this.#network(), inTurn, signal });
+    return await fetchFeed(request, options);
   };
 
   /** Call this when the feed is no longer declared. */
@@ -69,7 +71,7 @@ export class FeedFetcher {
     { meta }: DeclaredFeed,
     source: CrowdsecFeed,
     { good, held, sourceKey }: FeedState,
-    { signal, inTurn }: { readonly signal: AbortSignal; readonly inTurn: InTurn },
+    options: FetchOptions,
   ): Promise<FetchOutcome> {
     const { readSecret, redactor } = this.#options;
     const secret = await readSecret(meta.namespace, source.apiKeySecretRef);
@@ -78,10 +80,10 @@ export class FeedFetcher {
     if (!key.ok) return missing(`The API key in Secret ${source.apiKeySecretRef.name} ${key.problem}.`);
     redactor.add(key.key, meta.namespace);
     const known = this.#clients.get(nameKey(meta));
-    const client = known?.sourceKey === sourceKey ? known.client : new CrowdsecSource(this.#network());
+    const client = known?.sourceKey === sourceKey ? known.client : new CrowdsecSource();
     this.#clients.set(nameKey(meta), { sourceKey, client });
     const isCurrent = good !== undefined && held === undefined;
-    return await client.pull({ source, key: key.key, isCurrent, inTurn }, signal);
+    return await client.pull({ source, key: key.key, isCurrent }, options);
   }
 
   /** The headers, or why one of them is missing. */

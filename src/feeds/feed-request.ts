@@ -24,7 +24,7 @@ export interface FeedUrlPolicy {
   readonly allowInsecureHttp: boolean;
 }
 
-export interface FeedRequestOptions extends AddressCheck, FeedUrlPolicy {
+export interface FetchOptions extends AddressCheck, FeedUrlPolicy {
   readonly clock: Pick<Clock, "schedule" | "nowMs" | "monotonicMs" | "sleep">;
   /** False if feeds may be on internal networks: messages then contain fewer details. */
   readonly isPublicOnly: boolean;
@@ -32,25 +32,28 @@ export interface FeedRequestOptions extends AddressCheck, FeedUrlPolicy {
   readonly userAgent: string;
   /** Removes a feed's secrets from a string, because servers may echo them. */
   readonly redact: (text: string) => string;
+  readonly inTurn: InTurn;
+  readonly signal?: AbortSignal;
 }
 
 interface FeedGet {
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
   readonly bytesMax: number;
-  readonly inTurn: InTurn;
-  readonly signal?: AbortSignal | undefined;
 }
+
+export type Got<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly fault: FetchFault };
 
 /**
  * Limits the time of the wait for a response, and that of `read`, which begins with its turn. Never rejects: `read` may throw the errors
  * of the body. The connection is closed afterwards.
  */
 export async function getFeed<T>(
-  { url, headers, bytesMax, inTurn, signal }: FeedGet,
-  options: FeedRequestOptions,
-  read: (response: HttpResponse) => Promise<T>,
-): Promise<{ readonly ok: true; readonly value: T } | { readonly ok: false; readonly fault: FetchFault }> {
+  { url, headers, bytesMax }: FeedGet,
+  options: FetchOptions,
+  read: (response: HttpResponse) => Promise<Got<T>>,
+): Promise<Got<T>> {
+  const { inTurn, signal } = options;
   const connection = openConnection(url.origin, { socketsMax: 1, keepAliveMs: 0, check: options });
   const deadline = startDeadline({ clock: options.clock, timeoutMs, signal });
   let hasAnswer = false;
@@ -59,11 +62,10 @@ export async function getFeed<T>(
     const response = await connection.send({ method: "GET", path, headers }, deadline.signal);
     hasAnswer = true;
     deadline.pause();
-    const value = await inTurn(async () => {
+    return await inTurn(async () => {
       deadline.restart();
       return await read(response);
     });
-    return { ok: true, value };
   } catch (error) {
     const context = { origin: url.origin, bytesMax, isPublicOnly: options.isPublicOnly };
     return { ok: false, fault: networkFault(error, hasAnswer, context) };

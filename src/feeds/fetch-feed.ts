@@ -3,9 +3,9 @@
 import { createHash } from "node:crypto";
 import type { FeedFormat } from "../model/declared-feed.ts";
 import type { HttpResponse } from "../net/http-connection.ts";
-import type { FetchFault, FetchOutcome, InTurn, TextFacts } from "./content.ts";
+import type { FetchFault, FetchOutcome, TextFacts } from "./content.ts";
 import { EntryCollector } from "./entry-collector.ts";
-import { checkFeedUrl, type FeedRequestOptions, getFeed, readUnpacked, shownUrl, statusFault } from "./feed-request.ts";
+import { checkFeedUrl, type FetchOptions, getFeed, readUnpacked, shownUrl, statusFault } from "./feed-request.ts";
 import { readFeed } from "./read-feed.ts";
 
 export const redirectsMax = 3;
@@ -18,11 +18,6 @@ export interface FetchRequest {
   readonly format: FeedFormat;
   readonly validators: Pick<TextFacts, "etag" | "lastModified">;
   readonly entriesMax: number;
-}
-
-export interface FetchOptions extends FeedRequestOptions {
-  readonly inTurn: InTurn;
-  readonly signal?: AbortSignal;
 }
 
 type Step = FetchOutcome | { readonly kind: "Redirect"; readonly location: string };
@@ -43,9 +38,8 @@ async function followRedirects(request: FetchRequest, options: FetchOptions): Pr
     isHome = isHome && checked.url.origin === home;
     const { url } = checked;
     const headers = { ...standardHeaders(request, options), ...(isHome && request.headers) };
-    const { inTurn, signal } = options;
-    const got = await getFeed({ url, headers, bytesMax, inTurn, signal }, options, async (response) => {
-      return await readAnswer(response, url, request, options);
+    const got = await getFeed({ url, headers, bytesMax }, options, async (response) => {
+      return { ok: true, value: await readAnswer(response, url, request, options) };
     });
     if (!got.ok) return { kind: "Failed", fault: got.fault };
     if (got.value.kind !== "Redirect") return got.value;

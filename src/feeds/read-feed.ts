@@ -9,7 +9,7 @@ import type { FeedReading, FetchFault } from "./content.ts";
 import { EntryCollector, invalidMax } from "./entry-collector.ts";
 import { readPlain } from "./plain-list.ts";
 
-export type ReadFeed =
+type ReadFeed =
   | { readonly ok: true; readonly reading: FeedReading }
   | { readonly ok: false; readonly fault: FetchFault };
 

@@ -2,7 +2,7 @@
 // Long: `npm run test:deploy` runs it.
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { realClock } from "../../src/async/clock.ts";
-import type { InTurn } from "../../src/feeds/content.ts";
+import type { FetchOptions } from "../../src/feeds/feed-request.ts";
 import { CrowdsecSource } from "../../src/feeds/crowdsec.ts";
 import { ApiKey } from "../../src/model/api-key.ts";
 import type { CrowdsecFeed } from "../../src/model/declared-feed.ts";
@@ -26,18 +26,19 @@ await describeWithFound("CrowdSec", "a local API to ask", await findCrowdsec(), 
     const server = await CrowdsecProcess.start(program);
     atTestEnd(async () => await server.close());
     const source = crowdsecFeed({}, server.url).source as CrowdsecFeed;
-    const inTurn: InTurn = async (read) => await read();
+    const options: FetchOptions = {
+      isAllowed: () => true,
+      isPublicOnly: false,
+      allowInsecureHttp: true,
+      clock: realClock,
+      userAgent: "wafsync/1",
+      redact: (text) => text,
+      inTurn: async (read) => await read(),
+    };
     const newLeader = () => {
-      const policy = { isAllowed: () => true, isPublicOnly: false, allowInsecureHttp: true };
-      const client = new CrowdsecSource({
-        ...policy,
-        clock: realClock,
-        userAgent: "wafsync/1",
-        redact: (text) => text,
-      });
+      const client = new CrowdsecSource();
       return async (): Promise<string> => {
-        const pulling = { source, key: new ApiKey(server.key), isCurrent: true, inTurn };
-        const outcome = await client.pull(pulling, new AbortController().signal);
+        const outcome = await client.pull({ source, key: new ApiKey(server.key), isCurrent: true }, options);
         if (outcome.kind === "Failed") return outcome.fault.message;
         return outcome.kind === "NotModified" ? "" : `${outcome.kind} ${outcome.reading.content.entries.join(" ")}`;
       };

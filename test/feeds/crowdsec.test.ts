@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
-import type { FetchOutcome, InTurn } from "../../src/feeds/content.ts";
+import type { FetchOutcome } from "../../src/feeds/content.ts";
 import { CrowdsecSource } from "../../src/feeds/crowdsec.ts";
 import { ApiKey } from "../../src/model/api-key.ts";
 import type { CrowdsecFeed } from "../../src/model/declared-feed.ts";
@@ -14,21 +14,12 @@ let client: CrowdsecSource;
 beforeEach(async () => {
   crowdsec = await FakeCrowdsec.start();
   clock = createVirtualClock();
-  client = new CrowdsecSource({
-    clock,
-    isAllowed: () => true,
-    isPublicOnly: true,
-    allowInsecureHttp: true,
-    userAgent: "wafsync/0.0.0",
-    redact: (text) => text,
-  });
+  client = new CrowdsecSource();
 });
 
 afterEach(async () => {
   await crowdsec.stop();
 });
-
-const inTurn: InTurn = async (read) => await read();
 
 interface PullOptions {
   readonly key?: string;
@@ -38,8 +29,18 @@ interface PullOptions {
 
 async function pull({ key = crowdsec.key, isCurrent = true, source = {} }: PullOptions = {}): Promise<FetchOutcome> {
   const feed = { ...crowdsecFeed({}, crowdsec.url).source, ...source } as CrowdsecFeed;
-  const pulling = { source: feed, key: new ApiKey(key), isCurrent, inTurn };
-  return await client.pull(pulling, new AbortController().signal);
+  return await client.pull(
+    { source: feed, key: new ApiKey(key), isCurrent },
+    {
+      clock,
+      isAllowed: () => true,
+      isPublicOnly: true,
+      allowInsecureHttp: true,
+      userAgent: "wafsync/0.0.0",
+      redact: (text) => text,
+      inTurn: async (read) => await read(),
+    },
+  );
 }
 
 function shown(outcome: FetchOutcome): string {

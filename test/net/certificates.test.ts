@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { realClock } from "../../src/async/clock.ts";
 import { CrowdsecSource } from "../../src/feeds/crowdsec.ts";
+import type { FetchOptions } from "../../src/feeds/feed-request.ts";
 import { fetchFeed } from "../../src/feeds/fetch-feed.ts";
 import { ApiKey } from "../../src/model/api-key.ts";
 import type { CrowdsecFeed } from "../../src/model/declared-feed.ts";
@@ -14,7 +15,6 @@ import { crowdsecFeed } from "../support/builders/declare-feed.ts";
 import { createWafClient } from "../../src/waf/client.ts";
 import type { OpenConnection } from "../../src/net/http-connection.ts";
 import { LaneRegistry, connectTo } from "../../src/waf/lane-registry.ts";
-import type { InTurn } from "../../src/feeds/content.ts";
 import { firstCertificate } from "../support/builders/test-certificates.ts";
 import { runWafsync } from "../support/processes/wafsync-process.ts";
 import { scratchDirectory } from "../support/worlds/scratch-directory.ts";
@@ -58,13 +58,14 @@ afterEach(async () => {
   await server.close();
 });
 
-const network = {
+const network: FetchOptions = {
   clock: realClock,
   isAllowed: () => true,
   isPublicOnly: false,
   allowInsecureHttp: false,
   userAgent: "wafsync/0.0.0",
-  redact: (text: string) => text,
+  redact: (text) => text,
+  inTurn: async (read) => await read(),
 };
 const key = new ApiKey(testKey);
 
@@ -86,12 +87,10 @@ describe("A server with a certificate of an unknown issuer gets no request", () 
     expect(server.requests).toStrictEqual([]);
   });
 
-  const inTurn: InTurn = async (read) => await read();
-
   test("from the client of a feed", async () => {
     const validators = { etag: undefined, lastModified: undefined };
     const request = { url: server.url, headers: {}, format: { type: "Plain" }, validators, entriesMax: 10 } as const;
-    expect(await fetchFeed(request, { ...network, inTurn })).toMatchObject({
+    expect(await fetchFeed(request, network)).toMatchObject({
       kind: "Failed",
       fault: { code: "Unreachable" },
     });
@@ -100,8 +99,8 @@ describe("A server with a certificate of an unknown issuer gets no request", () 
 
   test("from the client of CrowdSec", async () => {
     const source = crowdsecFeed({}, server.url).source as CrowdsecFeed;
-    const pull = { source, key, isCurrent: false, inTurn };
-    const outcome = await new CrowdsecSource(network).pull(pull, new AbortController().signal);
+    const pull = { source, key, isCurrent: false };
+    const outcome = await new CrowdsecSource().pull(pull, network);
     expect(outcome).toMatchObject({ kind: "Failed", fault: { code: "Unreachable" } });
     expect(server.requests).toStrictEqual([]);
   });
