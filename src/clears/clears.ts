@@ -89,11 +89,11 @@ export class CacheClears implements RunHooks {
     this.#advanced = { run, gathered, atMs: nowMs, nextMs: clears.nextMs };
     emitChange(run, gathered.instance.meta, "rolloutsIgnored", rolloutsIgnored(gathered));
     await this.#report(run, clears.finished);
-    const learned = this.#learned(run, clears.handled);
+    const learned = await this.#learned(run, clears.handled);
     if (learned !== undefined || clears.due.length === 0) return learned;
     if (ports.stopping.aborted) return { kind: "Interrupted" };
     // A fresh read may show that nothing is due.
-    return run.isFresh ? await this.#callOnce(run, clears) : { kind: "Unconfirmed" };
+    return run.isFresh ? await this.#callOnce(run, clears) : ((await run.confirm()) ?? "Again");
   }
 
   report(facts: RunFacts): ReturnType<RunHooks["report"]> {
@@ -208,7 +208,7 @@ export class CacheClears implements RunHooks {
     }
     emitChange(run, run.gathered.instance.meta, "rolloutClear", undefined);
     await this.#report(run, clears);
-    return this.#learned(run, withHandled(run.inventory.handledTriggers, handled, "Now"));
+    return await this.#learned(run, withHandled(run.inventory.handledTriggers, handled, "Now"));
   }
 
   async #settleFault(run: World, due: readonly DeclaredCacheClear[], fault: WafFault): Promise<HookStep | undefined> {
@@ -234,12 +234,13 @@ export class CacheClears implements RunHooks {
   }
 
   /** Handled triggers and observed rollouts are saved in the inventory before wafsync acts on them. */
-  #learned(run: World, handledTriggers: readonly HandledTrigger[]): HookStep | undefined {
+  async #learned(run: World, handledTriggers: readonly HandledTrigger[]): Promise<HookStep | undefined> {
     const { inventory } = run;
     if (sameOr(inventory.handledTriggers, handledTriggers) === inventory.handledTriggers) return undefined;
     this.#learnedIn = run;
     this.#memory.unsavedRollouts = handledTriggers.filter(({ cacheClear }) => isWorkload(cacheClear));
-    return { kind: "Learned", inventory: { ...inventory, handledTriggers } };
+    await run.follow({ ...inventory, handledTriggers });
+    return "Again";
   }
 
   /** Returns the record of the clear, which every advanced one has. */

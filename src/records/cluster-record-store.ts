@@ -1,8 +1,9 @@
 // Records in WafRecord objects next to their instance or feed. A small record is one object. Of a larger one, that object contains the
 // first line and lists parts by name and digest. A save writes new parts first, then the first object with its resourceVersion as
 // a precondition, and then deletes the parts that are no longer listed. So the first object is the only commit: a crash never
-// leaves a mixture. The name of a part depends on the version that the save replaces, so no two saves share a new part, and a
-// stale process deletes nothing that a newer version lists.
+// leaves a mixture. The name of a part is random, so no two saves share a new part, and a stale process deletes nothing that a newer
+// version lists. What a killed process has written in vain is deleted by the next save.
+import { randomBytes } from "node:crypto";
 import { LruMap } from "../async/lru-map.ts";
 import type { ApiFault, ApiResult } from "../kube/api-result.ts";
 import type { ApiServer } from "../kube/api-server.ts";
@@ -266,10 +267,11 @@ export class ClusterRecordStore implements RecordStore {
     const parts: PartRef[] = [];
     for (const piece of pieces) {
       const digest = hexDigest(piece);
-      const unique = hexDigest(`${before?.head.resourceVersion ?? ""} ${owner.uid} ${digest}`, 16);
-      const name = written.get(digest) ?? `${headName(key)}-${unique}`;
-      const fault = written.has(digest) ? undefined : await this.#writePart(key, owner, name, { text: piece, digest });
-      if (fault !== undefined) return failed(key, fault);
+      const name = written.get(digest) ?? `${headName(key)}-${randomBytes(8).toString("hex")}`;
+      if (!written.has(digest)) {
+        const created = await this.#put(key, owner, name, { text: piece, digest }, undefined);
+        if (!created.ok) return failed(key, created.fault);
+      }
       written.set(digest, name);
       parts.push({ name, digest });
     }
@@ -281,22 +283,6 @@ export class ClusterRecordStore implements RecordStore {
     for (const name of before?.others ?? []) if (!kept.has(name)) await this.#releaseNamed(key, name);
     this.#known.set(idOf(key), { head, parts, others: kept, owner });
     return { state: "Saved", revision: head.resourceVersion };
-  }
-
-  /** An object that a killed process left with this name is written again: it may have been damaged since. */
-  async #writePart(
-    key: RecordKey,
-    owner: RecordOwner,
-    name: string,
-    content: RecordContent,
-  ): Promise<ApiFault | undefined> {
-    const created = await this.#put(key, owner, name, content, undefined);
-    if (created.ok) return undefined;
-    if (created.fault.code !== "AlreadyExists") return created.fault;
-    const read = await this.#get(key, name);
-    if (!read.ok) return read.fault;
-    const replaced = await this.#put(key, owner, name, content, read.value.metadata);
-    return replaced.ok ? undefined : replaced.fault;
   }
 
   async #put(

@@ -3,7 +3,7 @@ import type { Clock } from "../async/clock.ts";
 import type { DeclaredCacheClear, DeclaredInstance } from "../model/declared.ts";
 import type { ApiKey } from "../model/api-key.ts";
 import type { ConfirmedGathering, ConfirmOptions, Gathered } from "../model/gathered.ts";
-import type { Approval, Inventory, Refusal, InventoryPort } from "../model/inventory.ts";
+import type { Approval, Refusal, InventoryPort } from "../model/inventory.ts";
 import type { Adoption, Operation } from "../model/operation.ts";
 import type { ObjectName, ResourceMeta } from "../model/resource.ts";
 import type { WafFault, WafPort } from "../model/waf-result.ts";
@@ -97,7 +97,7 @@ export type Known = Pick<World, "gathered" | "desired" | "inventory">;
 
 /** What else happens in the runs of one instance: work on the same lane that a run knows nothing of, between its writes. */
 export interface RunHooks {
-  /** Called before every write, so it must be cheap while there is nothing to do. Returns what the run has to do first, if anything. */
+  /** Called before every write, so it must be cheap while there is nothing to do. */
   beforeWrite(world: World): Promise<HookStep | undefined>;
   /** What it reports: its part of the instance's status, and the next status of each of its objects. */
   report(facts: RunFacts): {
@@ -108,13 +108,8 @@ export interface RunHooks {
   atEnd(status: StatusPort, facts: RunFacts): HooksEnd;
 }
 
-/** A result ends the run. */
-export type HookStep =
-  | RunResult
-  /** It has changed the inventory, which must be saved. */
-  | { readonly kind: "Learned"; readonly inventory: Inventory }
-  /** It is about to call the WAF, and this process has not confirmed the declared state yet. */
-  | { readonly kind: "Unconfirmed" };
+/** A result ends the run. `Again`: the world has changed, and is planned for again before any write. */
+export type HookStep = RunResult | "Again";
 
 /** An object, and its next status. */
 export type ReportedObject = readonly [meta: ResourceMeta, after: (before: object) => object];

@@ -9,7 +9,7 @@
 import type { Operation } from "../model/operation.ts";
 import type { ObjectName } from "../model/resource.ts";
 import { type RunFacts, type RunResult, writesOf } from "./facts.ts";
-import type { HookStep, ReconcilePorts, RunHooks } from "./ports.ts";
+import type { ReconcilePorts, RunHooks } from "./ports.ts";
 import { call } from "./call.ts";
 import { finishRun, type ReconcileOutcome } from "./report.ts";
 import type { InstanceMemory } from "./instance-memory.ts";
@@ -69,7 +69,10 @@ async function converge(world: World, hooks: RunHooks | undefined): Promise<RunR
     if (world.ports.stopping.aborted) return { kind: "Interrupted" };
     if (world.isUnsaved) ended = await world.record();
     else if (world.needsRefresh) ended = await world.refresh();
-    else ended = await proceed(world, await hooks?.beforeWrite(world));
+    else {
+      const asked = await hooks?.beforeWrite(world);
+      ended = asked === "Again" ? undefined : (asked ?? (await nextStep(world)));
+    }
     tellHistory(world);
   }
   return ended;
@@ -77,13 +80,6 @@ async function converge(world: World, hooks: RunHooks | undefined): Promise<RunR
 
 function tellHistory({ ports, happenings }: World): void {
   for (const happening of happenings.splice(0)) ports.history?.happened(...happening);
-}
-
-/** What the hooks ask for, and otherwise the next step of the plan. */
-async function proceed(world: World, asked: HookStep | undefined): Promise<RunResult | undefined> {
-  if (asked?.kind === "Learned") return await world.follow(asked.inventory);
-  if (asked?.kind === "Unconfirmed") return await world.confirm();
-  return asked ?? (await nextStep(world));
 }
 
 /** The next step of a plan whose record is saved. */

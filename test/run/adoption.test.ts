@@ -52,7 +52,7 @@ describe("What a plan prints", () => {
   test("warns if there is no record and declared entries are on the lists", async () => {
     const world = worldOfForeign(blocking("office", addresses(foreign)));
     const warning =
-      "There is no record of earlier runs, and 1,413 declared entries are already on the lists. They are unmanaged";
+      "There is no record of earlier runs, and 1,413 declared entries are already on the lists. Entries without a record are unmanaged";
     expect(await printed(world)).toContain(`warning: ${warning}`);
     await world.pass();
     expect(messages(world, "RecordMissing")).toStrictEqual([expect.stringContaining(warning)]);

@@ -52,12 +52,8 @@ export function emitApproval({ ports, memory, gathered }: Emitting, { hash, remo
 export function unrecordedMessage({ unrecorded, desired }: RunFacts): string | undefined {
   if (unrecorded === 0) return undefined;
   const are = counted(unrecorded, "declared entry is", "declared entries are");
-  const [stay, them, their] =
-    unrecorded === 1
-      ? ["It is unmanaged and stays", "it", "its rule"]
-      : ["They are unmanaged and stay", "them", "their rules"];
   const origins = desired.origins.size === 0 ? "" : " Annotate every WafOrigin whose host the WAF already has, too.";
-  return `There is no record of earlier runs, and ${are} already on the lists. ${stay} when no rule declares ${them}. Restore the record, or adopt ${them} with ${adoptAnnotation}: "true" on ${their}.${origins}`;
+  return `There is no record of earlier runs, and ${are} already on the lists. Entries without a record are unmanaged, and stay when no rule declares them. Restore the record, or adopt the entries with ${adoptAnnotation}: "true" on their rules.${origins}`;
 }
 
 /** What is to be reported about one subject, for as long as it lasts. */
