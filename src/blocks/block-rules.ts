@@ -10,7 +10,6 @@ import type { AddressText, Gathered, GatheredRule } from "../model/gathered.ts";
 import { inThousands } from "../model/sentence.ts";
 import { visibleText } from "../model/visible-text.ts";
 import { blockKey } from "./judges.ts";
-import { perObject } from "../model/per-object.ts";
 import { extending, type SourcePort } from "../run/ports.ts";
 import type { BlockBook, BlocksView } from "./block-book.ts";
 
@@ -56,12 +55,13 @@ const ended = { has: () => true };
 
 const noClients: readonly JudgedEntry[] = [];
 
-/** The texts of these clients, by the longest time of an entry: rules with the same text are not parsed again. */
-const textsOf = perObject((_clients: readonly JudgedEntry[]) => new Map<number, AddressText>());
+// The rule is parsed again only if its text is another one.
+const texts = new WeakMap<readonly JudgedEntry[], { readonly maxTtlMs: number; readonly text: AddressText }>();
 
 function listedText(clients: readonly JudgedEntry[], maxTtlMs: number): AddressText {
-  const known = textsOf(clients);
-  const text: AddressText = known.get(maxTtlMs) ?? {
+  const known = texts.get(clients);
+  if (known?.maxTtlMs === maxTtlMs) return known.text;
+  const text: AddressText = {
     state: "Listed",
     source,
     entries: clients.map(({ entry }) => entry),
@@ -69,7 +69,7 @@ function listedText(clients: readonly JudgedEntry[], maxTtlMs: number): AddressT
     ended,
     notes: new Map<Entry, string>(clients.map((client) => [client.entry, evidenceOf(client)])),
   };
-  known.set(maxTtlMs, text);
+  texts.set(clients, { maxTtlMs, text });
   return text;
 }
 

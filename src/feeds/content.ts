@@ -37,6 +37,16 @@ export interface FeedReading {
 
 export const emptyFeedContent: FeedContent = { entries: [], expiresAtMs: new Map() };
 
+/** The same function with a memory: feeds usually confirm their content, which may have 100,000 entries. */
+export function onceFor<Value>(compute: (content: FeedContent) => Value): (content: FeedContent) => Value {
+  const known = new WeakMap<FeedContent, { readonly value: Value }>();
+  return (content) => {
+    const result = known.get(content) ?? { value: compute(content) };
+    known.set(content, result);
+    return result.value;
+  };
+}
+
 /** The server's metadata of the content, for the next request and for the status. */
 export const textFacts = z.strictObject({
   etag: z.string().optional(),

@@ -3,11 +3,10 @@
 // begin with `-` are expired entries. Each fetch changes the first line, but usually not the others.
 import * as z from "zod";
 import { type Entry, parseDeclaredEntry } from "../address/entry.ts";
-import { perObject } from "../model/per-object.ts";
 import { parseJson } from "../model/record.ts";
 import { nameKey, type ObjectName } from "../model/resource.ts";
 import type { RecordKey, RecordStore } from "../records/record-store.ts";
-import type { FeedContent } from "./content.ts";
+import { type FeedContent, onceFor } from "./content.ts";
 import { type FeedState, storedFeed } from "./feed-state.ts";
 
 const format = 1;
@@ -61,8 +60,7 @@ export function encodeFeed({ good, ...rest }: FeedState): string {
   return [JSON.stringify(state), ...lines, ""].join("\n");
 }
 
-/** Fetches usually confirm the content, which may have 100,000 entries. */
-const linesOf = perObject((content: FeedContent): readonly string[] => {
+const linesOf = onceFor((content: FeedContent): readonly string[] => {
   const lines: string[] = content.entries.map((entry) => {
     const [endMs, note] = [content.expiresAtMs.get(entry), content.notes?.get(entry)];
     return `${entry}${endMs === undefined ? "" : ` ${Math.ceil(endMs / 1000)}`}${note === undefined ? "" : ` # ${note}`}`;

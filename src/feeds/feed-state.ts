@@ -4,7 +4,6 @@ import { createHash } from "node:crypto";
 import type { Entry } from "../address/entry.ts";
 import type { DeclaredFeed } from "../model/declared-feed.ts";
 import { hexDigest } from "../model/hex-digest.ts";
-import { perObject } from "../model/per-object.ts";
 import { dayMs, hourMs } from "../model/time-text.ts";
 import {
   type FeedContent,
@@ -13,6 +12,7 @@ import {
   type FetchFault,
   type FetchOutcome,
   invalidLine,
+  onceFor,
   textFacts,
   type TextFacts,
 } from "./content.ts";
@@ -267,7 +267,7 @@ function failed(state: FeedState, { intervalMs }: DeclaredFeed, fault: FeedFault
 }
 
 /** When the first of the entries ends; infinite if none does. */
-export const firstEndMs = perObject((content: FeedContent): number => {
+export const firstEndMs = onceFor((content: FeedContent): number => {
   let firstMs = Number.POSITIVE_INFINITY;
   for (const endMs of content.expiresAtMs.values()) firstMs = Math.min(firstMs, endMs);
   return firstMs;

@@ -5,13 +5,12 @@ import type { NewConditions } from "../kinds/conditions.ts";
 import type { ReasonOf } from "../kinds/reasons.ts";
 import type { WafFeedStatus } from "../kinds/waf-feed.ts";
 import type { DeclaredFeed, FeedGuards } from "../model/declared-feed.ts";
-import { perObject } from "../model/per-object.ts";
 import { counted } from "../model/sentence.ts";
 import { specialPurposeObjection } from "../decide/special-purpose.ts";
 import type { StatusPort } from "../run/ports.ts";
 import { accepted, type Finding, forPerson, pendingFinding, withFindings } from "../run/status/findings.ts";
 import { writeStatus } from "../run/status/write-status.ts";
-import type { FeedContent } from "./content.ts";
+import { type FeedContent, onceFor } from "./content.ts";
 import { acceptAnnotation, type FeedState, type HeldContent, staleAtMs, withoutEnded } from "./feed-state.ts";
 import type { HoldReason } from "./guards.ts";
 
@@ -63,7 +62,7 @@ function entriesOf({ state: { good }, content }: FeedFacts): object | undefined 
   return { ...good.counts, specialPurpose: specialPurposeCount(good.content), used: content?.entries.length ?? 0 };
 }
 
-const specialPurposeCount = perObject(({ entries }: FeedContent): number => {
+const specialPurposeCount = onceFor(({ entries }: FeedContent): number => {
   return entries.filter((entry) => specialPurposeObjection(entry, networkOf(entry)) !== undefined).length;
 });
 

@@ -14,7 +14,6 @@ import { decodeWord, encodeWord, type EntryOwners, parseOwners, unknownOwners } 
 import { type Entry, isOpaque } from "../address/entry.ts";
 import { finished } from "../model/finished.ts";
 import type { Inventory, Managed, OwnedEntry } from "../model/inventory.ts";
-import { perObject } from "../model/per-object.ts";
 import { parseJson } from "../model/record.ts";
 import { visibleText } from "../model/visible-text.ts";
 
@@ -151,8 +150,14 @@ function* linesByRow(entries: ReadonlyMap<Entry, OwnedEntry>): Generator<undefin
   return byRow;
 }
 
-/** A record is saved repeatedly with the same owners, and guests can have thousands of them. */
-const rowOf = perObject((record: OwnedEntry) => jsonLine(row, record));
+function rowOf(record: OwnedEntry): string {
+  const known = knownRows.get(record) ?? jsonLine(row, record);
+  knownRows.set(record, known);
+  return known;
+}
+
+// A record is saved repeatedly with the same owners, and guests can have thousands of them.
+const knownRows = new WeakMap<OwnedEntry, string>();
 
 /** Decodes the inventory, or says why that is impossible: it is damaged, or a newer wafsync wrote it. */
 export function decodeInventory(stored: string): DecodedInventory {

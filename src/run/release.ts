@@ -24,8 +24,7 @@ export function releaseEndsMs({ releasingSinceMs }: InstanceMemory): number | un
 }
 
 function isReleaseOver({ memory, ports }: Pick<World, "memory" | "ports">): boolean {
-  const endsMs = releaseEndsMs(memory);
-  return endsMs === undefined || ports.clock.monotonicMs() >= endsMs;
+  return ports.clock.monotonicMs() >= (releaseEndsMs(memory) ?? 0);
 }
 
 /** False if the entries of a deleted instance must stay, because the instance was changed after its deletion. */

@@ -35,8 +35,7 @@ export async function reportFacts(
   facts: RunFacts,
   goesOn: () => boolean = () => true,
 ): Promise<void> {
-  const statuses = statusesOf(facts, memory, ports);
-  await writeStatuses(ports, statuses, ({ kind }) => kind === "WafInstance" || goesOn());
+  await writeStatuses(ports, statusesOf(facts, memory, ports), ({ kind }) => kind === "WafInstance" || goesOn());
 }
 
 /** The next status of every object: of the instance, of the objects of hooks, and of the rules, those of owners first, and origins. */

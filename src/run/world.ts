@@ -172,7 +172,7 @@ export class World {
     this.#stored = stored.inventory;
     this.#inventory = stored.inventory;
     this.#revision = stored.revision;
-    await this.#inSlices(this.#compile(stored.inventory, memory.lastObserved));
+    await inSlices(this.ports.clock, this.#compile(stored.inventory, memory.lastObserved));
     const problem =
       this.release === undefined ? await ports.lifecycle.ensureFinalizer(gathered.instance.meta) : undefined;
     if (problem !== undefined) return blocked("InventoryUnwritable", problem);
@@ -227,13 +227,9 @@ export class World {
 
   /** Plans again with new information. After a change of what is declared, the next such plan has to wait. */
   async learn(learned: Learned): Promise<void> {
-    await this.#inSlices(this.#learn(learned), (tookMs) => {
+    await inSlices(this.ports.clock, this.#learn(learned), (tookMs) => {
       if (learned.gathered !== undefined) this.#restsUntilMs = this.ports.clock.monotonicMs() + pauseMsAfter(tookMs);
     });
-  }
-
-  async #inSlices<T>(work: Generator<undefined, T>, onDone?: (tookMs: number) => void): Promise<T> {
-    return await inSlices(this.ports.clock, work, onDone);
   }
 
   *#learn({ gathered, inventory }: Learned): Generator<undefined, void> {
@@ -472,7 +468,7 @@ export class World {
     const { gathered, desired, inventory, ledger } = this;
     const observed = this.#plan && ledger.shown(this.observed);
     const isPast = this.#next > 0 && observed !== undefined;
-    const plan = isPast ? await this.#inSlices(this.#planFor(observed)) : this.#plan;
+    const plan = isPast ? await inSlices(this.ports.clock, this.#planFor(observed)) : this.#plan;
     return {
       gathered,
       desired,
@@ -501,7 +497,7 @@ export class World {
   /** The facts at the end of a run, which may have ended before it compiled what is declared. */
   async lastFacts(result: RunResult): Promise<RunFacts> {
     const { record, lastObserved } = this.memory;
-    if (this.#desired === undefined) await this.#inSlices(this.#compile(record, lastObserved));
+    if (this.#desired === undefined) await inSlices(this.ports.clock, this.#compile(record, lastObserved));
     return await this.facts("Ended", result);
   }
 

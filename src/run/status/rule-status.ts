@@ -164,15 +164,10 @@ function assessExpired(rule: CompiledRule, progress: RuleProgress, facts: RunFac
 }
 
 /** Reports entries that stay although no rule declares them; with the policy Exclusive they do not stay. */
-function foreignSentence({ desired, foreign }: RuleProgress, { gathered }: RunFacts, list: ListName): string {
+function foreignSentence({ foreign }: RuleProgress, { gathered }: RunFacts, list: ListName): string {
   if (foreign === 0 || gathered.instance.policies[list] === "Exclusive") return "";
-  if (desired === 0) {
-    const stay = counted(foreign, "of its entries stays", "of its entries stay");
-    return ` ${stay} on the ${list}: another writer added ${foreign === 1 ? "it" : "them"}.`;
-  }
-  const were = counted(foreign, "of them was", "of them were");
-  const [which, stay] = desired === 1 ? ["It was", "stays"] : [were, foreign === 1 ? "stays" : "stay"];
-  return ` ${which} added by another writer, and ${stay} on the ${list} when the rule expires or is deleted.`;
+  const some = counted(foreign, "of the entries, which stays", "of the entries, which stay");
+  return ` Another writer added ${some} on the ${list} without the rule.`;
 }
 
 function allOn(list: ListName, desired: number): string {

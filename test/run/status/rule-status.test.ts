@@ -85,7 +85,7 @@ describe("An expired rule", () => {
     await expired(world);
     expect(world.waf.lists.blocklist).toStrictEqual(["192.0.2.1"]);
     expect(messageOf(world)).toBe(
-      "The rule expired at 2026-01-01T01:00:00Z; it no longer declares entries. 1 of its entries stays on the blocklist: another writer added it.",
+      "The rule expired at 2026-01-01T01:00:00Z; it no longer declares entries. Another writer added 1 of the entries, which stays on the blocklist without the rule.",
     );
     expect(world.status.read(metaOf(world))).toMatchObject({ entries: { foreign: 1 } });
   });
@@ -93,16 +93,20 @@ describe("An expired rule", () => {
 
 describe("A rule whose entries were already on the list", () => {
   test.each([
-    [["192.0.2.1"], ["192.0.2.1"], "The entry is on the blocklist. It was added by another writer, and stays on the"],
+    [
+      ["192.0.2.1"],
+      ["192.0.2.1"],
+      "The entry is on the blocklist. Another writer added 1 of the entries, which stays on the",
+    ],
     [
       addresses(3),
       addresses(1),
-      "All 3 entries are on the blocklist. 1 of them was added by another writer, and stays",
+      "All 3 entries are on the blocklist. Another writer added 1 of the entries, which stays",
     ],
     [
       addresses(3),
       addresses(2),
-      "All 3 entries are on the blocklist. 2 of them were added by another writer, and stay",
+      "All 3 entries are on the blocklist. Another writer added 2 of the entries, which stay",
     ],
   ])("says of %j that %j stay", async (declared, foreign, part) => {
     const world = new ConvergeWorld({ declared: { rules: [blocking("a", declared)] } });
