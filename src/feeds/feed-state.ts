@@ -2,6 +2,7 @@
 // accepted by its hash; failures never remove it. The state survives restarts.
 import { createHash } from "node:crypto";
 import type { Entry } from "../address/entry.ts";
+import { exponentialMs } from "../async/back-off.ts";
 import type { DeclaredFeed } from "../model/declared-feed.ts";
 import { hexDigest } from "../model/hex-digest.ts";
 import { dayMs, hourMs } from "../model/time-text.ts";
@@ -16,7 +17,7 @@ import {
   textFacts,
   type TextFacts,
 } from "./content.ts";
-import { type FeedDecision, type HoldReason, judgeChanges, judgeContent } from "./guards.ts";
+import { type HoldReason, judgeChanges, judgeContent } from "./guards.ts";
 import * as z from "zod";
 
 /** Durations are whole seconds, so each response that repeats one gives a slightly different end. */
@@ -157,8 +158,10 @@ export function afterFetch(
     usedAcceptance: acceptance === state.usedAcceptance ? acceptance : undefined,
   };
   switch (outcome.kind) {
-    case "NotModified":
-      return succeeded({ ...common, good: confirmed(state.good, moment.nowMs), held: undefined }, feed, moment);
+    case "NotModified": {
+      const good = state.good && { ...state.good, confirmedAtMs: moment.nowMs };
+      return succeeded({ ...common, good, held: undefined }, feed, moment);
+    }
     case "Failed":
       return failed(common, feed, outcome.fault, moment);
     case "Read":
@@ -188,13 +191,12 @@ function afterReading(
   if (decision.verdict === "Accept" || hash === state.good?.hash) {
     return succeeded({ ...state, good, held: undefined }, feed, moment);
   }
-  if (isAccepted(state, feed, hash))
+  if (acceptanceOf(feed) === hash && state.usedAcceptance !== hash) {
     return succeeded({ ...state, good, held: undefined, usedAcceptance: hash }, feed, moment);
-  return succeeded({ ...state, held: heldOf(decision, reading, hash, state.held, moment.nowMs) }, feed, moment);
-}
-
-function isAccepted({ usedAcceptance }: FeedState, feed: DeclaredFeed, hash: string): boolean {
-  return acceptanceOf(feed) === hash && usedAcceptance !== hash;
+  }
+  const { reason, message } = decision;
+  const sinceMs = state.held?.hash === hash ? state.held.sinceMs : moment.nowMs;
+  return succeeded({ ...state, held: { reason, message, hash, counts: reading.counts, sinceMs } }, feed, moment);
 }
 
 function acceptanceOf({ meta }: DeclaredFeed): string | undefined {
@@ -239,20 +241,6 @@ function withEnded(content: FeedContent, before: FeedContent | undefined, nowMs:
 function areClose(oneMs: number | undefined, otherMs: number | undefined): boolean {
   if (oneMs === undefined || otherMs === undefined) return oneMs === otherMs;
   return Math.abs(oneMs - otherMs) <= endToleranceMs;
-}
-
-function heldOf(
-  { reason, message }: Extract<FeedDecision, { verdict: "Hold" }>,
-  { counts }: FeedReading,
-  hash: string,
-  before: HeldContent | undefined,
-  nowMs: number,
-): HeldContent {
-  return { reason, message, hash, counts, sinceMs: before?.hash === hash ? before.sinceMs : nowMs };
-}
-
-function confirmed(good: GoodContent | undefined, nowMs: number): GoodContent | undefined {
-  return good === undefined ? undefined : { ...good, confirmedAtMs: nowMs };
 }
 
 /** Whether the source responded, even if a guard put the content on hold. */
@@ -301,7 +289,6 @@ const retryBaseMs = 60_000;
 const retryMsMax = hourMs;
 /** The maximum delay that a server can request is one day. */
 export const retryAfterMsMax = dayMs;
-const doublingsMax = 20;
 
 /**
  * After a success: the interval plus up to a tenth of it. After failures: exponential backoff from a minute to an hour, and never
@@ -315,8 +302,8 @@ export function nextFetchMs(
   failures: number,
   retryAfterMs = 0,
 ): number {
-  const doubled = retryBaseMs * 2 ** Math.min(failures - 1, doublingsMax);
-  const base = failures === 0 ? intervalMs : Math.min(doubled, retryMsMax, Math.max(intervalMs, retryBaseMs));
+  const maxMs = Math.min(retryMsMax, Math.max(intervalMs, retryBaseMs));
+  const base = failures === 0 ? intervalMs : exponentialMs({ baseMs: retryBaseMs, maxMs }, failures);
   const delayMs = Math.round(base * (1 + jitterShare * random));
   return nowMs + Math.max(delayMs, Math.min(retryAfterMs, retryAfterMsMax));
 }

@@ -42,24 +42,25 @@ export function feedStatus(before: Partial<WafFeedStatus>, facts: FeedFacts): ob
   return {
     observedGeneration,
     conditions,
-    entries: entriesOf(facts),
+    entries: good && {
+      ...good.counts,
+      specialPurpose: specialPurposeCount(good.content),
+      used: facts.content?.entries.length ?? 0,
+    },
     lastFetchTime: timeOf(state.lastFetchMs),
     lastGoodTime: timeOf(good?.confirmedAtMs),
     lastChangeTime: timeOf(good?.changedAtMs),
     nextFetchTime: feed.suspend ? undefined : timeOf(state.nextFetchMs),
     etag: good?.facts?.etag,
     sha256: good?.facts?.sha256,
-    held:
-      held === undefined
-        ? undefined
-        : { hash: held.hash, reason: held.reason, entries: held.counts.valid, since: formatTime(held.sinceMs) },
+    held: held && {
+      hash: held.hash,
+      reason: held.reason,
+      entries: held.counts.valid,
+      since: formatTime(held.sinceMs),
+    },
     invalidLines: good === undefined || good.invalidLines.length === 0 ? undefined : good.invalidLines,
   };
-}
-
-function entriesOf({ state: { good }, content }: FeedFacts): object | undefined {
-  if (good === undefined) return undefined;
-  return { ...good.counts, specialPurpose: specialPurposeCount(good.content), used: content?.entries.length ?? 0 };
 }
 
 const specialPurposeCount = onceFor(({ entries }: FeedContent): number => {

@@ -114,7 +114,7 @@ describe("A rule whose entries were already on the list", () => {
     await world.pass();
     expect(readyOf(world)).toBe("True Synced");
     expect(messageOf(world)).toContain(part);
-    expect(messageOf(world)).toMatch(/ on the blocklist when the rule expires or is deleted\.$/u);
+    expect(messageOf(world)).toMatch(/ on the blocklist without the rule\.$/u);
     expect(world.status.read(metaOf(world))).toMatchObject({ entries: { foreign: foreign.length } });
   });
 
