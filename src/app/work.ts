@@ -118,7 +118,7 @@ export class Work {
   async openFeeds(): Promise<Feeds> {
     const { openFeeds } = await import("../feeds/feeds.ts");
     const { feeds, status, metrics } = this.place;
-    const ports = { ...feeds, status, ...(metrics && { observer: metrics.feeds }) };
+    const ports = { ...feeds, status, observer: metrics?.feeds };
     return (this.#feeds ??= openFeeds({ ...this.options, ...ports }));
   }
 

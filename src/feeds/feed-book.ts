@@ -280,7 +280,7 @@ export interface FeedPorts {
   readonly clock: Clock;
   /** A number of at least 0 and less than 1. */
   readonly random: () => number;
-  readonly observer?: FeedObserver;
+  readonly observer?: FeedObserver | undefined;
   /** Whether this process fetches the feed and reports on it; others only load what it stores. All, if undefined. */
   readonly isOwn?: (feed: ObjectName) => boolean;
 }
