@@ -10,10 +10,11 @@ import { describeOperator } from "../support/worlds/operator-suite.ts";
 import { callsOf, type TestWaf } from "../support/worlds/operator-world.ts";
 import { startUnreliableProxy } from "./unreliable-proxy.ts";
 
-const lease = ["--leader-elect", "--lease-namespace", "wafsync-system"];
-const leaseMs = 30_000;
-/** The time for calls that a dead leader may still have had in flight. */
-const settleMs = 10_000;
+/** A Lease of thirty seconds ends after six. */
+const haste = fast(5);
+const replica = { haste, parameters: ["--leader-elect", "--lease-namespace", "wafsync-system"] };
+/** The Lease, and the time for calls that a dead leader may still have had in flight. */
+const takeoverMsMin = 40_000 / haste;
 /** Includes the intervals between two checks. */
 const takeoverMsMax = 55_000;
 
@@ -35,9 +36,9 @@ await describeOperator("two replicas", (world) => {
   }
 
   test("one works, and the other one is ready and idle", async () => {
-    first = await world().startOperator({ parameters: lease, podName: "wafsync-0" });
+    first = await world().startOperator({ ...replica, podName: "wafsync-0" });
     await world().eventually("the first one leads", async () => await leads(first));
-    second = await world().startOperator({ parameters: lease, podName: "wafsync-1" });
+    second = await world().startOperator({ ...replica, podName: "wafsync-1" });
     ({ namespace, waf } = await world().newInstance("replicas"));
     await world().apply(rule(namespace, "first", addresses(20)));
     await world().allReady(namespace);
@@ -58,7 +59,7 @@ await describeOperator("two replicas", (world) => {
   });
 
   test("a leader that is killed in the middle of its work is replaced within the Lease, and nothing is done twice", async () => {
-    first = await world().startOperator({ parameters: lease, podName: "wafsync-2" });
+    first = await world().startOperator({ ...replica, podName: "wafsync-2" });
     const { settings } = world().simulator;
     settings.latencyMs = 20;
     await world().apply(rule(namespace, "long", addresses(500, 1_000)));
@@ -70,10 +71,8 @@ await describeOperator("two replicas", (world) => {
     await realDelay(slow(200));
     const { requests } = waf.view.counters;
     expect(requests).toBeLessThan(500);
-    await realDelay(10_000);
-    expect(waf.view.counters.requests).toBe(requests);
     await world().eventually("the other one continues", () => waf.view.counters.requests > requests, takeoverMsMax);
-    expect(Date.now() - renewedMs).toBeGreaterThan(leaseMs + settleMs);
+    expect(Date.now() - renewedMs).toBeGreaterThan(takeoverMsMin);
     await world().allReady(namespace);
     expect(waf.view.blocklist).toHaveLength(521);
     expect(callsOf(waf)["POST /api/blocklist_ip"]).toBeLessThanOrEqual(522);
@@ -83,14 +82,13 @@ await describeOperator("two replicas", (world) => {
   test("a leader that loses the connection to the API server stops writing and ends before another replica may start", async () => {
     await first.end("SIGTERM");
     const proxy = await startUnreliableProxy(Number(new URL(world().cluster.url).port));
-    const quick = { haste: fast(5), parameters: [...lease, "--lease-name", "fast-lease"] };
     try {
-      const cutOff = await world().startOperator({ ...quick, port: proxy.port });
+      const cutOff = await world().startOperator({ ...replica, port: proxy.port });
       const { settings } = world().simulator;
       settings.latencyMs = 20;
       await world().apply(rule(namespace, "longer", addresses(1_000, 2_000)));
       await world().eventually("it works", () => waf.view.blocklist.length > 550);
-      const other = await world().startOperator({ ...quick, podName: "wafsync-4" });
+      const other = await world().startOperator({ ...replica, podName: "wafsync-4" });
       proxy.fallSilent();
       const { code } = await cutOff.process.ended;
       expect(code).toBe(1);
