@@ -52,9 +52,6 @@ await describeOperator("declared lists", (world) => {
   }
 
   describe.each([
-    { count: 1, stopped: false },
-    { count: 1, stopped: true },
-    { count: 50, stopped: false },
     { count: 50, stopped: true },
     { count: 1000, stopped: false },
   ])("with $count rules, operator stopped: $stopped", ({ count, stopped }) => {

@@ -42,16 +42,6 @@ export async function requestsOf(user: string, directory: string): Promise<Audit
   return requests;
 }
 
-/** The number of requests of each kind, such as `patch wafiprules/status`. */
-export function countByVerb(requests: readonly AuditedRequest[]): Map<string, number> {
-  const counts = new Map<string, number>();
-  for (const { verb, resource } of requests) {
-    const kind = `${verb} ${resource}`;
-    counts.set(kind, (counts.get(kind) ?? 0) + 1);
-  }
-  return counts;
-}
-
 /** The maximum number of requests of this kind for one object. */
 export function mostForOneObject(requests: readonly AuditedRequest[], verb: string, resource: string): number {
   const counts = new Map<string, number>();

@@ -7,7 +7,7 @@ import type { AddressInfo } from "node:net";
 import { request } from "undici";
 import type { ClusterDescription } from "./cluster-access.ts";
 import { findControlPlane } from "./go-programs.ts";
-import { type ControlPlane, startControlPlane, type StartOptions } from "./start.ts";
+import { type ControlPlane, startControlPlane } from "./start.ts";
 
 /** The environment variable with the URL of the offer. */
 export const offerVariable = "WAFSYNC_TEST_CONTROL_PLANE";
@@ -56,10 +56,10 @@ export async function askForControlPlane(url: string): Promise<Offer> {
 }
 
 /** The control plane, or the reason why it is not available. */
-export async function findAndStart(options: Pick<StartOptions, "audits"> = {}): Promise<ControlPlane | string> {
+export async function findAndStart(): Promise<ControlPlane | string> {
   const found = await findControlPlane();
   if (found.state === "Missing") return found.problem;
-  return startControlPlane({ ...options, file: found.file }).catch(String);
+  return startControlPlane({ file: found.file }).catch(String);
 }
 
 function describeOffer(result: ControlPlane | string): Offer {

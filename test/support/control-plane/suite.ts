@@ -2,7 +2,7 @@
 // CI=true, so that skipped suites are not mistaken for success.
 import { afterAll, describe } from "@jest/globals";
 import { type ClusterAccess, connectToCluster } from "./cluster-access.ts";
-import type { ControlPlane, StartOptions } from "./start.ts";
+import type { ControlPlane } from "./start.ts";
 import { askForControlPlane, findAndStart, offerVariable } from "./shared-control-plane.ts";
 import { describeMissing } from "../processes/describe-missing.ts";
 
@@ -26,9 +26,8 @@ export async function describeWithControlPlane(title: string, body: (cluster: Cl
 export async function describeWithOwnControlPlane(
   title: string,
   body: (controlPlane: ControlPlane) => void,
-  options: Pick<StartOptions, "audits"> = {},
 ): Promise<void> {
-  const started = await findAndStart(options);
+  const started = await findAndStart();
   if (typeof started === "string") return describeMissing(title, "a control plane to run on", started);
   describe(title, () => {
     afterAll(() => started.stop());

@@ -8,8 +8,6 @@ import { OperatorWorld } from "./operator-world.ts";
 interface OperatorSuiteOptions {
   /** A new API server rejects everything until it has read the roles. */
   readonly restartsApiServer?: boolean;
-  /** Whether the API server logs all requests; see audit-log.ts. */
-  readonly audits?: boolean;
 }
 
 /** `body` gets a function that returns the world, because the world does not exist yet when the tests are described. */
@@ -18,29 +16,25 @@ export async function describeOperator(
   body: (world: () => OperatorWorld) => void,
   options: OperatorSuiteOptions = {},
 ): Promise<void> {
-  await describeWithOwnControlPlane(
-    title,
-    (controlPlane) => {
-      // A separate block, so that it ends before the control plane does.
-      describe("the operator", () => {
-        let begun: OperatorWorld | undefined;
-        const world = (): OperatorWorld => {
-          if (begun === undefined) throw new Error("the world of the suite has not begun");
-          return begun;
-        };
-        beforeAll(async () => {
-          begun = await OperatorWorld.begin(controlPlane);
-        });
-        afterEach(() => {
-          expect(world().history.takeFaults()).toStrictEqual([]);
-        });
-        afterAll(async () => await begun?.end());
-        body(world);
-        testWhatMustNeverHappen(world, options);
+  await describeWithOwnControlPlane(title, (controlPlane) => {
+    // A separate block, so that it ends before the control plane does.
+    describe("the operator", () => {
+      let begun: OperatorWorld | undefined;
+      const world = (): OperatorWorld => {
+        if (begun === undefined) throw new Error("the world of the suite has not begun");
+        return begun;
+      };
+      beforeAll(async () => {
+        begun = await OperatorWorld.begin(controlPlane);
       });
-    },
-    options,
-  );
+      afterEach(() => {
+        expect(world().history.takeFaults()).toStrictEqual([]);
+      });
+      afterAll(async () => await begun?.end());
+      body(world);
+      testWhatMustNeverHappen(world, options);
+    });
+  });
 }
 
 function testWhatMustNeverHappen(world: () => OperatorWorld, { restartsApiServer }: OperatorSuiteOptions): void {
