@@ -119,44 +119,6 @@ await describeOperator("feeds", (world) => {
     await listed(waf, []);
   });
 
-  test("a feed that is created again starts without content, and keeps its new content when the former record is collected", async () => {
-    const { namespace, waf } = await world().newInstance("again", unguarded);
-    const ruleOf = async () => conditionOf(await world().read("WafIpRule", namespace, "feed"), "Accepted")?.reason;
-    const ownerOf = async () => {
-      const path = `/apis/${apiVersion}/namespaces/${namespace}/wafrecords/threats-feed`;
-      const { metadata } = (await world().requests.expect({ path })) as {
-        metadata: { ownerReferences: { uid: string }[] };
-      };
-      return metadata.ownerReferences[0]?.uid;
-    };
-    const list = someAddresses(40);
-    server.serves(list.join("\n"));
-    await declare(namespace);
-    await world().apply(feedRule(namespace));
-    await listed(waf, list);
-
-    server.fails(503);
-    await world().remove(feed(namespace, {}));
-    await declare(namespace);
-    await reason(namespace, "Unavailable");
-    expect((await statusOf(namespace)).status?.["entries"]).toBeUndefined();
-    await world().eventually("the rule lacks its content", async () => (await ruleOf()) === "SourceMissing");
-    await listed(waf, list);
-    server.serves(list.slice(1).join("\n"));
-    await declare(namespace);
-    await listed(waf, list.slice(1));
-    const uid = (await world().read("WafFeed", namespace, "threats"))?.metadata.uid;
-    await world().eventually("a record of the new feed", async () => (await ownerOf()) === uid);
-
-    await world().operator.end();
-    server.fails(503);
-    await world().startOperator({ parameters });
-    await declare(namespace);
-    await reason(namespace, "Unavailable");
-    await world().eventually("the content of the rule", async () => (await ruleOf()) === "Accepted");
-    await listed(waf, list.slice(1));
-  });
-
   test("the addresses of a Secret are listed, and its other lines are in no status, event, record, metric or log", async () => {
     const { namespace, waf } = await world().newInstance("secret-list", unguarded);
     const secret: Manifest = {

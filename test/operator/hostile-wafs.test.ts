@@ -3,7 +3,6 @@
 // is measured by hostile-guests.test.ts, which runs alone.
 // Long: `npm run test:deploy` runs it.
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
-import { findFreePorts } from "../support/control-plane/free-ports.ts";
 import { instance, keySecret, rule } from "../support/builders/manifests.ts";
 import { type HostileAnswers, type HostileWafs, startHostileWafs } from "./hostile-wafs.ts";
 import { text } from "../support/fakes/scripted-server.ts";
@@ -118,36 +117,4 @@ await describeOperator("a hostile WAF", (world) => {
     expect(other.requests(key)).toBe(0);
     await other.server.stop();
   });
-});
-
-await describeOperator("an operator that may not call internal addresses", (world) => {
-  test("reports the same message for open and closed ports, and connects to none", async () => {
-    await world().startOperator({ callsLoopback: false });
-    const open = await startHostileWafs();
-    const [closed] = await findFreePorts(1);
-    const key = "a-key-of-a-spy-in-the-network";
-    let spies = 0;
-    const { port } = new URL(open.server.baseUrl);
-    const hosts = [`localhost:${port}`, `localhost:${closed}`, `127.0.0.1:${closed}`, `[::ffff:7f00:1]:${port}`];
-    const namespaces = await Promise.all(hosts.map(async (host) => await spy(`http://${host}`)));
-    const told = await Promise.all(namespaces.map(async (namespace) => await reason(namespace)));
-    expect([...new Set(told)]).toHaveLength(1);
-    expect(open.server.connections).toBe(0);
-    await open.server.stop();
-
-    async function spy(url: string): Promise<string> {
-      const namespace = await world().newNamespace("spy");
-      spies += 1;
-      await world().apply(keySecret(namespace, `${key}-${spies}`));
-      await world().apply(instance(namespace, url));
-      return namespace;
-    }
-  });
-
-  async function reason(namespace: string): Promise<string> {
-    const read = async () => conditionOf(await world().read("WafInstance", namespace, "waf"), "Ready");
-    await world().eventually("the failure is reported", async () => (await read())?.status === "False");
-    const found = await read();
-    return `${found?.reason}: ${found?.message.replaceAll(/http:[^ ]*[\w\]]/g, "URL")}`;
-  }
 });

@@ -1,7 +1,8 @@
-// Blocked requests on the operator's stdout, with a real API server and a simulated WAF.
+// Blocked requests on a real API server: on the operator's stdout, and as the source of automatic blocks.
 // Long: `npm run test:deploy` runs it.
 import { beforeAll, expect, test } from "@jest/globals";
 import { anEntry } from "../support/builders/log-entry.ts";
+import { apiVersion, instance, rule } from "../support/builders/manifests.ts";
 import { describeOperator } from "../support/worlds/operator-suite.ts";
 import { conditionOf, type TestWaf } from "../support/worlds/operator-world.ts";
 import type { OperatorProcess } from "../support/processes/operator-process.ts";
@@ -36,11 +37,12 @@ await describeOperator("the forwarding of logs", (world) => {
   });
 
   /** Adds entries from this many minutes ago to the logs of the WAF. @returns their paths */
-  function block(waf: TestWaf, count: number, minutesAgo: number, start = 0): string[] {
+  function block(waf: TestWaf, count: number, minutesAgo: number, start = 0, client = "192.0.2.1"): string[] {
     const timeMs = Date.now() - minutesAgo * 60_000;
     return Array.from({ length: count }, (_, index) => {
       const request_path = `/path-${start + index}`;
-      const entry = { ...anEntry({ timestamp: new Date(timeMs).toISOString(), request_path }), ...browser };
+      const timestamp = new Date(timeMs).toISOString();
+      const entry = { ...anEntry({ timestamp, client_ip: client, request_path }), ...browser };
       waf.view.logs.add(entry, timeMs);
       return request_path;
     });
@@ -71,9 +73,9 @@ await describeOperator("the forwarding of logs", (world) => {
     add(40, 30);
     operator = await world().startOperator();
     await world().eventually("what came meanwhile is forwarded", isForwarded);
-    const second = await operator.end();
-    const rows = [...rowsOf(first.stdout, namespace), ...rowsOf(second.stdout, namespace)];
-    expect(rows.sort()).toStrictEqual(wanted.toSorted());
+    expect([...rowsOf(first.stdout, namespace), ...rowsOf(operator.process.printed(), namespace)].sort()).toStrictEqual(
+      wanted.toSorted(),
+    );
     const [line = ""] = first.stdout.split("\n");
     expect(JSON.parse(line)).toMatchObject({
       waf_instance: `${namespace}/waf`,
@@ -83,7 +85,6 @@ await describeOperator("the forwarding of logs", (world) => {
     });
     // stdout contains nothing of the operator's own log.
     expect(first.stdout).not.toContain('"msg"');
-    operator = await world().startOperator();
   });
 
   test("a killed operator loses nothing", async () => {
@@ -97,5 +98,25 @@ await describeOperator("the forwarding of logs", (world) => {
     await world().eventually("nothing is missing", () => {
       return new Set([...before, ...rowsOf(operator.process.printed(), namespace)]).size === added.length;
     });
+  });
+
+  test("an automatic block of a guest needs a grant, blocks nobody whom the owner allows, and no longer than granted", async () => {
+    const guest = await world().newNamespace("auto-guest");
+    const access = (kinds: readonly string[]) => [{ namespaces: { names: [guest] }, kinds, maxTtl: "10m" }];
+    const { namespace, waf } = await world().newInstance("auto-owner", { logs, access: access(["WafIpRule"]) });
+    await world().apply(rule(namespace, "partners", ["198.51.100.0/24"], { action: "Allow" }), {
+      apiVersion,
+      kind: "WafAutoBlock",
+      metadata: { name: "attackers", namespace: guest },
+      spec: { instanceRef: { name: "waf", namespace }, mode: "Enforce", threshold: 20, ttl: "2h" },
+    });
+    await world().becomes("WafAutoBlock", guest, "attackers", "Accepted", "False NotAllowed");
+    for (const client of ["198.51.100.7", "203.0.113.66"]) block(waf, 30, 0, 0, client);
+    await world().patch(instance(namespace, ""), { spec: { access: access(["WafIpRule", "WafAutoBlock"]) } });
+    await world().eventually("one block", () => waf.view.blocklist.length === 1);
+    expect(waf.view.blocklist).toStrictEqual(["203.0.113.66"]);
+    const { status } = (await world().read("WafAutoBlock", guest, "attackers")) ?? {};
+    const [{ since = "", until = "" } = {}] = (status?.["clients"] ?? []) as { since?: string; until?: string }[];
+    expect(Date.parse(until) - Date.parse(since)).toBe(600_000);
   });
 });

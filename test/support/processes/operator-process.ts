@@ -22,8 +22,6 @@ export interface OperatorStart extends ProcessOptions {
   readonly kubeconfig: string;
   readonly parameters?: readonly string[];
   readonly podName?: string;
-  /** False for an operator that rejects the addresses of its own machine. */
-  readonly callsLoopback?: boolean;
 }
 
 /** Only for requests or processes that hang. */
@@ -34,9 +32,8 @@ export const freePorts: readonly string[] = "--host 127.0.0.1 --health-port 0 --
 
 /** Resolves when the health port responds, before its caches are synced. */
 export async function startOperator(start: OperatorStart): Promise<OperatorProcess> {
-  const { kubeconfig, parameters = [], podName = "wafsync-0", callsLoopback, ...options } = start;
-  const loopback = callsLoopback === false ? [] : ["--allow-private-networks"];
-  const own = ["--kubeconfig", kubeconfig, "--allow-insecure-http", ...loopback, "--log-level", "debug"];
+  const { kubeconfig, parameters = [], podName = "wafsync-0", ...options } = start;
+  const own = ["--kubeconfig", kubeconfig, "--allow-insecure-http", "--allow-private-networks", "--log-level", "debug"];
   const process_ = startWafsync(["operator", ...own, ...freePorts, ...parameters], {
     ...options,
     environment: { POD_NAME: podName, ...options.environment },
