@@ -124,6 +124,35 @@ test("a cache clear is in the plan until it is complete; apply waits for its sec
   ]);
 });
 
+test("plan exits with 1 or 2 for removals on hold, a conflict and a suspended instance", async () => {
+  await using folder = await wafFolder({}, "  guards: {maxRemovals: 0}\n");
+  const addresses = [...blocked, "192.0.2.3"];
+  await folder.files.write("rule.yaml", ruleDocument("feed", { addresses }));
+  expect((await folder.run("apply")).code).toBe(0);
+  await folder.files.write("rule.yaml", ruleDocument("feed", { addresses: addresses.slice(1) }));
+  await folder.files.write("clear.yaml", cacheClearDocument("after-release", "release-1"));
+  const plan = await folder.run("plan");
+  expect(plan.code).toBe(1);
+  expect(plan.stdout).toMatch(
+    /! blocklist {2}192\.0\.2\.1 {2}on hold, last declared by WafIpRule shop\/feed: the guards/,
+  );
+  expect(plan.stdout).toContain(
+    "Plan: 0 to add, 0 to remove, 1 on hold, one call each, and one that clears the cache.",
+  );
+
+  await folder.files.remove("clear.yaml");
+  await folder.files.write("allow.yaml", ruleDocument("allow", { action: "Allow", addresses: addresses.slice(1, 2) }));
+  const conflict = await folder.run("plan");
+  expect(conflict.code).toBe(2);
+  expect(conflict.stdout).toContain("WafIpRule shop/allow: Conflict, 1 entry is not applied");
+  expect(conflict.stdout).toContain("1 on hold, 1 rejected.");
+
+  await folder.files.remove("allow.yaml");
+  await folder.files.write("more.yaml", ruleDocument("more", { addresses: ["192.0.2.99"] }));
+  await folder.files.write("main.yaml", instanceDocument(folder.simulator.baseUrl, { spec: "  suspend: true\n" }));
+  expect((await folder.run("plan")).stdout).toContain("(1 to add); not written, because the instance is suspended");
+});
+
 test("apply exits with 1 if a person has to act an entry that the API rejected, which stays in the plan", async () => {
   await using folder = await folderWithRule();
   folder.simulator.addFaults({

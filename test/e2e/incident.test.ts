@@ -9,7 +9,14 @@ import { addresses } from "../support/builders/declare.ts";
 import { slow } from "../support/processes/slowness.ts";
 import { type FinishedProcess, runFaster, runWafsync, startWafsync } from "../support/processes/wafsync-process.ts";
 import { scratchDirectory } from "../support/worlds/scratch-directory.ts";
-import { configMapDocument, ruleDocument, testKey, wafFolder, type WafFolder } from "../support/worlds/waf-folder.ts";
+import {
+  configMapDocument,
+  instanceDocument,
+  ruleDocument,
+  testKey,
+  wafFolder,
+  type WafFolder,
+} from "../support/worlds/waf-folder.ts";
 import type { WhyView } from "../../src/cli/why-view.ts";
 
 runFaster();
@@ -43,7 +50,8 @@ async function happenedTo(folder: WafFolder, address: string): Promise<readonly 
 
 describe("An urgent address", () => {
   test("is blocked within three calls while a long list is being applied, explained, found in the history, and unblocked", async () => {
-    await using folder = await wafFolder({ latencyMs: 20 });
+    // Slow enough that three calls are the time that the promise allows.
+    await using folder = await wafFolder({ latencyMs: 100 });
     const waf = folder.simulator.waf(testKey);
     waf.add("blocklist", addresses(500, 60_000));
     await folder.files.write(
@@ -169,5 +177,21 @@ describe("Removals on hold", () => {
     expect((await folder.run("approve")).stdout).toContain("Nothing is on hold");
     const { events } = jsonOf(await folder.run("history -o json")) as Happened;
     expect(new Set(events.map(({ event }) => event))).toStrictEqual(new Set(["Added", "Approved", "Removed"]));
+  });
+
+  test("are not approved in a file whose annotations are an alias: the command says what to add, and writes nothing", async () => {
+    await using folder = await wafFolder();
+    await folder.files.write("rule.yaml", ruleDocument("feed", { addresses: addresses(40) }));
+    expect((await folder.run("apply")).code).toBe(0);
+    await folder.files.write("rule.yaml", ruleDocument("feed", { addresses: addresses(2) }));
+    const shared = 'metadata: {labels: &shared {team: "shop"}, annotations: *shared, name: main, namespace: shop}';
+    const main = instanceDocument(folder.simulator.baseUrl).replace(/metadata: .*/, shared);
+    await folder.files.write("main.yaml", main);
+    const { code, stderr } = await folder.run("approve --yes");
+    expect(code).toBe(2);
+    expect(stderr).toMatch(
+      /in .*main\.yaml cannot be edited by wafsync\n {2}Add this line to its metadata\.annotations: wafsync\.dev\/approve-removals: "\w+"/,
+    );
+    expect(await readFile(join(folder.path, "main.yaml"), "utf8")).toBe(main);
   });
 });
