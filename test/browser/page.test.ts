@@ -1,6 +1,8 @@
 // The page in a real browser: in light and dark mode, on a narrow screen, by keyboard, up to date, and without running anything
 // that attackers wrote.
 // Long: `npm run test:deploy` runs it.
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import type { Browser } from "puppeteer-core";
 import { attacks, hostileRows } from "../support/builders/hostile-rows.ts";
@@ -15,6 +17,9 @@ import {
 } from "./browser-page.ts";
 import { realClock } from "../../src/async/clock.ts";
 import { type ServedPage, servePage } from "../support/worlds/open-page.ts";
+import { runWafsync } from "../support/processes/wafsync-process.ts";
+import { logKey, logWorld } from "../support/worlds/log-world.ts";
+import { scratchDirectory } from "../support/worlds/scratch-directory.ts";
 import { ruleDocument, testKey, wafFolder, type WafFolder } from "../support/worlds/waf-folder.ts";
 
 const views = [
@@ -25,6 +30,20 @@ const views = [
 
 async function open(browser: Browser, url: string, view?: BrowserView): Promise<BrowserPage> {
   return await openInBrowser(browser, url, `${new URL(url).origin}/`, view);
+}
+
+async function expectReadable(
+  { page, troubles }: BrowserPage,
+  name: string,
+  { scheme, width }: Required<BrowserView>,
+): Promise<void> {
+  await keepScreenshot(page, `page-${name}-${scheme}-${width}`);
+  expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(width);
+  const back = await page.evaluate("getComputedStyle(document.body).backgroundColor");
+  expect(back).toBe(scheme === "light" ? "rgb(245, 246, 248)" : "rgb(18, 22, 28)");
+  expect(await barriersOf(page)).toStrictEqual([]);
+  // An error page has an error status, which the browser logs.
+  expect(troubles.filter((one) => !/status of 400/.test(one))).toStrictEqual([]);
 }
 
 await describeWithBrowser("The page in a browser", (browser) => {
@@ -56,14 +75,7 @@ await describeWithBrowser("The page in a browser", (browser) => {
   ])("shows its %s in light mode, in dark mode and on a phone, without accessibility problems", async (name, path) => {
     for (const view of views) {
       await using opened = await open(browser(), served.url + path, view);
-      const { page, troubles } = opened;
-      await keepScreenshot(page, `page-${name}-${view.scheme}-${view.width}`);
-      expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(view.width);
-      const back = await page.evaluate("getComputedStyle(document.body).backgroundColor");
-      expect(back).toBe(view.scheme === "light" ? "rgb(245, 246, 248)" : "rgb(18, 22, 28)");
-      expect(await barriersOf(page)).toStrictEqual([]);
-      // An error page has an error status, which the browser logs.
-      expect(troubles.filter((one) => !/status of 400/.test(one))).toStrictEqual([]);
+      await expectReadable(opened, name, view);
     }
   });
 
@@ -126,5 +138,21 @@ await describeWithBrowser("The page in a browser", (browser) => {
     expect((await fresh.get("/instances/shop/main/requests")).text).toContain(
       "/&lt;script&gt;window.hit=1&lt;/script&gt;",
     );
+  });
+
+  test("shows a report from a file, without accessibility problems and without a request", async () => {
+    await using world = await logWorld({ now: "2026-06-16T00:00:00Z", logRowsPerDay: 400 });
+    await using files = await scratchDirectory({});
+    const file = join(files.path, "report.html");
+    const source = ["--base-url", world.simulator.baseUrl, "--allow-insecure-http"];
+    const parameters = ["report", ...source, "--since", "2026-06-10", "--until", "2026-06-12", "--out", file];
+    expect((await runWafsync(parameters, { environment: { WAFSYNC_API_KEY: logKey } })).code).toBe(0);
+    const { href } = pathToFileURL(file);
+    for (const view of views) {
+      await using opened = await openInBrowser(browser(), href, href, view);
+      await expectReadable(opened, "report", view);
+      const ranked = await opened.page.$$eval("#countries th", (cells) => cells.map((cell) => cell.textContent));
+      expect(ranked).toContain("United Kingdom");
+    }
   });
 });

@@ -46,6 +46,9 @@ test.each(["cluster/cluster-role.yaml", "namespaced/role.yaml"])(
     }
     expect(verbsOn("wafinstances/finalizers")).toStrictEqual([]);
     expect(verbsOn("secrets")).toStrictEqual(["get"]);
+    for (const read of ["configmaps", "wafiprules"]) expect(verbsOn(read)).toStrictEqual(["get", "list", "watch"]);
+    expect(verbsOn("wafrecords")).not.toContain("watch");
+    expect(verbsOn("pods")).toStrictEqual([]);
     expect(verbsOn("namespaces")).toStrictEqual(file.startsWith("namespaced/") ? [] : ["get", "list", "watch"]);
     expect(rules.flatMap(({ apiGroups, resources, verbs }) => [...apiGroups, ...resources, ...verbs])).not.toContain(
       "*",

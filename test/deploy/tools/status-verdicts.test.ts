@@ -1,4 +1,4 @@
-// What Argo CD and Flux make of every status that the operator can write, by their own engines.
+// What Argo CD and Flux make of every status that the operator can write, and the actions that Argo CD offers, by their own engines.
 // Long: `npm run test:deploy` runs it.
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -32,6 +32,22 @@ async function fluxExpressions(): Promise<readonly HealthExpressions[]> {
   );
   return documents.flatMap(({ spec }) => spec?.healthCheckExprs ?? []);
 }
+
+interface Actions {
+  readonly "discovery.lua": string;
+  readonly definitions: readonly { readonly name: string; readonly "action.lua": string }[];
+}
+
+function anObject(kind: string, spec: object, more: object = {}): Readonly<Record<string, unknown>> {
+  const metadata = { name: "shop", namespace: "edge", uid: "6d0f7d1e-5d5c-4d53-9a53-5a3a5b1a7a11", generation: 1 };
+  return { apiVersion: "wafsync.dev/v1alpha1", kind, metadata, spec, ...more };
+}
+
+const instanceSpec = {
+  baseUrl: "https://waf.example.com",
+  apiKeySecretRef: { name: "key", key: "apiKey" },
+  guards: {},
+};
 
 await describeWithTools("the verdicts of GitOps tools", ["judge"], ({ files }) => {
   const cases = statusCases();
@@ -75,5 +91,40 @@ await describeWithTools("the verdicts of GitOps tools", ["judge"], ({ files }) =
     const found = cases.map(({ title }, place) => [title, answers[place]?.error ?? answers[place]?.status]);
     const expected = cases.map(({ title, argo, flux }) => [title, argo === "Suspended" ? "Current" : flux]);
     expect(found).toStrictEqual(expected);
+  });
+
+  async function actionsOf(kind: string): Promise<Actions> {
+    const settings = await argoSettings();
+    return parse(settings[`resource.customizations.actions.wafsync.dev_${kind}`] ?? "") as Actions;
+  }
+
+  async function offered(object: Readonly<Record<string, unknown>>): Promise<string[]> {
+    const actions = await actionsOf(String(object["kind"]));
+    const [answer] = await judge(files.judge, "discovery", [{ object, script: actions["discovery.lua"] }]);
+    const enabled = Object.entries(answer?.actions ?? {}).filter(([, { disabled }]) => disabled !== true);
+    return enabled.map(([name]) => name).sort();
+  }
+
+  test("the actions of Argo CD are offered where they make sense", async () => {
+    const running = anObject("WafInstance", instanceSpec);
+    expect(await offered(running)).toStrictEqual(["clear-cache", "suspend", "sync-now"]);
+    const suspended = anObject("WafInstance", { ...instanceSpec, suspend: true });
+    expect(await offered(suspended)).toStrictEqual(["clear-cache", "resume", "sync-now"]);
+    const held = anObject("WafInstance", instanceSpec, { status: { heldPlan: "0123456789ab" } });
+    expect(await offered(held)).toStrictEqual(["approve-removals", "clear-cache", "suspend", "sync-now"]);
+    expect(await offered(anObject("WafIpRule", {}))).toStrictEqual(["sync-now"]);
+    expect(await offered(anObject("WafOrigin", {}))).toStrictEqual(["sync-now"]);
+    expect(await offered(anObject("WafCacheClear", { suspend: true }))).toStrictEqual(["resume", "sync-now"]);
+  });
+
+  test("each action of Argo CD that can be offered has a script", async () => {
+    for (const kind of ["WafInstance", "WafIpRule", "WafOrigin", "WafCacheClear"]) {
+      const actions = await actionsOf(kind);
+      const object = anObject(kind, {});
+      const [answer] = await judge(files.judge, "discovery", [{ object, script: actions["discovery.lua"] }]);
+      expect(actions.definitions.map(({ name }) => name).sort()).toStrictEqual(
+        Object.keys(answer?.actions ?? {}).sort(),
+      );
+    }
   });
 });
