@@ -62,7 +62,7 @@ describe("The fast tests", () => {
 });
 
 test("The suites that npm test leaves out, or shortens, are found by what they say and import", () => {
-  expect(clusterTests()).toContain("test/operator/quick-start.test.ts");
+  expect(clusterTests()).toContain("test/operator/guests.test.ts");
   expect(clusterTests()).toContain("test/kinds/admission.test.ts");
   expect(longTests()).toContain("test/operator/replicas.test.ts");
   expect(measuringTests()).toContain("test/operator/hostile-guests.test.ts");

@@ -12,11 +12,13 @@ export function isPartOfOutput(shown: string, printed: string, hasOtherFigures =
 }
 
 export function normalized(text: string, hasOtherFigures = false): string {
-  const one = text
-    .split("\n")
-    // The progress of a command that takes longer than usual.
-    .filter((line) => !/[█░]|\d %\s+[\d,.]+\/s/.test(line))
+  // The progress of a command that takes longer than usual.
+  const lines = text.split("\n").filter((line) => !/[█░]|\d %\s+[\d,.]+\/s/.test(line));
+  // Events of the same second have no defined order.
+  const isEvent = (line: string): boolean => /^ {2}(?:Normal|Warning) /.test(line);
+  const one = [...lines.filter((line) => !isEvent(line)), ...lines.filter(isEvent).sort()]
     .join("\n")
+    .replaceAll(/^( *(?:UID|Resource Version|Inventory Version): +).*$/gm, "$1<identity>")
     .replaceAll(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g, "<time>")
     .replaceAll(/\b\d\d:\d\d:\d\dZ/g, "<time>")
     .replaceAll(/\b(?=[0-9a-f]*\d)[0-9a-f]{10,40}\b/g, "<hash>")

@@ -14,6 +14,7 @@ export const pagesOfSuites = {
     "docs/tutorial.md",
   ],
   "test/pages/cluster.test.ts": [
+    "docs/concepts/status.md",
     "docs/concepts/cache-clears.md",
     "docs/concepts/feeds.md",
     "docs/concepts/ownership.md",
@@ -33,5 +34,4 @@ export const pagesOfSuites = {
     "docs/guides/argocd.md",
     "docs/operations/uninstall.md",
   ],
-  "test/operator/quick-start.test.ts": ["docs/concepts/status.md"],
 } as const;
