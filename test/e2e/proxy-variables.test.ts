@@ -1,25 +1,11 @@
 // Proxy variables have no effect: a proxy would resolve names itself, so wafsync could not check addresses before it connects,
 // and the proxy would see the hosts that wafsync calls.
-import { once } from "node:events";
-import { createServer, type AddressInfo } from "node:net";
 import { expect, test } from "@jest/globals";
+import { startUnreliableProxy } from "../operator/unreliable-proxy.ts";
 import { startSimulator } from "../../src/simulator/start-simulator.ts";
 import { instanceDocument, ruleDocument, testDomain, testKey } from "../support/worlds/waf-folder.ts";
 import { scratchDirectory } from "../support/worlds/scratch-directory.ts";
 import { runWafsync } from "../support/processes/wafsync-process.ts";
-
-/** Counts connections, and never responds. */
-async function aProxy() {
-  const seen = { connections: 0 };
-  const server = createServer((socket) => {
-    seen.connections += 1;
-    socket.destroy();
-  });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  return Object.assign(seen, { url, [Symbol.asyncDispose]: async () => void server.close() });
-}
 
 function variablesFor(url: string): Record<string, string> {
   const names = ["HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY", "https_proxy", "http_proxy", "all_proxy"];
@@ -28,14 +14,19 @@ function variablesFor(url: string): Record<string, string> {
 }
 
 test("With proxy variables, wafsync calls the WAF directly", async () => {
-  await using proxy = await aProxy();
+  const proxy = await startUnreliableProxy(0);
+  proxy.goDown();
   const waf = await startSimulator({ keys: [{ key: testKey, domain: testDomain }] });
   await using files = await scratchDirectory({
     "main.yaml": instanceDocument(waf.baseUrl),
     "rule.yaml": ruleDocument("office", { addresses: ["192.0.2.1"] }),
   });
-  const environment = { ...variablesFor(proxy.url), WAFSYNC_API_KEY: testKey, WAFSYNC_BASE_URL: waf.baseUrl };
+  const environment = {
+    ...variablesFor(`http://127.0.0.1:${proxy.port}`),
+    WAFSYNC_API_KEY: testKey,
+    WAFSYNC_BASE_URL: waf.baseUrl,
+  };
   const { code } = await runWafsync(["apply", "-f", files.path, "--allow-insecure-http"], { environment });
-  expect([code, waf.wafs()[0]?.blocklist, proxy.connections]).toStrictEqual([0, ["192.0.2.1"], 0]);
-  await waf.close();
+  expect([code, waf.wafs()[0]?.blocklist, proxy.accepted()]).toStrictEqual([0, ["192.0.2.1"], 0]);
+  await Promise.all([waf.close(), proxy.close()]);
 });

@@ -1,7 +1,6 @@
 // Many hostile guests and strangers at the same time. They must not delay the owner's urgent addresses, fill the memory, block the
 // event loop or unblock any entry of the owner. `WAFSYNC_HOSTILE=large` uses 200 guests and 3,000 rules.
 // Measures the machine: `npm run test:deploy` runs it alone.
-import { type AddressInfo, createServer, type Socket } from "node:net";
 import { setTimeout as realDelay } from "node:timers/promises";
 import { afterEach, expect, test } from "@jest/globals";
 import {
@@ -17,6 +16,7 @@ import {
 import { readImage } from "../support/fleet/measured-operator.ts";
 import type { OperatorProcess } from "../support/processes/operator-process.ts";
 import { slow, slowness } from "../support/processes/slowness.ts";
+import { startUnreliableProxy } from "./unreliable-proxy.ts";
 import { describeOperator } from "../support/worlds/operator-suite.ts";
 
 /** On a quiet machine. */
@@ -84,7 +84,8 @@ await describeOperator("hostile guests", (world) => {
     // The time of the start does not count.
     await loopDelay(world().operator);
 
-    const hanging = await aHangingWaf();
+    const hanging = await startUnreliableProxy(0);
+    hanging.fallSilent();
     const guests = await namespaces("hostile", guestCount, { waf: "guest" });
     const strangers = await namespaces("stranger", strangerCount, {});
     const instanceRef = { name: "waf", namespace: owner };
@@ -94,7 +95,10 @@ await describeOperator("hostile guests", (world) => {
       ...hangingInstances(strangers[0] ?? "", hanging.port),
     );
     const storm = new AbortController();
-    cleanUp.push(() => storm.abort(), hanging.close);
+    cleanUp.push(
+      () => storm.abort(),
+      () => void hanging.close(),
+    );
     const storming = Promise.all([attack, labelStorm(guests, storm.signal), labelStorm(strangers, storm.signal)]);
 
     const delaysMs: number[] = [];
@@ -195,21 +199,4 @@ function hangingInstances(namespace: string, port: number): Manifest[] {
       return { ...hanging, metadata: { ...hanging.metadata, name: `waf-${index}` } };
     }),
   ];
-}
-
-/** Accepts connections and never responds. */
-async function aHangingWaf(): Promise<{ readonly port: number; readonly close: () => void }> {
-  const sockets = new Set<Socket>();
-  const server = createServer((socket) => {
-    sockets.add(socket);
-    socket.on("error", () => undefined);
-  });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  return {
-    port: (server.address() as AddressInfo).port,
-    close: () => {
-      for (const socket of sockets) socket.destroy();
-      server.close();
-    },
-  };
 }

@@ -13,6 +13,10 @@ import { conditionOf, type TestWaf } from "../support/worlds/operator-world.ts";
 
 const urgentMsMax = 15_000;
 const memoryMax = 512 * 1024 * 1024;
+/** Instead of a million. */
+const rowsMax = 20_000;
+/** Log forwarding has more workers. */
+const silentCount = 12;
 const logs = { enabled: true, interval: "10s", lookback: "1d" };
 
 await describeOperator("a hostile WAF", (world) => {
@@ -22,7 +26,10 @@ await describeOperator("a hostile WAF", (world) => {
 
   beforeAll(async () => {
     hostile = await startHostileWafs();
-    await world().startOperator({ nodeParameters: (await readImage()).nodeParameters });
+    await world().startOperator({
+      nodeParameters: (await readImage()).nodeParameters,
+      parameters: [`--max-log-rows=${rowsMax}`],
+    });
     owner = await world().newInstance("owner", { logs });
     await world().apply(rule(owner.namespace, "kept", ["192.0.2.1"]));
     await world().allReady(owner.namespace);
@@ -87,20 +94,51 @@ await describeOperator("a hostile WAF", (world) => {
     expect(await memory()).toBeLessThan(memoryMax);
   });
 
+  async function forwardedOf(namespace: string): Promise<number> {
+    const series = `wafsync_log_rows_forwarded_total{waf_instance="${namespace}/waf",output="Stdout"}`;
+    return (await world().operator.metric(series)) ?? 0;
+  }
+
+  async function ownersLogsAreForwarded(): Promise<void> {
+    const before = await forwardedOf(owner.namespace);
+    const entry = anEntry({ timestamp: new Date().toISOString(), request_path: "/of-the-owner" });
+    owner.waf.view.logs.add({ ...entry, user_agent: "curl/8.5.0", country: "NL" }, Date.now());
+    await world().eventually("the row of the owner", async () => (await forwardedOf(owner.namespace)) > before);
+  }
+
   test("can't stop the log forwarding of others with a row of 200,000 nested brackets", async () => {
-    const timestamp = new Date().toISOString();
     const deep = `${"[".repeat(200_000)}${"]".repeat(200_000)}`;
-    const row = JSON.stringify(anEntry({ timestamp, request_path: "/deep" })).replace(/\}$/, `,"extra":${deep}}`);
+    const entry = anEntry({ timestamp: new Date().toISOString(), request_path: "/deep" });
+    const row = JSON.stringify(entry).replace(/\}$/, `,"extra":${deep}}`);
     const page = `{"_scroll_id":null,"hits":{"total":{"value":1},"hits":[${row}]}}`;
     const key = "a-key-of-deep-rows-1";
     await attack(key, { logs: text(200, page) }, { logs });
-    const series = `wafsync_log_rows_forwarded_total{waf_instance="${owner.namespace}/waf",output="Stdout"}`;
     await world().eventually("the logs of the attacker were read", () => hostile.requests(key) > 3);
-    const before = (await world().operator.metric(series)) ?? 0;
-    const entry = { ...anEntry({ timestamp, request_path: "/of-the-owner" }), user_agent: "curl/8.5.0", country: "NL" };
-    owner.waf.view.logs.add(entry, Date.now());
-    const isForwarded = async () => ((await world().operator.metric(series)) ?? 0) > before;
-    await world().eventually("the row of the owner", isForwarded);
+    await ownersLogsAreForwarded();
+  });
+
+  test("can't keep the log forwarding of others waiting, or fill the memory, with logs that never come or never end", async () => {
+    const asked = new Set<number>();
+    const silent = Array.from({ length: silentCount }, (_, index) => index);
+    const never = (index: number) => () => void asked.add(index);
+    await Promise.all(
+      silent.map(async (index) => {
+        return await attack(`a-key-of-silent-logs-${index}`, { logs: never(index) }, { logs, requestTimeout: "30s" });
+      }),
+    );
+    await world().eventually("the silent WAFs are asked", () => asked.size === silentCount);
+    let page = 0;
+    const endless = await attack(
+      "a-key-of-endless-logs",
+      { logs: (_, response) => response.end(pageText((page += 1))) },
+      { logs },
+    );
+    await ownersLogsAreForwarded();
+    const condition = async () => conditionOf(await world().read("WafInstance", endless, "waf"), "LogsForwarded");
+    await world().eventually("the limit", async () => (await condition())?.reason === "TooLarge");
+    expect((await condition())?.message).toMatch(/^Forwarding continues at 20\S+Z: [\d,]+ log rows were forwarded/);
+    expect(await forwardedOf(endless)).toBe(rowsMax);
+    expect(await memory()).toBeLessThan(memoryMax);
   });
 
   test("is not sent a key whose Secret was deleted before its base URL was changed", async () => {
@@ -118,3 +156,10 @@ await describeOperator("a hostile WAF", (world) => {
     await other.server.stop();
   });
 });
+
+/** Every row and every scroll ID is new. */
+function pageText(page: number): string {
+  const timestamp = new Date().toISOString();
+  const hits = Array.from({ length: 10_000 }, (_, row) => anEntry({ timestamp, request_path: `/${page}/${row}` }));
+  return JSON.stringify({ _scroll_id: `scroll-${page}`, hits: { total: { value: 1_000_000_000 }, hits } });
+}

@@ -7,8 +7,6 @@ export interface UnreliableProxy {
   readonly port: number;
   /** The number of accepted connections. */
   accepted(): number;
-  /** Closes every connection, and accepts new ones. */
-  cut(): void;
   /** Stops forwarding data on open and new connections, without closing them. */
   fallSilent(): void;
   /** Closes every connection, and each new one immediately. */
@@ -45,7 +43,6 @@ export async function startUnreliableProxy(targetPort: number): Promise<Unreliab
   return {
     port: (server.address() as AddressInfo).port,
     accepted: () => accepted,
-    cut,
     fallSilent: () => {
       silent = true;
       for (const socket of sockets) {
