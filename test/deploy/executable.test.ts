@@ -7,8 +7,7 @@ import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { parse } from "yaml";
 import { fillKrewManifest } from "../../scripts/krew-manifest.ts";
-import { describeWithControlPlane } from "../support/control-plane/suite.ts";
-import { tryFolder, tryOperator } from "../support/processes/shipped-program.ts";
+import { tryFolder } from "../support/processes/shipped-program.ts";
 import { runWafsync } from "../support/processes/wafsync-process.ts";
 import { scratchDirectory, type ScratchDirectory } from "../support/worlds/scratch-directory.ts";
 
@@ -107,39 +106,25 @@ describe("the single executable", () => {
     const archived = stdout.trim().split("\n");
     for (const { from } of platform?.files ?? []) expect(archived).toContain(from);
     expect(platform?.files.map(({ from }) => from)).toContain(platform?.bin);
-  });
-});
-
-await describeWithControlPlane("the operator of the executable", (cluster) => {
-  test("becomes ready and brings a WAF to its declared state", async () => {
-    expect(await tryOperator(cluster, alone())).toStrictEqual({
-      readyz: 200,
-      waited: "wafiprule.wafsync.dev/one condition met",
+    expect(manifest).toMatchObject({
+      apiVersion: "krew.googlecontainertools.github.com/v1alpha2",
+      kind: "Plugin",
+      metadata: { name: "wafsync" },
+      spec: { version: `v${version}` },
     });
+    // What `validate-krew-manifest` asks, which the index of krew runs.
+    const { shortDescription, description, platforms } = manifest.spec;
+    expect(shortDescription.length).toBeLessThanOrEqual(50);
+    expect(shortDescription).not.toMatch(/\.$/u);
+    expect(description.trim()).not.toBe("");
+    for (const { selector, uri, sha256, bin, files } of platforms) {
+      expect(Object.keys(selector.matchLabels).sort()).toStrictEqual(["arch", "os"]);
+      expect(uri).toMatch(/^https:\/\/\S+\/v[\d.]+\/wafsync-[\d.]+-\S+\.tar\.gz$/u);
+      expect(sha256).toMatch(/^[0-9a-f]{64}$/u);
+      expect(bin).not.toMatch(/^\/|\.\./u);
+      for (const { from, to } of files) expect([from, to].join(" ")).not.toMatch(/(?:^| )\/|\.\./u);
+    }
+    const template = await readFile(join(root, "deploy/krew/wafsync.yaml"), "utf8");
+    expect(() => fillKrewManifest(template, "1.2.3", {})).toThrow("{{ sha256 linux-x64 }}");
   });
-});
-
-/** What `validate-krew-manifest` asks of a manifest, which the index of krew runs. */
-test("The template of the krew manifest becomes a valid one", async () => {
-  const template = await readFile(join(root, "deploy/krew/wafsync.yaml"), "utf8");
-  const text = fillKrewManifest(template, "1.2.3", { "linux-x64": "0".repeat(64) });
-  const manifest = parse(text) as KrewManifest;
-  expect(manifest).toMatchObject({
-    apiVersion: "krew.googlecontainertools.github.com/v1alpha2",
-    kind: "Plugin",
-    metadata: { name: "wafsync" },
-    spec: { version: "v1.2.3" },
-  });
-  const { shortDescription, description, platforms } = manifest.spec;
-  expect(shortDescription.length).toBeLessThanOrEqual(50);
-  expect(shortDescription).not.toMatch(/\.$/u);
-  expect(description.trim()).not.toBe("");
-  for (const { selector, uri, sha256, bin, files } of platforms) {
-    expect(Object.keys(selector.matchLabels).sort()).toStrictEqual(["arch", "os"]);
-    expect(uri).toMatch(/^https:\/\/\S+\/v1\.2\.3\/wafsync-1\.2\.3-\S+\.tar\.gz$/u);
-    expect(sha256).toMatch(/^[0-9a-f]{64}$/u);
-    expect(bin).not.toMatch(/^\/|\.\./u);
-    for (const { from, to } of files) expect([from, to].join(" ")).not.toMatch(/(?:^| )\/|\.\./u);
-  }
-  expect(() => fillKrewManifest(template, "1.2.3", {})).toThrow("{{ sha256 linux-x64 }}");
 });

@@ -56,6 +56,18 @@ test.each(["cluster/cluster-role.yaml", "namespaced/role.yaml"])(
   },
 );
 
+test("the operator of one namespace has Roles only, with the rights of the other except those for namespaces", async () => {
+  const [role, clusterRole] = await Promise.all(
+    ["namespaced/role.yaml", "cluster/cluster-role.yaml"].map(async (file) => {
+      const text = await readFile(join(root, "deploy/kustomize/overlays", file), "utf8");
+      return parseAllDocuments(text).map((document) => document.toJS() as { kind: string; rules?: RoleRule[] });
+    }),
+  );
+  expect(role?.map(({ kind }) => kind)).toStrictEqual(["Role", "RoleBinding"]);
+  const granted = clusterRole?.[0]?.rules?.filter(({ resources }) => !resources.includes("namespaces"));
+  expect(role?.[0]?.rules).toStrictEqual(granted);
+});
+
 test("the values of the chart are all described, and all have a default", async () => {
   const schema = JSON.parse(await readFile(join(chart, "values.schema.json"), "utf8")) as ValueSchema;
   const values: unknown = parse(await readFile(join(chart, "values.yaml"), "utf8"));

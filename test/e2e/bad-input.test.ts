@@ -1,6 +1,6 @@
 // Everything that users may write wrongly, all in one folder. The real command reports the place, the field, and what to write
 // instead.
-import { mkdir } from "node:fs/promises";
+import { mkdir, readdir } from "node:fs/promises";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import {
   configMapDocument,
@@ -125,6 +125,21 @@ describe("Errors are reported with their place, and with what to write instead",
   test("and `plan` exits with 2, because invalid objects are not in the plan", () => {
     expect(planned.code).toBe(2);
   });
+});
+
+test("validate names the same files, without a key or a network", async () => {
+  const { code, stdout, stderr } = await runWafsync(["validate", "-f", folder.path]);
+  const lines = stderr.trimEnd().split("\n");
+  expect({ code, stdout }).toStrictEqual({ code: 1, stdout: `${lines.length} problems.\n` });
+  // Only a plan needs keys and the content of ConfigMaps.
+  const named = Object.keys(cases).filter((file) => lines.some((line) => line.startsWith(`error: ${file}:`)));
+  expect(named).toStrictEqual(Object.keys(cases).filter((file) => !/missing-secret|empty-key|missing-map/.test(file)));
+  expect(lines).toContainEqual(
+    expect.stringMatching(
+      /^error: too-wide\.yaml:8: WafIpRule shop\/too-wide: spec\.addresses\[1\]: 10\.0\.0\.0\/7 is/,
+    ),
+  );
+  expect(await readdir(folder.path)).not.toContain(".wafsync");
 });
 
 test("Valid objects are applied, and nothing is removed", async () => {

@@ -55,14 +55,4 @@ describe("An Allow rule for an entry that another rule blocks", () => {
     for (let time = 0; time < 3; time += 1) expect((await apply(folder)).lists).toBe(`${one} /`);
     expect(await remedyOf(folder, "office")).toContain("WafIpRule shop/scanners with action Block already has");
   });
-
-  test("does not lift a block that is on the list but not in the record", async () => {
-    await using folder = await wafFolder();
-    await declare(folder, "scanners", "Block");
-    await apply(folder);
-    await rm(join(folder.path, ".wafsync"), { recursive: true });
-    await declare(folder, "a-office", "Allow");
-    for (let time = 0; time < 2; time += 1) expect((await apply(folder)).lists).toBe(`${one} /`);
-    expect(await remedyOf(folder, "a-office")).toContain("WafIpRule shop/scanners with action Block already has");
-  });
 });

@@ -55,17 +55,6 @@ describe("At an address", () => {
     );
     expect(text).toMatch(/^process_resident_memory_bytes \d+$/m);
     for (const spelling of keySpellings()) expect(text).not.toContain(spelling);
-    await world.files.write(
-      "mistakes.yaml",
-      `${ruleDocument("lost", {}).replace("name: main", "name: mian")}${ruleDocument("wide", { addresses: ["0.0.0.0/0"] })}`,
-    );
-    await has(
-      'wafsync_unattached_objects{kind="WafIpRule",reason="InstanceNotFound"} 1',
-      'wafsync_objects_not_ready{kind="WafIpRule"} 1',
-    );
-    await world.files.write("broken.yaml", "kind: [");
-    await has('wafsync_watch_synced{kind="files"} 0');
-    await world.files.write("broken.yaml", "");
     await world.files.write("main.yaml", "");
     await waitFor("the end of the instance's series", waitMs, async () => {
       const now = await (await fetch(url)).text();

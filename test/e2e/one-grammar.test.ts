@@ -118,18 +118,14 @@ describe("The options of all commands", () => {
   });
 
   test("name a folder that does not exist, or that is its own state directory, in every command", async () => {
-    const commands = ["plan", "status", "block 192.0.2.1", "history", "logs", "report --out -"];
-    for (const command of commands) {
-      const missing = await run(...command.split(" "), "-f", "nope");
-      expect([command, missing.code, missing.stderr]).toStrictEqual([
+    for (const command of ["plan", "block 192.0.2.1", "history", "report --out -"]) {
+      const words = command.split(" ");
+      const missing = await run(...words, "-f", "nope");
+      const same = await run(...words, ...folder, "--state", "waf");
+      expect([command, missing.code, missing.stderr, same.code, same.stderr]).toStrictEqual([
         command,
         2,
         expect.stringContaining("folder nope does not exist"),
-      ]);
-      if (command === "logs") continue;
-      const same = await run(...command.split(" "), ...folder, "--state", "waf");
-      expect([command, same.code, same.stderr]).toStrictEqual([
-        command,
         2,
         expect.stringContaining("waf is the folder with the YAML files"),
       ]);

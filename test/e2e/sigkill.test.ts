@@ -7,35 +7,21 @@ import { setTimeout as realDelay } from "node:timers/promises";
 import { expect, test } from "@jest/globals";
 import { caseCount } from "../support/builders/case-count.ts";
 import { seededRandom } from "../support/builders/seeded-random.ts";
-import { originDocument, ruleDocument, testKey, wafFolder, type WafFolder } from "../support/worlds/waf-folder.ts";
-import { everythingPrinted, startWafsync } from "../support/processes/wafsync-process.ts";
+import { testKey, wafFolder, type WafFolder } from "../support/worlds/waf-folder.ts";
+import { declareAtRandom, ownedIn } from "../support/worlds/random-folder.ts";
+import { everythingPrinted, runFaster, startWafsync } from "../support/processes/wafsync-process.ts";
+
+runFaster();
 
 const kills = caseCount(80);
 const seed = 20_261_121;
 const foreign = ["198.51.100.7", "198.51.100.8"];
-const poolSize = 120;
-const rulesOf = ["one", "two", "three"];
+const rules = { names: ["one", "two", "three"], poolSize: 120, counts: [5, 45] } as const;
 const guards = "  guards: {maxRemovals: 10000, maxRemovalPercent: 100}\n";
-
-/** Changes the declared state at random, and returns the expected blocklist. */
-async function declareAtRandom({ files }: WafFolder, random: () => number): Promise<Set<string>> {
-  const wanted = new Set<string>();
-  for (const name of rulesOf) {
-    const from = Math.floor(random() * poolSize);
-    const count = 5 + Math.floor(random() * 40);
-    const addresses = Array.from({ length: count }, (_, index) => `203.0.113.${(from + index) % poolSize}`);
-    for (const address of addresses) wanted.add(address);
-    await files.write(`${name}.yaml`, ruleDocument(name, { addresses }));
-  }
-  const type = random() < 0.5 ? "Alternate" : "Backup";
-  await files.write("origin.yaml", originDocument("spare", "spare.shop.example", type));
-  return wanted;
-}
 
 async function owned({ files }: WafFolder): Promise<Set<string>> {
   const text = await readFile(join(files.path, ".wafsync/inventory/shop/main.txt"), "utf8").catch(() => "");
-  // The record also names removals. Only the line of a managed entry refers to its owners.
-  return new Set(text.match(/^203\.0\.113\.\d+(?= )/gm));
+  return ownedIn(text);
 }
 
 test(`the bundle is killed ${kills} times, and no entry is lost or forgotten`, async () => {
@@ -58,7 +44,7 @@ test(`the bundle is killed ${kills} times, and no entry is lost or forgotten`, a
   const killedAt: number[] = [];
   let wanted = new Set<string>();
   for (let kill = 0; kill < kills; kill += 1) {
-    wanted = await declareAtRandom(folder, random);
+    wanted = await declareAtRandom(folder, rules, random);
     // Some processes die while they start, most of them between two requests or during one.
     const after = random() < 0.15 ? 0 : 1 + Math.floor(random() * 30);
     const moreMs = random() * (after === 0 ? 300 : 8);

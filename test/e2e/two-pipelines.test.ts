@@ -15,20 +15,19 @@ import {
   startWafsync,
 } from "../support/processes/wafsync-process.ts";
 import { type GitRemote, gitRemote, stateBranch } from "../support/worlds/git-remote.ts";
-import { originDocument, ruleDocument, testKey, wafFolder, type WafFolder } from "../support/worlds/waf-folder.ts";
+import { declareAtRandom, ownedIn } from "../support/worlds/random-folder.ts";
+import { testKey, wafFolder } from "../support/worlds/waf-folder.ts";
 
 const kills = caseCount(200);
 const seed = 20_261_127;
 const foreign = ["198.51.100.7", "198.51.100.8"];
-const poolSize = 60;
+const rules = { names: ["one", "two"], poolSize: 60, counts: [3, 11] } as const;
 /** Two minutes without a change of the branch are eight seconds. */
 const haste = 15;
 const spec =
   "  guards: {maxRemovals: 10000, maxRemovalPercent: 100}\n  requestTimeout: 60s\n  consistencyWindow: 100ms\n";
 /** An apply needs about as many commands of Git, and requests. */
 const [commandsMax, requestsMax] = [60, 30];
-
-type Random = () => number;
 
 /** Another machine: it shares neither a lock nor the disk with others. */
 function machine({ folder }: GitRemote, name: string): { readonly path: string; readonly options: ProcessOptions } {
@@ -64,25 +63,9 @@ exec git "$@"
   );
 }
 
-async function declareAtRandom({ files }: WafFolder, random: Random): Promise<Set<string>> {
-  const wanted = new Set<string>();
-  for (const name of ["one", "two"]) {
-    const [from, count] = [Math.floor(random() * poolSize), 3 + Math.floor(random() * 8)];
-    const addresses = Array.from({ length: count }, (_, index) => `203.0.113.${(from + index) % poolSize}`);
-    for (const address of addresses) wanted.add(address);
-    await files.write(`${name}.yaml`, ruleDocument(name, { addresses }));
-  }
-  await files.write(
-    "origin.yaml",
-    originDocument("spare", "spare.shop.example", random() < 0.5 ? "Alternate" : "Backup"),
-  );
-  return wanted;
-}
-
 function owned(remote: GitRemote): Set<string> {
   if (!remote.files().includes("inventory/shop/main.txt")) return new Set();
-  const text = remote.git("show", `${stateBranch}:inventory/shop/main.txt`);
-  return new Set(text.match(/^203\.0\.113\.\d+(?= )/gm));
+  return ownedIn(remote.git("show", `${stateBranch}:inventory/shop/main.txt`));
 }
 
 /** Most of the time is spent waiting, so several WAFs are worked on at once. */
@@ -109,7 +92,7 @@ async function killOften(rounds: number, worldSeed: number): Promise<void> {
   const died = { byGit: 0, byRequest: 0, not: 0 };
   let stalled = 0;
   for (let kill = 0; kill < rounds; kill += 1) {
-    const wanted = await declareAtRandom(folder, random);
+    const wanted = await declareAtRandom(folder, rules, random);
     const [victim, survivor] = [machine(remote, `victim-${kill}`), machine(remote, `survivor-${kill}`)];
     const isByGit = random() < 0.6;
     killingGit(victim.path, isByGit ? 1 + Math.floor(random() * commandsMax) : 0, Math.floor(random() * 3));
@@ -146,7 +129,7 @@ async function killOften(rounds: number, worldSeed: number): Promise<void> {
     expect(waf.blocklist).toStrictEqual(expect.arrayContaining([...foreign, ...wanted]));
     for (const { path } of [victim, survivor]) await rm(path, { recursive: true });
   }
-  const wanted = await declareAtRandom(folder, random);
+  const wanted = await declareAtRandom(folder, rules, random);
   for (const name of ["last", "again"]) {
     expect((await runWafsync(words, machine(remote, name).options)).code).toBe(0);
   }

@@ -77,8 +77,7 @@ await describeOperator("the life of a WAF", (world) => {
   });
 
   describe("at the end", () => {
-    test("a namespace can be deleted as a whole: its entries leave the WAF, and nothing else changes", async () => {
-      await world().atRest();
+    test("a namespace can be deleted as a whole: and its entries leave the WAF", async () => {
       const { namespace, waf } = await world().newInstance("leaving", { deletionPolicy: "Delete" });
       await world().apply(
         rule(namespace, "block", addresses(50)),
@@ -86,13 +85,8 @@ await describeOperator("the life of a WAF", (world) => {
       );
       await world().allReady(namespace);
       expect(waf.view.blocklist).toHaveLength(50);
-      // Each of the two takes ten seconds.
-      const [restless] = await Promise.all([
-        world().restless(),
-        world().cluster.expectKubectl(["delete", "namespace", namespace, `--timeout=${slow(80)}s`]),
-      ]);
+      await world().cluster.expectKubectl(["delete", "namespace", namespace, `--timeout=${slow(80)}s`]);
       expect([waf.view.blocklist, waf.view.allowlist]).toStrictEqual([[], []]);
-      expect(restless.filter((name) => !name.includes(namespace) && name !== waf.domain)).toStrictEqual([]);
     });
   });
 

@@ -55,4 +55,31 @@ await describeOperator("the records of wafsync", (world) => {
     await cluster.expectKubectl(["wait", "--for=delete", `namespace/${namespace}`, `--timeout=${slow(60)}s`]);
     expect(waf.view.blocklist).toHaveLength(8);
   });
+
+  test("are for no role of people; the role edit writes rules, and only admins write instances", async () => {
+    const { cluster } = world();
+    const namespace = await world().newNamespace("people");
+    const roles = ["view", "edit", "admin"] as const;
+    for (const role of roles) {
+      const binding = ["create", "rolebinding", role, `--clusterrole=${role}`, `--user=${role}`, "-n", namespace];
+      await cluster.expectKubectl(binding);
+    }
+    const may = async (user: string, verb: string, resource: string): Promise<boolean> => {
+      const asked = ["auth", "can-i", verb, `${resource}.wafsync.dev`, "-n", namespace, `--as=${user}`];
+      return (await cluster.runKubectl(asked)).stdout.trim() === "yes";
+    };
+    await world().eventually("the aggregated roles", async () => await may("admin", "create", "wafinstances"));
+    expect(await Promise.all(roles.map(async (role) => await may(role, "get", "wafinstances")))).not.toContain(false);
+    expect(await Promise.all(roles.map(async (role) => await may(role, "create", "wafiprules")))).toStrictEqual([
+      false,
+      true,
+      true,
+    ]);
+    expect(await may("edit", "create", "wafinstances")).toBe(false);
+    for (const role of roles) {
+      const verbs = ["get", "list", "create", "update", "patch", "delete", "deletecollection"];
+      const allowed = await Promise.all(verbs.map(async (verb) => await may(role, verb, "wafrecords")));
+      expect([role, ...allowed]).not.toContain(true);
+    }
+  });
 });

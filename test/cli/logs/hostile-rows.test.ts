@@ -5,8 +5,6 @@ import type { LogEntry } from "../../../src/model/log-entry.ts";
 import { hostileRows } from "../../support/builders/hostile-rows.ts";
 import { runWafsync } from "../../support/processes/wafsync-process.ts";
 import { logKey, logWorld, type LogWorld } from "../../support/worlds/log-world.ts";
-import { scratchDirectory } from "../../support/worlds/scratch-directory.ts";
-import { instanceDocument, secretDocument } from "../../support/worlds/waf-folder.ts";
 
 const nowMs = Date.now();
 const client = "203.0.113.9";
@@ -46,17 +44,5 @@ describe("Rows that attackers wrote", () => {
       const paths = (parsed as LogEntry[]).map(({ request_path }) => request_path.toWellFormed());
       expect(paths).toStrictEqual(expect.arrayContaining(rows.map(({ request_path }) => request_path.toWellFormed())));
     }
-  });
-
-  test("have no effect in the output of `report`", async () => {
-    await using files = await scratchDirectory({
-      "main.yaml": instanceDocument(world.simulator.baseUrl),
-      "secret.yaml": secretDocument(logKey),
-    });
-    const from = ["-f", files.path, "--allow-insecure-http"];
-    const report = await runWafsync(["report", ...from, "--out", "-"]);
-    expect([report.code, report.stderr]).toStrictEqual([0, "A report of 22 blocked requests.\n"]);
-    expect(report.stdout).not.toMatch(harmful);
-    expect(report.stdout.length).toBeLessThan(100_000);
   });
 });

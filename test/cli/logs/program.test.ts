@@ -1,10 +1,10 @@
 // Long: `npm run test:deploy` runs it.
-import { readFile, readdir, writeFile } from "node:fs/promises";
+import { readFile, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import type { LogEntry } from "../../../src/model/log-entry.ts";
 import type { Simulator } from "../../../src/simulator/start-simulator.ts";
-import { instanceDocument, keySpellings, secretDocument } from "../../support/worlds/waf-folder.ts";
+import { keySpellings } from "../../support/worlds/waf-folder.ts";
 import { type RunningProcess, runWafsync, startWafsync } from "../../support/processes/wafsync-process.ts";
 import { scratchDirectory } from "../../support/worlds/scratch-directory.ts";
 import { row } from "../../support/fakes/scripted-logs.ts";
@@ -158,34 +158,4 @@ test("--follow prints the existing rows and then new ones, until a signal stops 
   expect([end.code, end.stderr]).toStrictEqual([0, "Stopped after 2 rows.\n"]);
   const lines = end.stdout.trimEnd().split("\n");
   expect(lines.map((line) => (JSON.parse(line) as LogEntry).request_path)).toStrictEqual(["/first", "/second"]);
-});
-
-test("a directory declares the WAF, and its plan determines how far the logs reach back", async () => {
-  await using world = await logWorld({ now, logRowsPerDay: 3 });
-  const spec = "  logs: {plan: Basic}\n";
-  await using files = await scratchDirectory({
-    "main.yaml": instanceDocument(world.simulator.baseUrl, { spec }),
-    "secret.yaml": secretDocument(logKey),
-  });
-  const parameters = [
-    "logs",
-    "-f",
-    files.path,
-    "--allow-insecure-http",
-    "--since",
-    "2026-04-01",
-    "--until",
-    "2026-04-02",
-  ];
-  const end = await runWafsync([...parameters, "-o", "json"]);
-  expect([end.code, end.stderr]).toStrictEqual([
-    0,
-    expect.stringContaining("warning: the plan Basic keeps logs for 30 days"),
-  ]);
-  expect(JSON.parse(end.stdout)).toHaveLength(6);
-  await writeFile(join(files.path, "other.yaml"), instanceDocument(world.simulator.baseUrl, { name: "other" }));
-  const several = await runWafsync(parameters);
-  expect([several.code, several.stderr]).toStrictEqual([2, expect.stringContaining("Select one with --instance")]);
-  const chosen = await runWafsync([...parameters, "--instance", "main", "-o", "csv"]);
-  expect([chosen.code, chosen.stdout.trimEnd().split("\n")]).toStrictEqual([0, expect.any(Array)]);
 });

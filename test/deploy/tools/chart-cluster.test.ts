@@ -60,7 +60,7 @@ const wafInstance = {
   spec: { baseUrl: "https://waf.example.com", apiKeySecretRef: { name: "shop-key" } },
 };
 
-await withToolsIn(describeWithOwnControlPlane, "the chart on a cluster", ["helm"], (tools, cluster) => {
+await withToolsIn(describeWithOwnControlPlane, "the chart on a cluster", (tools, cluster) => {
   let helm: Helm;
   beforeAll(async () => {
     helm = await createHelm(tools.files.helm);
@@ -111,7 +111,7 @@ await withToolsIn(describeWithOwnControlPlane, "the chart on a cluster", ["helm"
   });
 });
 
-await withToolsIn(describeWithOwnControlPlane, "the chart from install to uninstall", ["helm"], (tools, cluster) => {
+await withToolsIn(describeWithOwnControlPlane, "the chart from install to uninstall", (tools, cluster) => {
   let helm: Helm;
   const release = ["wafsync", chartFolder, "--namespace", "wafsync-system"];
   beforeAll(async () => {

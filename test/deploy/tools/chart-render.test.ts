@@ -9,7 +9,7 @@ import { describeWithTools } from "./tools-suite.ts";
 
 const sets = await valueSets();
 
-await describeWithTools("the rendered chart", ["helm"], ({ files }) => {
+await describeWithTools("the rendered chart", ({ files }) => {
   let helm: Helm;
   beforeAll(async () => {
     helm = await createHelm(files.helm);

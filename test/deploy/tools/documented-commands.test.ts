@@ -9,7 +9,7 @@ import { withPageSession } from "../../support/pages/page-world.ts";
 import { runSteps } from "../../support/pages/run-page.ts";
 import { readPage } from "../../support/tidy/markdown-pages.ts";
 
-await withToolsIn(describeWithOwnControlPlane, "the documented commands", ["helm"], (tools, cluster) => {
+await withToolsIn(describeWithOwnControlPlane, "the documented commands", (tools, cluster) => {
   beforeAll(async () => {
     await cluster.expectKubectl(["create", "namespace", "argocd"]);
     await cluster.expectKubectl(["create", "configmap", "argocd-cm", "--namespace", "argocd"]);

@@ -121,7 +121,7 @@ function busyMetrics(): { readonly metrics: Metrics; readonly work: () => void }
   };
 }
 
-await describeWithTools("the monitoring", ["promtool", "prometheus"], ({ files }) => {
+await describeWithTools("the monitoring", ({ files }) => {
   let server: Server;
   let prometheus: RunningPrometheus;
 

@@ -21,7 +21,7 @@ async function settingsIn(file: string): Promise<ConfigMap["data"]> {
   return (document.toJS() as ConfigMap).data;
 }
 
-await describeWithTools("the notifications", ["helm", "judge"], ({ files }) => {
+await describeWithTools("the notifications", ({ files }) => {
   let helm: Helm;
   beforeAll(async () => (helm = await createHelm(files.helm)));
   afterAll(async () => await helm.end());

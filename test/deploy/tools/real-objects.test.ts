@@ -27,7 +27,7 @@ function namesOf(fields: Readonly<Record<string, object>>): Readonly<Record<stri
   );
 }
 
-await withToolsIn(describeOperator, "GitOps tools and a real operator", ["judge"], (tools, world) => {
+await withToolsIn(describeOperator, "GitOps tools and a real operator", (tools, world) => {
   let settings: Readonly<Record<string, string>>;
   beforeAll(async () => {
     const text = await readFile(settingsFile, "utf8");

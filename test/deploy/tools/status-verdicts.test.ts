@@ -49,7 +49,7 @@ const instanceSpec = {
   guards: {},
 };
 
-await describeWithTools("the verdicts of GitOps tools", ["judge"], ({ files }) => {
+await describeWithTools("the verdicts of GitOps tools", ({ files }) => {
   const cases = statusCases();
 
   test("every published reason has a case, and no case has another", () => {

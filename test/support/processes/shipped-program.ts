@@ -2,17 +2,12 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect } from "@jest/globals";
-import { createNamespace, installDefinitions, waitFor } from "../builders/cluster-objects.ts";
-import { collectionOf, instance, keySecret, rule } from "../builders/manifests.ts";
-import type { ClusterAccess } from "../control-plane/cluster-access.ts";
 import type { ScratchDirectory } from "../worlds/scratch-directory.ts";
 import { instanceDocument, ruleDocument, secretDocument } from "../worlds/waf-folder.ts";
-import { startOperator } from "./operator-process.ts";
 import { type ProcessOptions, runWafsync, startWafsync } from "./wafsync-process.ts";
 
 const key = "shipped-key-0123456789";
 const address = "203.0.113.9";
-const readyMs = 60_000;
 
 /** Starts the program's simulator, passes its URL to the callback, and ends it afterwards. */
 async function withSimulator<T>(options: ProcessOptions, work: (baseUrl: string) => Promise<T>): Promise<T> {
@@ -45,27 +40,5 @@ export async function tryFolder(scratch: ScratchDirectory, options: ProcessOptio
     await running.hasPrinted(/Watching/u);
     running.child.kill("SIGTERM");
     expect(await running.ended).toMatchObject({ code: 0 });
-  });
-}
-
-/** Runs the program's operator on a cluster: the response of /readyz, and whether a rule becomes Ready. */
-export async function tryOperator(cluster: ClusterAccess, options: ProcessOptions) {
-  await installDefinitions(cluster);
-  const namespace = await createNamespace(cluster, "shipped");
-  return await withSimulator(options, async (baseUrl) => {
-    const { kubeconfig } = cluster;
-    const operator = await startOperator({ ...options, kubeconfig, parameters: ["--namespace", namespace] });
-    try {
-      const ready = await waitFor("readiness", readyMs, async () => {
-        const answer = await operator.health("/readyz");
-        return answer.status === 200 ? answer : undefined;
-      });
-      const manifests = [keySecret(namespace, key), instance(namespace, baseUrl), rule(namespace, "one", [address])];
-      for (const body of manifests) await cluster.request({ method: "POST", path: collectionOf(body), body });
-      const wait = ["wait", "wafiprule/one", "-n", namespace, "--for=condition=Ready", "--timeout=60s"];
-      return { readyz: ready.status, waited: (await cluster.expectKubectl(wait)).trim() };
-    } finally {
-      await operator.end();
-    }
   });
 }
