@@ -1,6 +1,6 @@
 // `wafsync operator` as a process: how it starts, what it needs, what it reports, and how it ends.
 import { type AddressInfo, createServer } from "node:net";
-import { afterAll, afterEach, beforeAll, expect, test } from "@jest/globals";
+import { expect, test } from "@jest/globals";
 import { runOperator } from "../../src/app/operator.ts";
 import type { OperatorOptions } from "../../src/app/operator-work.ts";
 import { createStopping } from "../../src/app/stopping.ts";
@@ -8,63 +8,16 @@ import { realClock } from "../../src/async/clock.ts";
 import { loadKubeConfig } from "../../src/kube/credentials.ts";
 import { Redactor } from "../../src/model/redactor.ts";
 import { silentLogger } from "../../src/telemetry/log.ts";
-import { type Simulator, startSimulator } from "../../src/simulator/start-simulator.ts";
-import { everythingPrinted, runWafsync } from "../support/processes/wafsync-process.ts";
-import { createAll, deleteManifest } from "../support/fakes/api-clients.ts";
-import { createNamespace, installDefinitions, waitFor } from "../support/builders/cluster-objects.ts";
+import { runWafsync } from "../support/processes/wafsync-process.ts";
+import { installDefinitions, waitFor } from "../support/builders/cluster-objects.ts";
 import { describeWithOwnControlPlane } from "../support/control-plane/suite.ts";
-import { addresses, collectionOf, instance, keySecret, type Manifest, rule } from "../support/builders/manifests.ts";
-import { slow } from "../support/processes/slowness.ts";
-import { type OperatorProcess, type OperatorStart, startOperator } from "../support/processes/operator-process.ts";
+import { startOperator } from "../support/processes/operator-process.ts";
 
-const key = "made-up-key-0123456789";
 const waitMs = 60_000;
 
-interface Stored {
-  readonly spec: Readonly<Record<string, unknown>>;
-  readonly status?: {
-    readonly conditions?: readonly { readonly type: string; readonly status: string; readonly reason: string }[];
-  };
-}
-
 await describeWithOwnControlPlane("wafsync operator", (cluster) => {
-  let simulator: Simulator;
-  let operator: OperatorProcess | undefined;
-
-  beforeAll(async () => {
-    simulator = await startSimulator({ keys: [{ key, domain: "shop.example" }] });
-  });
-  afterEach(async () => {
-    await operator?.end("SIGKILL");
-    operator = undefined;
-  });
-  afterAll(async () => await simulator.close());
-
-  async function start(options: Partial<OperatorStart> = {}): Promise<OperatorProcess> {
-    operator = await startOperator({ kubeconfig: cluster.kubeconfig, ...options });
-    return operator;
-  }
-
-  async function read(manifest: Manifest): Promise<Stored | undefined> {
-    const { status, body } = await cluster.request({ path: `${collectionOf(manifest)}/${manifest.metadata.name}` });
-    return status === 200 ? (body as Stored) : undefined;
-  }
-
-  async function hasReason(manifest: Manifest, type: string, reason: string): Promise<void> {
-    await waitFor(`${manifest.metadata.name}: ${type} ${reason}`, waitMs, async () => {
-      const condition = (await read(manifest))?.status?.conditions?.find((each) => each.type === type);
-      return condition?.reason === reason ? true : undefined;
-    });
-  }
-
-  async function isReady(process: OperatorProcess): Promise<void> {
-    await waitFor("readiness", waitMs, async () =>
-      (await process.health("/readyz")).status === 200 ? true : undefined,
-    );
-  }
-
   test("without the CRDs, it is alive and not ready, and has metrics; with them, it becomes ready by itself", async () => {
-    const process = await start();
+    const process = await startOperator({ kubeconfig: cluster.kubeconfig });
     await waitFor("the CRDs to be missing", waitMs, async () => {
       const { status, text } = await process.health("/readyz");
       return status === 503 && text.includes("does not know") && text.includes("wafiprules") ? true : undefined;
@@ -73,7 +26,9 @@ await describeWithOwnControlPlane("wafsync operator", (cluster) => {
     expect(await process.metric('wafsync_watch_synced{kind="wafiprules"}')).toBe(0);
     expect(await process.metric('leader_election_master_status{name="none"}')).toBe(0);
     await installDefinitions(cluster);
-    await isReady(process);
+    await waitFor("readiness", waitMs, async () =>
+      (await process.health("/readyz")).status === 200 ? true : undefined,
+    );
     await waitFor("the lead", waitMs, async () =>
       (await process.metric('leader_election_master_status{name="none"}')) === 1 ? true : undefined,
     );
@@ -140,40 +95,5 @@ await describeWithOwnControlPlane("wafsync operator", (cluster) => {
     };
     Object.defineProperty(options, "feedPolicy", { get: bug, enumerable: false });
     expect(await runOperator(options)).toStrictEqual({ state: "Failed" });
-  });
-
-  test("on SIGTERM, the call in flight is completed and recorded, and no other call starts", async () => {
-    const namespace = await createNamespace(cluster, "stop");
-    const [view] = simulator.wafs();
-    await createAll(
-      cluster,
-      keySecret(namespace, key),
-      instance(namespace, simulator.baseUrl, { deletionPolicy: "Delete" }),
-    );
-    const process = await start();
-    await hasReason(instance(namespace, simulator.baseUrl), "Ready", "Synced");
-    simulator.settings.latencyMs = slow(1_000);
-    await createAll(cluster, rule(namespace, "list", addresses(50)));
-    await waitFor("the first address", waitMs, async () => (view?.blocklist.length === 1 ? true : undefined));
-    const before = view?.counters.byEndpoint["POST /api/blocklist_ip"] ?? 0;
-    expect(await process.end("SIGTERM")).toMatchObject({ code: 0, signal: undefined });
-    const counted = view?.counters.byEndpoint["POST /api/blocklist_ip"] ?? 0;
-    expect(counted - before).toBeLessThanOrEqual(1);
-    expect(view?.blocklist).toHaveLength(counted);
-    simulator.settings.latencyMs = 0;
-    await start();
-    await waitFor("the rest", waitMs, async () => (view?.blocklist.length === 50 ? true : undefined));
-    // Each address was posted once, regardless of the process.
-    expect(view?.counters.byEndpoint["POST /api/blocklist_ip"]).toBe(50);
-    // An instance is released after two reads of an empty list. As long as it exists, it has precedence for the key.
-    const declared = instance(namespace, simulator.baseUrl);
-    await deleteManifest(cluster, declared);
-    await waitFor("its end", waitMs, async () => ((await read(declared)) === undefined ? true : undefined));
-    expect(view?.blocklist).toStrictEqual([]);
-  });
-
-  test("the key is in no output", () => {
-    expect(everythingPrinted()).toContain("leading");
-    expect(everythingPrinted()).not.toContain(key);
   });
 });

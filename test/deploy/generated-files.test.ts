@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import { parse, parseAllDocuments } from "yaml";
 import { type DescribedMetric, describeMetrics } from "../../scripts/generate-deploy-metrics.ts";
-import { dashboardPanels, dashboardQueries } from "./dashboard.ts";
+import { alertRules, dashboardPanels, dashboardQueries, deployText } from "./deploy-files.ts";
 
 const root = join(import.meta.dirname, "..", "..");
 const chart = join(root, "deploy", "helm", "wafsync");
@@ -68,6 +68,15 @@ test("the operator of one namespace has Roles only, with the rights of the other
   expect(role?.[0]?.rules).toStrictEqual(granted);
 });
 
+test("a pipeline that clears the cache has rights for cache clears, and nothing else", async () => {
+  const documents = parseAllDocuments(await deployText("cache-clear/clear-cache-role.yaml"));
+  const objects = documents.map((document) => document.toJS() as { kind: string; rules?: RoleRule[] });
+  expect(objects.map(({ kind }) => kind)).toStrictEqual(["ServiceAccount", "Role", "RoleBinding"]);
+  expect(objects[1]?.rules).toStrictEqual([
+    { apiGroups: ["wafsync.dev"], resources: ["wafcacheclears"], verbs: ["create", "get", "list", "patch", "watch"] },
+  ]);
+});
+
 test("the values of the chart are all described, and all have a default", async () => {
   const schema = JSON.parse(await readFile(join(chart, "values.schema.json"), "utf8")) as ValueSchema;
   const values: unknown = parse(await readFile(join(chart, "values.yaml"), "utf8"));
@@ -79,31 +88,20 @@ test("the values of the chart are all described, and all have a default", async 
   expect(page).not.toMatch(/\| {2}\|/);
 });
 
-interface AlertRule {
-  readonly alert: string;
-  readonly expr: string;
-  readonly for: string;
-  readonly labels: { readonly severity: string };
-  readonly annotations: { readonly runbook_url: string };
-}
-
-const { groups } = parse(await readFile(join(root, "deploy/monitoring/alerts.yaml"), "utf8")) as {
-  readonly groups: readonly { readonly rules: readonly AlertRule[] }[];
-};
-const alertRules = groups.flatMap(({ rules }) => rules);
+const rules = await alertRules();
 
 test("every alert has a runbook, which gives its severity and its delay", async () => {
   const page = await readFile(join(root, "docs/reference/alerts.md"), "utf8");
   const sections = page.split(/^## /mu).slice(1);
   const delay = (text: string): string => (text === "0s" ? "immediately" : `after ${text.replace(/m$/u, " minutes")}`);
   expect(sections.map((section) => section.split("\n", 3).join("\n"))).toStrictEqual(
-    alertRules.map(({ alert, labels, for: holdFor }) =>
+    rules.map(({ alert, labels, for: holdFor }) =>
       expect.stringContaining(
         `${alert}\n\n${labels.severity.charAt(0).toUpperCase()}${labels.severity.slice(1)}, ${delay(holdFor)}. `,
       ),
     ),
   );
-  for (const { alert, annotations } of alertRules) {
+  for (const { alert, annotations } of rules) {
     expect(annotations.runbook_url).toBe(`https://wafsync.dev/docs/reference/alerts#${alert.toLowerCase()}`);
   }
 });
@@ -136,7 +134,7 @@ const ofNodeExporter: DescribedMetric = {
 };
 
 describe("every query", () => {
-  const alerts = alertRules.map(({ expr }) => expr);
+  const alerts = rules.map(({ expr }) => expr);
 
   test("asks for metrics and labels that the operator serves", async () => {
     const metrics = [...(await describeMetrics()), ofNodeExporter];
@@ -155,7 +153,7 @@ describe("every query", () => {
 });
 
 test("every metric of wafsync is on the dashboard or in an alert", async () => {
-  const queries = [...(await dashboardQueries()), JSON.stringify(alertRules)].join("\n");
+  const queries = [...(await dashboardQueries()), JSON.stringify(rules)].join("\n");
   const own = (await describeMetrics()).filter(({ name }) => name.startsWith("wafsync_"));
   expect(own.filter(({ name }) => !queries.includes(name)).map(({ name }) => name)).toStrictEqual([]);
 });

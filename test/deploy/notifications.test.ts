@@ -3,6 +3,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import { parse, parseAllDocuments } from "yaml";
+import { alertRules, deployText } from "./deploy-files.ts";
 import { apiGroup, apiVersion, apiVersionName } from "../../src/kinds/kinds.ts";
 import { resourceKinds } from "../../src/model/resource.ts";
 import { aRule, anInstance } from "../support/builders/declare.ts";
@@ -10,7 +11,6 @@ import { readPage } from "../support/tidy/markdown-pages.ts";
 import { ConvergeWorld } from "../support/worlds/converge-world.ts";
 
 const root = join(import.meta.dirname, "..", "..");
-const textOf = async (file: string): Promise<string> => await readFile(join(root, "deploy", file), "utf8");
 
 test("the guide names every recipe", async () => {
   const page = await readPage("docs/guides/notifications.md");
@@ -35,17 +35,6 @@ interface Alertmanager {
   }[];
 }
 
-interface Alerts {
-  readonly groups: readonly {
-    readonly rules: readonly {
-      readonly alert: string;
-      readonly expr: string;
-      readonly labels: Readonly<Record<string, string>>;
-      readonly annotations: Readonly<Record<string, string>>;
-    }[];
-  }[];
-}
-
 describe("Alertmanager", () => {
   /** Whether the matcher, such as `severity="critical"`, fits the labels. Regular expressions are anchored. */
   function matches(matcher: string, labels: Readonly<Record<string, string>>): boolean {
@@ -59,9 +48,9 @@ describe("Alertmanager", () => {
   }
 
   test("gets every alert to a receiver that its severity asks for, with its runbook", async () => {
-    const text = await textOf("notifications/alertmanager.yaml");
+    const text = await deployText("notifications/alertmanager.yaml");
     const { route, receivers, inhibit_rules } = parse(text) as Alertmanager;
-    const rules = (parse(await textOf("monitoring/alerts.yaml")) as Alerts).groups.flatMap((group) => group.rules);
+    const rules = await alertRules();
     const receiverOfSeverity: Readonly<Record<string, string>> = {
       critical: "waf-on-call",
       warning: "waf",
@@ -89,12 +78,12 @@ describe("Alertmanager", () => {
 });
 
 test("Argo CD's trigger sends a template that exists, at a health that wafsync's check reports", async () => {
-  const [settings, params] = parseAllDocuments(await textOf("notifications/argocd.yaml")).map(
+  const [settings, params] = parseAllDocuments(await deployText("notifications/argocd.yaml")).map(
     (document) => (document.toJS() as { readonly data: Readonly<Record<string, string>> }).data,
   );
   const [trigger] = parse(settings?.["trigger.on-waf-attention"] ?? "") as [{ when: string; send: readonly string[] }];
   for (const name of trigger.send) expect(settings).toHaveProperty([`template.${name}`]);
-  const health = await textOf("argocd/lua/health.lua");
+  const health = await deployText("argocd/lua/health.lua");
   const statuses = [...trigger.when.matchAll(/'(\w+)'/g)].map(([, status = ""]) => status);
   expect(statuses).toStrictEqual(["Degraded", "Suspended"]);
   for (const status of statuses) expect(health).toContain(`health("${status}"`);
@@ -104,7 +93,7 @@ test("Argo CD's trigger sends a template that exists, at a health that wafsync's
 
 test("Flux's alert is about the Kustomizations of deploy/flux, by a provider that exists", async () => {
   const documents = async (file: string) =>
-    parseAllDocuments(await textOf(file)).map(
+    parseAllDocuments(await deployText(file)).map(
       (document) =>
         document.toJS() as {
           kind: string;
@@ -137,7 +126,7 @@ interface Exporter {
 }
 
 test("the event exporter sends every added and removed address once, and every warning", async () => {
-  const { route, receivers } = parse(await textOf("notifications/event-exporter.yaml")) as Exporter;
+  const { route, receivers } = parse(await deployText("notifications/event-exporter.yaml")) as Exporter;
   const rules = route.routes.flatMap(({ match }) => match);
   const fits = (pattern: string | undefined, value: string): boolean =>
     pattern === undefined || new RegExp(pattern).test(value);
@@ -213,7 +202,7 @@ describe("kube-state-metrics", () => {
     path.reduce((found, name) => found?.properties?.[name], schema);
 
   test("finds every path in the definition of every kind, and gives each a metric of its own", async () => {
-    const { resources } = (parse(await textOf("monitoring/kube-state-metrics.yaml")) as StateMetrics).spec;
+    const { resources } = (parse(await deployText("monitoring/kube-state-metrics.yaml")) as StateMetrics).spec;
     expect(resources.map(({ groupVersionKind: { kind } }) => kind).toSorted()).toStrictEqual(resourceKinds.toSorted());
     for (const { groupVersionKind, metricNamePrefix, labelsFromPath, metrics } of resources) {
       const { group, version, kind } = groupVersionKind;

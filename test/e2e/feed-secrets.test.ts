@@ -11,9 +11,8 @@ const token = "t0k3n-of.the,feeds_0123456789";
 const password = "p4ssw0rd-of-feeds";
 const basic = Buffer.from(`reader:${password}`).toString("base64");
 const queryToken = "qu3ry-token-of-feeds";
-const bouncerKey = "b0unc3r-key-0123456789";
 /** Parts of a secret that are long enough to help guess the rest. */
-const leaks = /t0k3n|feeds_012|p4ssw0rd|cmVhZGVyOnA|b0unc3r|qu3ry/iu;
+const leaks = /t0k3n|feeds_012|p4ssw0rd|cmVhZGVyOnA|qu3ry/iu;
 
 const secrets = `apiVersion: v1
 kind: Secret
@@ -21,7 +20,6 @@ metadata: {name: tokens, namespace: shop}
 stringData:
   bearer: "Bearer ${token}\\n"
   basic: "Basic ${basic}"
-  apiKey: "${bouncerKey}\\n"
 `;
 const headers =
   "headersFrom: [{name: Authorization, secretKeyRef: {name: tokens, key: bearer}}, {name: X-Basic, secretKeyRef: {name: tokens, key: basic}}]";
@@ -34,10 +32,9 @@ spec: {${source}}
 `;
 }
 
-function sent({ headers }: ScriptedRequest): string {
-  const { authorization, "x-basic": other, "x-api-key": key } = headers;
-  const repeated = authorization === undefined ? [] : [authorization, other, token, password];
-  return [...repeated, ...(key === undefined ? [] : [key])].join(" ");
+/** What the server was sent, and the secrets in it. */
+function sent({ headers: { authorization, "x-basic": other } }: ScriptedRequest): string {
+  return [authorization, other, token, password].join(" ");
 }
 
 /** The secret as it is, and at a position where it is truncated. */
@@ -109,14 +106,8 @@ test("headers from Secrets are not leaked by a server that repeats them", async 
     expect(server.requests.at(-1)?.headers.authorization ?? "").toMatch(/^Bearer t0k3n|^$/);
     expect({ what, state: await stateOf(folder) }).toStrictEqual({ what, state: expect.not.stringMatching(leaks) });
   }
-  for (const command of ["status", "plan", "history", "apply"]) {
-    const inner = command === "history" ? [] : ["--allow-private-feeds"];
-    await runWafsync([
-      command,
-      ...folder.from.filter((word) => command !== "history" || !word.startsWith("--allow")),
-      ...inner,
-    ]);
-  }
+  for (const command of ["status", "plan", "apply"]) await folder.run(command, "--allow-private-feeds");
+  await runWafsync(["history", "-f", folder.path]);
   expect(everythingPrinted()).toContain("WafFeed shop/threats");
   expect(everythingPrinted()).not.toMatch(leaks);
 });

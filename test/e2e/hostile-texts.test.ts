@@ -30,7 +30,9 @@ const harmful = /(?![\n])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]|^::|##(?:\[|vso\[)/mu;
 /** The sources of the hostile strings in an output, in which none may do harm. */
 function sourcesIn(printed: string): string {
   expect(printed).not.toMatch(harmful);
-  return [...new Set(Array.from(printed.matchAll(/::stop-commands::(\w+)/g), ([, source]) => source))].sort().join(" ");
+  return [...new Set(Array.from(printed.matchAll(/::stop-commands::(\w+)/g), ([, source = ""]) => source))]
+    .sort()
+    .join(" ");
 }
 
 let waf: ScriptedServer;

@@ -2,7 +2,7 @@
 // keys, and teams that leave.
 // Long: `npm run test:deploy` runs it.
 import { join } from "node:path";
-import { beforeAll, describe, expect, test } from "@jest/globals";
+import { beforeAll, expect, test } from "@jest/globals";
 import { addresses, cacheClear, instance, keySecret, origin, rule } from "../support/builders/manifests.ts";
 import { slow } from "../support/processes/slowness.ts";
 import { describeOperator } from "../support/worlds/operator-suite.ts";
@@ -76,18 +76,35 @@ await describeOperator("the life of a WAF", (world) => {
     await world().allReady(namespace);
   });
 
-  describe("at the end", () => {
-    test("a namespace can be deleted as a whole: and its entries leave the WAF", async () => {
-      const { namespace, waf } = await world().newInstance("leaving", { deletionPolicy: "Delete" });
-      await world().apply(
-        rule(namespace, "block", addresses(50)),
-        rule(namespace, "allow", ["203.0.113.9"], { action: "Allow" }),
-      );
-      await world().allReady(namespace);
-      expect(waf.view.blocklist).toHaveLength(50);
-      await world().cluster.expectKubectl(["delete", "namespace", namespace, `--timeout=${slow(80)}s`]);
-      expect([waf.view.blocklist, waf.view.allowlist]).toStrictEqual([[], []]);
-    });
+  test("on SIGTERM, the call in flight is completed and recorded, and no other call starts", async () => {
+    const { namespace, waf } = await world().newInstance("stop");
+    const posts = (): number => waf.view.counters.byEndpoint["POST /api/blocklist_ip"] ?? 0;
+    const { settings } = world().simulator;
+    await world().allReady(namespace);
+    settings.latencyMs = slow(1_000);
+    await world().apply(rule(namespace, "list", addresses(50)));
+    await world().eventually("the first address", () => waf.view.blocklist.length === 1);
+    const before = posts();
+    expect(await world().operator.end("SIGTERM")).toMatchObject({ code: 0, signal: undefined });
+    expect(posts() - before).toBeLessThanOrEqual(1);
+    expect(waf.view.blocklist).toHaveLength(posts());
+    settings.latencyMs = 0;
+    await world().startOperator();
+    await world().eventually("the rest", () => waf.view.blocklist.length === 50);
+    // Each address was posted once, regardless of the process.
+    expect(posts()).toBe(50);
+  });
+
+  test("at the end, a namespace can be deleted as a whole: and its entries leave the WAF", async () => {
+    const { namespace, waf } = await world().newInstance("leaving", { deletionPolicy: "Delete" });
+    await world().apply(
+      rule(namespace, "block", addresses(50)),
+      rule(namespace, "allow", ["203.0.113.9"], { action: "Allow" }),
+    );
+    await world().allReady(namespace);
+    expect(waf.view.blocklist).toHaveLength(50);
+    await world().cluster.expectKubectl(["delete", "namespace", namespace, `--timeout=${slow(80)}s`]);
+    expect([waf.view.blocklist, waf.view.allowlist]).toStrictEqual([[], []]);
   });
 
   test("an operator of one namespace needs only Roles, and ignores other namespaces", async () => {

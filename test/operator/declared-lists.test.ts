@@ -1,8 +1,8 @@
 // The main promise: whatever is created, edited, renamed and deleted, while the operator runs or is stopped, the lists match the
 // declared state in the end, without unnecessary calls. Urgent entries do not wait for long lists.
 // Long: `npm run test:deploy` runs it.
-import { beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
-import { addresses, type Manifest, rule } from "../support/builders/manifests.ts";
+import { beforeAll, expect, test } from "@jest/globals";
+import { addresses, apiVersion, type Manifest, rule } from "../support/builders/manifests.ts";
 import { describeOperator } from "../support/worlds/operator-suite.ts";
 import { callsOf, type TestWaf } from "../support/worlds/operator-world.ts";
 
@@ -33,12 +33,6 @@ await describeOperator("declared lists", (world) => {
     await world().startOperator();
   });
 
-  async function whileStopped(act: () => Promise<void>): Promise<void> {
-    await world().operator.end();
-    await act();
-    await world().startOperator();
-  }
-
   /** Waits for the list and for the status of every object, and returns the writes that this took. */
   async function settle(namespace: string, waf: TestWaf, declared: readonly string[], before: Writes): Promise<Writes> {
     const wanted = [...declared].sort();
@@ -51,70 +45,51 @@ await describeOperator("declared lists", (world) => {
     return { added: after.added - before.added, removed: after.removed - before.removed };
   }
 
-  describe.each([
+  test.each([
     { count: 50, stopped: true },
     { count: 1000, stopped: false },
-  ])("with $count rules, operator stopped: $stopped", ({ count, stopped }) => {
-    const during = async (act: () => Promise<void>): Promise<void> => await (stopped ? whileStopped(act) : act());
-    const places = range(count);
-    const edited = places.slice(0, Math.ceil(count / 5));
-    const kept = places.slice(edited.length);
-    const editedAddresses = edited.flatMap((place) => addresses(1, place + 10_000));
-    const declared = [...editedAddresses, ...kept.flatMap((place) => addresses(1, place))];
-    let namespace: string;
-    let waf: TestWaf;
-    let before: Writes;
+  ])(
+    "$count rules are created, edited, renamed and deleted, operator stopped: $stopped",
+    async ({ count, stopped }) => {
+      const { namespace, waf } = await world().newInstance(`rules-${count}`, unguarded);
+      /** The writes that the change costs, until the list has these entries. */
+      const costs = async (change: () => Promise<unknown>, entries: readonly string[]): Promise<Writes> => {
+        const before = writesOf(waf);
+        if (stopped) await world().operator.end();
+        await change();
+        if (stopped) await world().startOperator();
+        return await settle(namespace, waf, entries, before);
+      };
+      const places = range(count);
+      const created = rulesFor(namespace, places);
+      const change = async () => await world().apply(...created);
+      expect(await costs(change, addresses(count))).toStrictEqual({ added: count, removed: 0 });
 
-    beforeAll(async () => {
-      ({ namespace, waf } = await world().newInstance(`rules-${count}`, unguarded));
-    });
-
-    beforeEach(() => {
-      before = writesOf(waf);
-    });
-
-    test("created entries are added", async () => {
-      await during(async () => await world().apply(...rulesFor(namespace, places)));
-      expect(await settle(namespace, waf, addresses(count), before)).toStrictEqual({ added: count, removed: 0 });
-    });
-
-    test("edited entries are replaced", async () => {
+      const edited = places.slice(0, count / 5);
       const changed = edited.map((place) => rule(namespace, `rule-${place}`, addresses(1, place + 10_000)));
-      await during(async () => await world().apply(...changed));
+      const declared = [...addresses(count - edited.length, edited.length), ...addresses(edited.length, 10_000)];
       const exchanged = { added: edited.length, removed: edited.length };
-      expect(await settle(namespace, waf, declared, before)).toStrictEqual(exchanged);
-    });
+      expect(await costs(async () => await world().apply(...changed), declared)).toStrictEqual(exchanged);
 
-    test("renamed rules cost no call", async () => {
       const renamed = edited.map((place) => rule(namespace, `renamed-${place}`, addresses(1, place + 10_000)));
-      const gone = rulesFor(namespace, edited);
-      await during(async () => {
+      const rename = async (): Promise<void> => {
         await world().apply(...renamed);
-        await world().remove(...gone);
-      });
-      expect(await settle(namespace, waf, declared, before)).toStrictEqual({ added: 0, removed: 0 });
-    });
+        await world().remove(...changed);
+      };
+      expect(await costs(rename, declared)).toStrictEqual({ added: 0, removed: 0 });
 
-    if (count === 1000) {
-      test("statuses and events are few", async () => {
-        const writes = [...world().history.writes].filter(([name]) => name.startsWith(`WafIpRule ${namespace}/`));
-        expect(writes.length).toBeGreaterThan(count);
-        expect(Math.max(...writes.map(([, times]) => times))).toBeLessThan(8);
-        expect(writes.reduce((sum, [, times]) => sum + times, 0)).toBeLessThan(3 * writes.length);
-        // At most 20 rules that change in a run get their own event.
-        expect((await world().events(namespace)).length).toBeLessThan(300);
-      });
+      const statuses = [...world().history.writes].filter(([name]) => name.startsWith(`WafIpRule ${namespace}/`));
+      expect(statuses.length).toBeGreaterThan(count);
+      expect(Math.max(...statuses.map(([, times]) => times))).toBeLessThan(8);
+      expect(statuses.reduce((sum, [, times]) => sum + times, 0)).toBeLessThan(3 * statuses.length);
+      // At most 20 rules that change in a run get their own event.
+      expect((await world().events(namespace)).length).toBeLessThan(300);
+      await world().atRest();
+      expect(await world().restless()).toStrictEqual([]);
 
-      test("once everything is synced, nothing more is written", async () => {
-        await world().atRest();
-        expect(await world().restless()).toStrictEqual([]);
-      });
-    }
-
-    test("the entries of deleted rules are removed", async () => {
-      const path = `/apis/wafsync.dev/v1alpha1/namespaces/${namespace}/wafiprules`;
-      await during(async () => void (await world().requests.expect({ method: "DELETE", path })));
-      expect(await settle(namespace, waf, [], before)).toStrictEqual({ added: 0, removed: count });
-    });
-  });
+      const path = `/apis/${apiVersion}/namespaces/${namespace}/wafiprules`;
+      const deletion = async () => await world().requests.expect({ method: "DELETE", path });
+      expect(await costs(deletion, [])).toStrictEqual({ added: 0, removed: count });
+    },
+  );
 });

@@ -1,5 +1,4 @@
-// Feeds, and Secrets with addresses, in a cluster. Feeds are fetched by the leader, stored in WafRecords, and used across namespaces if the
-// feed allows it.
+// Feeds, and Secrets with addresses, in a cluster. Feeds are fetched by the leader, stored in WafRecords.
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { someAddresses } from "../support/builders/declare-feed.ts";
 import { apiVersion, type Manifest, rule } from "../support/builders/manifests.ts";
@@ -15,8 +14,8 @@ function feed(namespace: string, spec: object, annotations: Readonly<Record<stri
   return { apiVersion, kind: "WafFeed", metadata: { name: "threats", namespace, annotations }, spec };
 }
 
-function feedRule(namespace: string, ref: object = { name: "threats" }, spec: object = {}): Manifest {
-  return rule(namespace, "feed", [], { addressesFrom: [{ feedRef: ref }], ...spec });
+function feedRule(namespace: string): Manifest {
+  return rule(namespace, "feed", [], { addressesFrom: [{ feedRef: { name: "threats" } }] });
 }
 
 await describeOperator("feeds", (world) => {
@@ -99,24 +98,6 @@ await describeOperator("feeds", (world) => {
     expect(reasons).toStrictEqual(
       expect.arrayContaining(["FeedFetchFailed", "FeedContentOnHold", "FeedContentAccepted", "FeedChanged"]),
     );
-  });
-
-  test("a rule in another namespace gets nothing unless the feed allows it, and loses nothing when the feed is deleted", async () => {
-    const home = await world().newNamespace("lists");
-    const { namespace, waf } = await world().newInstance("users", unguarded);
-    server.serves("192.0.2.1\n");
-    await declare(home);
-    await world().apply(feedRule(namespace, { name: "threats", namespace: home }));
-    const ready = async () => conditionOf(await world().read("WafIpRule", namespace, "feed"), "Ready");
-    await world().eventually("the rule lacks its feed", async () => (await ready())?.reason === "SourceMissing");
-    expect((await ready())?.message).toContain(`does not allow rules of namespace ${namespace} in`);
-    await declare(home, { allowedNamespaces: { from: "All" } });
-    await listed(waf, ["192.0.2.1"]);
-    await world().remove(feed(home, {}));
-    await world().eventually("the rule lacks its feed again", async () => (await ready())?.reason === "SourceMissing");
-    await listed(waf, ["192.0.2.1"]);
-    await world().remove(feedRule(namespace));
-    await listed(waf, []);
   });
 
   test("the addresses of a Secret are listed, and its other lines are in no status, event, record, metric or log", async () => {

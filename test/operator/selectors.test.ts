@@ -33,19 +33,16 @@ await describeOperator("several operators", (world) => {
   test("each hold a Lease, and reconcile all instances together", async () => {
     const made = [await labelled("plain", {}), await labelled("shard", { [label]: "a" })];
     for (const { namespace } of made) await world().apply(rule(namespace, "own", addresses(3)));
+    // An object that refers to no instance belongs to the operator of its own labels.
+    const lonely = rule(await world().newNamespace("lonely"), "lonely", addresses(1));
+    await world().apply({ ...lonely, metadata: { ...lonely.metadata, labels: { [label]: "a" } } });
+    await world().becomes("WafIpRule", lonely.metadata.namespace, "lonely", "Ready", "False InstanceNotFound");
     for (const { namespace, waf } of made) {
       await world().allReady(namespace);
       expect(waf.view.blocklist).toHaveLength(3);
     }
     const { items } = (await world().requests.expect({ path: leases })) as { items: { spec: object }[] };
     expect(items).toHaveLength(2);
-  });
-
-  test("report an object that refers to no instance by its own labels", async () => {
-    const namespace = await world().newNamespace("lonely");
-    const lonely = rule(namespace, "lonely", addresses(1));
-    await world().apply({ ...lonely, metadata: { ...lonely.metadata, labels: { [label]: "a" } } });
-    await world().becomes("WafIpRule", namespace, "lonely", "Ready", "False InstanceNotFound");
   });
 
   test("hand an instance over when its labels change, and the former one makes no further call", async () => {

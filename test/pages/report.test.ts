@@ -168,23 +168,17 @@ describe("the report", () => {
 });
 
 describe("missing data", () => {
-  test("is reported on the page and by the exit code: the blocklist", async () => {
+  test("is reported on the page and by the exit code: the blocklist, malformed rows, and days that are not kept", async () => {
     await using world = await logWorld({ now, logRowsPerDay: 20 });
+    addRows(world, [{ ...row("/"), client_ip: 7 as unknown as string, timestamp: "2026-06-11T05:30:00Z" }]);
     world.simulator.addFaults({ match: { path: "/api/blocklist_ips" }, effect: { kind: "EchoKey", status: 500 } });
-    const { code, stdout, stderr } = await runWafsync(report(world.simulator, "--out", "-"), { environment });
+    const parameters = report(world.simulator, "--out", "-", "--plan", "Basic");
+    const { code, stdout, stderr } = await runWafsync(parameters, { environment });
     expect(code).toBe(1);
     expect(stderr).toContain("warning: cannot read the blocklist: ");
     expect(stdout).toContain("cannot read the blocklist: ");
     expect(tableOf(stdout, "clients").map((cells) => cells.at(-1))).toStrictEqual(Array(20).fill("unknown"));
     expect(stdout).not.toContain('id="rule-yaml"');
-  });
-
-  test("is reported on the page and by the exit code: malformed rows, and days that are not kept", async () => {
-    await using world = await logWorld({ now, logRowsPerDay: 20 });
-    addRows(world, [{ ...row("/"), client_ip: 7 as unknown as string, timestamp: "2026-06-11T05:30:00Z" }]);
-    const parameters = report(world.simulator, "--out", "-", "--plan", "Basic");
-    const { code, stdout } = await runWafsync(parameters, { environment });
-    expect(code).toBe(1);
     expect(stdout).toContain("2026-06-11: 1 malformed entry is skipped (entry 21: client_ip is not a string)");
     expect(stdout).toContain("the plan Basic keeps logs for 30 days");
   });

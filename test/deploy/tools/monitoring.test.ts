@@ -8,7 +8,6 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
-import { parse } from "yaml";
 import { realClock } from "../../../src/async/clock.ts";
 import { createMetrics, type Metrics } from "../../../src/telemetry/metrics.ts";
 import { waitFor } from "../../support/builders/cluster-objects.ts";
@@ -17,7 +16,7 @@ import { findFreePorts } from "../../support/control-plane/free-ports.ts";
 import { startWafsync } from "../../support/processes/wafsync-process.ts";
 import { scratchDirectory } from "../../support/worlds/scratch-directory.ts";
 import { instanceDocument, ruleDocument, wafFolder } from "../../support/worlds/waf-folder.ts";
-import { dashboardQueries } from "../dashboard.ts";
+import { alertRules, dashboardQueries } from "../deploy-files.ts";
 import { describeWithTools, runTool } from "./tools-suite.ts";
 
 interface RunningPrometheus {
@@ -78,10 +77,6 @@ async function startPrometheus(file: string, target: string, ruleFiles: readonly
 const folder = join(import.meta.dirname, "..", "..", "..", "deploy", "monitoring");
 const rulesFile = join(folder, "alerts.yaml");
 const startMs = 120_000;
-
-interface AlertFile {
-  readonly groups: readonly { readonly rules: readonly { readonly alert: string; readonly expr: string }[] }[];
-}
 
 /** It has no series before a request was blocked. */
 const emptyAtFirst = /wafsync_blocked_requests_total/;
@@ -181,7 +176,7 @@ ${ruleDocument("lost", { addresses: ["198.51.100.1"] }).replace("name: main", "n
     const target = /metrics are at http:\/\/(\S+)\/metrics/.exec(running.printed())?.[1] ?? "";
     const ofFolder = await startPrometheus(files.prometheus, target, []);
     try {
-      const rules = (parse(await readFile(rulesFile, "utf8")) as AlertFile).groups.flatMap((group) => group.rules);
+      const rules = await alertRules();
       const fires = async (name: string): Promise<boolean> =>
         (await ofFolder.query(rules.find(({ alert }) => alert === name)?.expr ?? "")).length > 0;
       const expected = ["InstanceNotReady", "ApiKeyRefused", "RemovalsHeld", "ObjectsUnattached"];

@@ -1,25 +1,15 @@
 // What the recipe for Argo CD writes to people: its template, run by the template engine that Helm shares with it, with the health that the Lua
 // of wafsync finds in the statuses of the operator.
 // Long: `npm run test:deploy` runs it.
-import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
-import { parse, parseAllDocuments, parseDocument } from "yaml";
+import { parse } from "yaml";
 import { createHelm, type Helm } from "./chart.ts";
 import { judge } from "./judge.ts";
 import { statusCases } from "./status-cases.ts";
+import { settingsIn } from "../deploy-files.ts";
 import { describeWithTools } from "./tools-suite.ts";
-
-const deploy = join(import.meta.dirname, "..", "..", "..", "deploy");
-
-interface ConfigMap {
-  readonly data: Readonly<Record<string, string>>;
-}
-
-async function settingsIn(file: string): Promise<ConfigMap["data"]> {
-  const [document = parseDocument("{data: {}}")] = parseAllDocuments(await readFile(join(deploy, file), "utf8"));
-  return (document.toJS() as ConfigMap).data;
-}
 
 await describeWithTools("the notifications", ({ files }) => {
   let helm: Helm;

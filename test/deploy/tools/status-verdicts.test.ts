@@ -1,32 +1,21 @@
 // What Argo CD and Flux make of every status that the operator can write, and the actions that Argo CD offers, by their own engines.
 // Long: `npm run test:deploy` runs it.
-import { readFile } from "node:fs/promises";
-import { join } from "node:path";
 import { expect, test } from "@jest/globals";
 import { parse, parseAllDocuments } from "yaml";
 import { type ReasonFact, reasonFacts } from "../../../src/kinds/reasons.ts";
 import { isPublished } from "../../support/worlds/conformance.ts";
 import { judge, type Question } from "./judge.ts";
 import { statusCases } from "./status-cases.ts";
+import { deployText, settingsIn } from "../deploy-files.ts";
 import { describeWithTools } from "./tools-suite.ts";
-
-const deploy = join(import.meta.dirname, "..", "..", "..", "deploy");
-
-interface ConfigMap {
-  readonly data: Readonly<Record<string, string>>;
-}
 
 interface HealthExpressions {
   readonly kind: string;
   readonly current: string;
 }
 
-async function argoSettings(): Promise<ConfigMap["data"]> {
-  return (parse(await readFile(join(deploy, "argocd", "argocd-cm.yaml"), "utf8")) as ConfigMap).data;
-}
-
 async function fluxExpressions(): Promise<readonly HealthExpressions[]> {
-  const text = await readFile(join(deploy, "flux", "wafs.yaml"), "utf8");
+  const text = await deployText("flux/wafs.yaml");
   const documents = parseAllDocuments(text).map(
     (document) => document.toJS() as { kind: string; spec?: { healthCheckExprs?: HealthExpressions[] } },
   );
@@ -64,7 +53,7 @@ await describeWithTools("the verdicts of GitOps tools", ({ files }) => {
   });
 
   test("Argo CD's Lua engine finds the health of each in the table", async () => {
-    const settings = await argoSettings();
+    const settings = await settingsIn("argocd/argocd-cm.yaml");
     const questions = cases.map(({ object }): Question => ({
       object,
       script: settings[`resource.customizations.health.wafsync.dev_${String(object["kind"])}`] ?? "",
@@ -94,7 +83,7 @@ await describeWithTools("the verdicts of GitOps tools", ({ files }) => {
   });
 
   async function actionsOf(kind: string): Promise<Actions> {
-    const settings = await argoSettings();
+    const settings = await settingsIn("argocd/argocd-cm.yaml");
     return parse(settings[`resource.customizations.actions.wafsync.dev_${kind}`] ?? "") as Actions;
   }
 

@@ -8,7 +8,12 @@ import { describeMissing } from "../../support/processes/describe-missing.ts";
 
 /** Await it at the top of the file. */
 export async function describeWithTools(title: string, body: (tools: Tools) => void): Promise<void> {
-  await withToolsIn(async (name, act) => describe(name, () => act(undefined)), title, body);
+  const here = async (name: string, act: (context: undefined) => void): Promise<void> => {
+    describe(name, () => {
+      act(undefined);
+    });
+  };
+  await withToolsIn(here, title, body);
 }
 
 /** The same in another place, such as `describeOperator`. */

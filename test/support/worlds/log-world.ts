@@ -119,31 +119,3 @@ export function dayNumber(date: string): number {
   if (day === undefined) throw new TypeError(`${date} is no date`);
   return day;
 }
-
-/** The number of occurrences of each string. */
-export class Multiset {
-  readonly #counts = new Map<string, number>();
-  size = 0;
-
-  constructor(texts: Iterable<string> = []) {
-    for (const text of texts) this.add(text);
-  }
-
-  add(text: string): void {
-    this.#counts.set(text, (this.#counts.get(text) ?? 0) + 1);
-    this.size += 1;
-  }
-
-  /** Examples of strings that are in only one of the two; both lists are empty if the two are equal. */
-  difference(other: Multiset): { readonly missing: readonly string[]; readonly tooMany: readonly string[] } {
-    return { missing: other.#beyond(this), tooMany: this.#beyond(other) };
-  }
-
-  #beyond(other: Multiset): readonly string[] {
-    const beyond: string[] = [];
-    for (const [text, count] of this.#counts) {
-      if (count > (other.#counts.get(text) ?? 0) && beyond.length < 5) beyond.push(text);
-    }
-    return beyond;
-  }
-}

@@ -25,11 +25,10 @@ export async function servePage(parameters: readonly string[], options?: Process
   const process = startWafsync(["ui", ...parameters, "--bind-address", "127.0.0.1:0"], options);
   await process.hasPrinted(/The page is at \S+ /);
   const url = /The page is at (?<url>\S+)\/ /.exec(process.printed())?.groups?.["url"] ?? "";
-  return pageAt(url, process);
-}
-
-function pageAt(url: string, process: RunningProcess): ServedPage {
-  const get = async (path: string): Promise<PageAnswer> => await getPage(`${url}${path}`);
+  const get = async (path: string): Promise<PageAnswer> => {
+    const { statusCode, body } = await request(`${url}${path}`, { reset: true });
+    return { status: statusCode, text: await body.text() };
+  };
   const end = async (): Promise<FinishedProcess> => {
     process.child.kill("SIGTERM");
     return await process.ended;
@@ -44,11 +43,6 @@ function pageAt(url: string, process: RunningProcess): ServedPage {
       await end();
     },
   };
-}
-
-export async function getPage(url: string): Promise<PageAnswer> {
-  const { statusCode, body } = await request(url, { reset: true });
-  return { status: statusCode, text: await body.text() };
 }
 
 /** The text of the page as a person reads it, without markup. */

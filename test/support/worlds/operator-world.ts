@@ -292,11 +292,6 @@ export function isReady(object: WafsyncObject): boolean {
   return ready?.status === "True" && ready.observedGeneration === generation && !isReconciling(object);
 }
 
-/** The newest version was observed, and it is not being reconciled. */
-export function isAtRest(object: WafsyncObject): boolean {
-  return object.status?.["observedGeneration"] === object.metadata.generation && !isReconciling(object);
-}
-
 function isReconciling(object: WafsyncObject): boolean {
   return conditionOf(object, "Reconciling") !== undefined;
 }
