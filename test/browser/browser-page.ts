@@ -1,12 +1,7 @@
 // A page in a real browser, in a context of its own, with everything that it should not do.
-import { mkdir, writeFile } from "node:fs/promises";
-import { join } from "node:path";
 import axe from "axe-core";
 import type { AxeResults } from "axe-core";
 import type { Browser, Page } from "puppeteer-core";
-
-/** The folder in which screenshots are kept for people, if set. */
-const screenshots = process.env["WAFSYNC_SCREENSHOTS"];
 
 export interface BrowserView {
   readonly scheme?: "light" | "dark";
@@ -42,12 +37,6 @@ export async function openInBrowser(
   await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: scheme }]);
   await page.goto(url, { waitUntil: "load" });
   return { page, troubles, [Symbol.asyncDispose]: async () => await context.close() };
-}
-
-export async function keepScreenshot(page: Page, name: string): Promise<void> {
-  if (screenshots === undefined) return;
-  await mkdir(screenshots, { recursive: true });
-  await writeFile(join(screenshots, `${name}.png`), await page.screenshot({ fullPage: true }));
 }
 
 /** What an accessibility checker finds, with all details open. */

@@ -7,14 +7,7 @@ import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import type { Browser } from "puppeteer-core";
 import { attacks, hostileRows } from "../support/builders/hostile-rows.ts";
 import { describeWithBrowser } from "./describe-with-browser.ts";
-import {
-  barriersOf,
-  type BrowserPage,
-  type BrowserView,
-  keepScreenshot,
-  openInBrowser,
-  provokeAttacks,
-} from "./browser-page.ts";
+import { barriersOf, type BrowserPage, type BrowserView, openInBrowser, provokeAttacks } from "./browser-page.ts";
 import { realClock } from "../../src/async/clock.ts";
 import { type ServedPage, servePage } from "../support/worlds/open-page.ts";
 import { runWafsync } from "../support/processes/wafsync-process.ts";
@@ -34,10 +27,8 @@ async function open(browser: Browser, url: string, view?: BrowserView): Promise<
 
 async function expectReadable(
   { page, troubles }: BrowserPage,
-  name: string,
   { scheme, width }: Required<BrowserView>,
 ): Promise<void> {
-  await keepScreenshot(page, `page-${name}-${scheme}-${width}`);
   expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(width);
   const back = await page.evaluate("getComputedStyle(document.body).backgroundColor");
   expect(back).toBe(scheme === "light" ? "rgb(245, 246, 248)" : "rgb(18, 22, 28)");
@@ -72,10 +63,10 @@ await describeWithBrowser("The page in a browser", (browser) => {
     ["requests", "/instances/shop/main/requests"],
     ["history", "/instances/shop/main?address="],
     ["error", "/why?address=nonsense"],
-  ])("shows its %s in light mode, in dark mode and on a phone, without accessibility problems", async (name, path) => {
+  ])("shows its %s in light mode, in dark mode and on a phone, without accessibility problems", async (_name, path) => {
     for (const view of views) {
       await using opened = await open(browser(), served.url + path, view);
-      await expectReadable(opened, name, view);
+      await expectReadable(opened, view);
     }
   });
 
@@ -150,7 +141,7 @@ await describeWithBrowser("The page in a browser", (browser) => {
     const { href } = pathToFileURL(file);
     for (const view of views) {
       await using opened = await openInBrowser(browser(), href, href, view);
-      await expectReadable(opened, "report", view);
+      await expectReadable(opened, view);
       const ranked = await opened.page.$$eval("#countries th", (cells) => cells.map((cell) => cell.textContent));
       expect(ranked).toContain("United Kingdom");
     }

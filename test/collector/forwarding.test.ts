@@ -3,11 +3,15 @@
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import packageJson from "../../package.json" with { type: "json" };
 import { findCollector } from "../support/control-plane/go-programs.ts";
+import { fast } from "../support/processes/slowness.ts";
 import { describeWithFound } from "../support/processes/describe-missing.ts";
 import { CollectorProcess } from "./collector-process.ts";
 import { anEntry } from "../support/builders/log-entry.ts";
 import { describeOperator } from "../support/worlds/operator-suite.ts";
 import { conditionOf, type TestWaf } from "../support/worlds/operator-world.ts";
+
+/** The retries of a collector that is missing. */
+const haste = fast(4);
 
 await describeWithFound(
   "the OpenTelemetry Collector",
@@ -19,7 +23,7 @@ await describeWithFound(
 
       beforeAll(async () => {
         collector = await CollectorProcess.prepare(program);
-        await world().startOperator({ environment: { OTEL_EXPORTER_OTLP_ENDPOINT: collector.endpoint } });
+        await world().startOperator({ haste, environment: { OTEL_EXPORTER_OTLP_ENDPOINT: collector.endpoint } });
       });
 
       afterAll(async () => await collector.close());
@@ -47,7 +51,7 @@ await describeWithFound(
           block_reason: "a\u0000b\u{1f600}\ud800\n",
           response_size: 1.5,
         };
-        for (const entry of [told, hostile]) waf.view.addLogEntry(entry as never, Date.parse(timestamp));
+        for (const entry of [told, hostile]) waf.view.logs.add(entry as never, Date.parse(timestamp));
         const reason = async () => {
           return conditionOf(await world().read("WafInstance", namespace, "waf"), "LogsForwarded")?.reason;
         };
@@ -62,7 +66,7 @@ await describeWithFound(
         await world().eventually("it says so", async () => (await reason()) === "Forwarded");
         await world().operator.end();
         wanted.push(...block(waf, 20, wanted.length));
-        await world().startOperator({ parameters: ["--otlp-endpoint", collector.endpoint] });
+        await world().startOperator({ haste, parameters: ["--otlp-endpoint", collector.endpoint] });
         await world().eventually("what came meanwhile is forwarded", isForwarded);
         await collector.stop();
         const received = await collector.received();

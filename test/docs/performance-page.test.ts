@@ -9,14 +9,6 @@ import { root } from "../support/tidy/markdown-pages.ts";
 const template = await readFile(templateFile, "utf8");
 const results = JSON.parse(await readFile(resultsFile, "utf8")) as Results;
 
-const recorded = {
-  measuredOn: "2026-11-22",
-  machine: "2 cores",
-  loadBefore: 0.2,
-  tookSeconds: 3,
-  tables: { sizes: { columns: ["Size", "Time"], rows: [["1,000 entries", "4 ms"]] } },
-};
-
 test("The page is what the template and the recorded results give", async () => {
   expect(await readFile(pageFile, "utf8")).toBe(renderPage(template, results));
 });
@@ -29,10 +21,4 @@ test("Every recorded table has a place on the page, and each place belongs to a 
   expect(places).toStrictEqual(expect.arrayContaining(tables));
   const list = await readFile(join(root, "bench/benches.ts"), "utf8");
   for (const place of places) expect(list).toContain(`${place.split(".")[0]}Bench`);
-});
-
-test("The page says when and where each bench was measured, and what was not", () => {
-  const page = renderPage("{{runs}}\n\n{{feeds.read}}\n", { plan: recorded });
-  expect(page).toContain("| `plan`    | 2026-11-22  | 2 cores | 0.2         | 3 s      |");
-  expect(page).toContain("Not measured yet: run `npm run bench -- --only feeds`.");
 });

@@ -75,8 +75,11 @@ test("plan exits with 1 while there are changes and with 0 if there are none; it
     stderr: "",
     stdout: expect.stringContaining("Nothing to do: the WAF matches the declared state.") as unknown,
   });
+  const { length: before } = simulator.requests();
   const again = await folder.run("apply -o json");
   expect(again).toMatchObject({ code: 0, stderr: "" });
+  // Unchanged lists cost three reads.
+  expect(simulator.requests().length - before).toBe(3);
   expect(instanceIn(again.stdout)).toMatchObject({ added: 0, removed: 0 });
 });
 

@@ -54,7 +54,8 @@ function killingGit(path: string, command: number, moment: number): void {
     join(path, "git"),
     `#!/bin/sh
 PATH=\${PATH#*:}
-n=$(cat ${path}/count 2> /dev/null || echo 1)
+n=1
+[ ! -f ${path}/count ] || read n < ${path}/count
 echo $((n + 1)) > ${path}/count
 [ "$n" -ne ${command} ] || { ${acts[moment]}; }
 exec git "$@"

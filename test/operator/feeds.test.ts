@@ -4,15 +4,11 @@ import { someAddresses } from "../support/builders/declare-feed.ts";
 import { apiVersion, type Manifest, rule } from "../support/builders/manifests.ts";
 import { ScriptedServer } from "../support/fakes/scripted-server.ts";
 import { describeOperator } from "../support/worlds/operator-suite.ts";
-import { conditionOf, type TestWaf } from "../support/worlds/operator-world.ts";
+import { type TestWaf } from "../support/worlds/operator-world.ts";
 
 /** The guards of the instance never apply here, because these tests are about the guards of feeds. */
 const unguarded = { guards: { maxRemovals: 100_000, maxRemovalPercent: 100 } };
 const parameters = ["--allow-private-feeds"];
-
-function feed(namespace: string, spec: object, annotations: Readonly<Record<string, string>> = {}): Manifest {
-  return { apiVersion, kind: "WafFeed", metadata: { name: "threats", namespace, annotations }, spec };
-}
 
 function feedRule(namespace: string): Manifest {
   return rule(namespace, "feed", [], { addressesFrom: [{ feedRef: { name: "threats" } }] });
@@ -31,15 +27,18 @@ await describeOperator("feeds", (world) => {
     await server.stop();
   });
 
-  async function declare(namespace: string, spec: object = {}, annotations: object = {}): Promise<void> {
+  async function declare(namespace: string, annotations: object = {}): Promise<void> {
     asked += 1;
-    const now = { "wafsync.dev/requested-at": String(asked), ...annotations };
-    await world().apply(feed(namespace, { http: { url: server.url(`/${namespace}`) }, ...spec }, now));
+    await world().apply({
+      apiVersion,
+      kind: "WafFeed",
+      metadata: { name: "threats", namespace, annotations: { "wafsync.dev/requested-at": `${asked}`, ...annotations } },
+      spec: { http: { url: server.url(`/${namespace}`) } },
+    });
   }
 
   async function statusOf(namespace: string) {
-    const object = await world().read("WafFeed", namespace, "threats");
-    return { status: object?.status, fetched: conditionOf(object, "Fetched") };
+    return (await world().read("WafFeed", namespace, "threats"))?.status;
   }
 
   async function listed(waf: TestWaf, entries: readonly string[]): Promise<void> {
@@ -50,11 +49,8 @@ await describeOperator("feeds", (world) => {
     );
   }
 
-  async function reason(namespace: string, wanted: string): Promise<void> {
-    await world().eventually(
-      `${wanted} of the feed`,
-      async () => (await statusOf(namespace)).fetched?.reason === wanted,
-    );
+  async function becomes(namespace: string, expected: string): Promise<void> {
+    await world().becomes("WafFeed", namespace, "threats", "Fetched", expected);
   }
 
   async function recordsIn(namespace: string): Promise<readonly string[]> {
@@ -71,7 +67,7 @@ await describeOperator("feeds", (world) => {
     await world().apply(feedRule(namespace));
     await listed(waf, list);
     await world().allReady(namespace);
-    expect((await statusOf(namespace)).status).toMatchObject({
+    expect(await statusOf(namespace)).toMatchObject({
       entries: { total: 40, valid: 40, invalid: 0, duplicates: 0, specialPurpose: 0, used: 40 },
       etag: '"v1"',
     });
@@ -81,18 +77,18 @@ await describeOperator("feeds", (world) => {
     server.fails(503);
     await world().startOperator({ parameters });
     await declare(namespace);
-    await reason(namespace, "Unavailable");
+    await becomes(namespace, "False Unavailable");
     await listed(waf, list);
 
     const shrunk = list.slice(0, 10);
     server.serves(shrunk.join("\n"));
     await declare(namespace);
-    await reason(namespace, "ContentOnHold");
+    await becomes(namespace, "False ContentOnHold");
     await listed(waf, list);
-    const held = (await statusOf(namespace)).status?.["held"] as { hash: string };
-    await declare(namespace, {}, { "wafsync.dev/accept-feed": held.hash });
+    const held = (await statusOf(namespace))?.["held"] as { hash: string };
+    await declare(namespace, { "wafsync.dev/accept-feed": held.hash });
     await listed(waf, shrunk);
-    await reason(namespace, "Fetched");
+    await becomes(namespace, "True Fetched");
     expect(await recordsIn(namespace)).toStrictEqual(["threats-feed"]);
     const reasons = (await world().events(namespace)).map((event) => event.reason);
     expect(reasons).toStrictEqual(

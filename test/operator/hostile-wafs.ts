@@ -6,7 +6,6 @@ export interface HostileAnswers {
   readonly origins?: Answer;
   readonly list?: Answer;
   readonly logs?: Answer;
-  readonly write?: Answer;
 }
 
 export interface HostileWafs {
@@ -40,7 +39,7 @@ export async function startHostileWafs(): Promise<HostileWafs> {
 
 function answerTo({ method, url }: ScriptedRequest, answers: HostileAnswers): Answer {
   if (url.startsWith("/api/logs")) return answers.logs ?? noLogs;
-  if (method !== "GET") return answers.write ?? done;
+  if (method !== "GET") return done;
   return url.startsWith("/api/origins") ? (answers.origins ?? origins) : (answers.list ?? emptyList);
 }
 
