@@ -22,7 +22,7 @@ import {
   withRuleSession,
 } from "./rule-session.ts";
 import { targetWords } from "./targets/target-options.ts";
-import type { Settlement, InstanceSight, Target } from "./targets/target.ts";
+import type { InstanceSight, Settlement } from "./targets/target.ts";
 import {
   type CoveringView,
   type ExaminedSight,
@@ -122,7 +122,10 @@ async function declareRules(
     const examined = await examineSight(after);
     const written: Written[] = [];
     for (const one of planned) written.push(effectOf(one, await viewWhy(one.address, examined), names));
-    const tidied = outcome.state === "Stopped" ? [] : await tidy(target, endedRules(sight, put, nowMs));
+    // Tidying is welcome, but no reason to fail.
+    const ended = outcome.state === "Stopped" ? [] : endedRules(sight, put, nowMs);
+    const deleted = await Promise.allSettled(ended.map(async (rule) => await target.deleteRule(rule)));
+    const tidied = ended.filter((_rule, at) => deleted[at]?.status === "fulfilled");
     const until = written.flatMap(({ end }) => end ?? [])[0];
     const undo = undoFor(`${addresses.join(" ")} ${words}`);
     const isUndone = written.every((one) => one.others.length === 0);
@@ -142,12 +145,6 @@ async function declareRules(
       ),
     };
   });
-}
-
-/** Tidying is welcome, but no reason to fail. @returns the rules that are deleted */
-async function tidy(target: Target, rules: readonly ObjectName[]): Promise<readonly ObjectName[]> {
-  const deleted = await Promise.allSettled(rules.map(async (rule) => await target.deleteRule(rule)));
-  return rules.filter((_rule, at) => deleted[at]?.status === "fulfilled");
 }
 
 type Written = ReturnType<typeof effectOf>;

@@ -28,41 +28,27 @@ export interface Session {
 export async function withSession(work: (session: Session) => Promise<number>, graceMs?: number): Promise<number> {
   const redactor = new Redactor();
   const redact = (text: string): string => redactor.redact(text);
-  const signals = new Signals(graceMs);
+  let control: StoppingControl | undefined;
+  const stop = (signal: NodeJS.Signals): void => control?.begin(signal);
+  const stopping = (): StoppingControl => {
+    if (control === undefined) process.on("SIGINT", stop).on("SIGTERM", stop);
+    return (control ??= createStopping(realClock, graceMs));
+  };
   const closing: (() => Promise<void>)[] = [];
   try {
     return await work({
       out: terminalOn(process.stdout, redact),
       notes: terminalOn(process.stderr, redact),
       redactor,
-      stopping: () => signals.stopping(),
+      stopping,
       atEnd: (close) => void closing.unshift(close),
     });
   } catch (error) {
     throw redactError(error, redact);
   } finally {
     for (const close of closing) await close();
-    signals.end();
-  }
-}
-
-/** SIGINT and SIGTERM. Afterwards, a signal ends the process as usual. */
-class Signals {
-  readonly #stop = (signal: NodeJS.Signals): void => this.#stopping?.begin(signal);
-  readonly #graceMs: number | undefined;
-  #stopping: StoppingControl | undefined;
-
-  constructor(graceMs: number | undefined) {
-    this.#graceMs = graceMs;
-  }
-
-  stopping(): StoppingControl {
-    if (this.#stopping === undefined) process.on("SIGINT", this.#stop).on("SIGTERM", this.#stop);
-    return (this.#stopping ??= createStopping(realClock, this.#graceMs));
-  }
-
-  end(): void {
-    process.off("SIGINT", this.#stop).off("SIGTERM", this.#stop);
-    this.#stopping?.done();
+    // From now on, a signal ends the process as usual.
+    process.off("SIGINT", stop).off("SIGTERM", stop);
+    control?.done();
   }
 }

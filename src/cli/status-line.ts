@@ -18,13 +18,6 @@ const paceAfterMs = 500;
 
 type Drawable = Pick<Terminal, "isInteractive" | "columns" | "write" | "line">;
 
-export interface StatusLineOptions {
-  /** At the start of the line. */
-  readonly label?: string;
-  /** The unit of the counts. */
-  readonly unit?: string;
-}
-
 export class StatusLine {
   readonly #terminal: Drawable;
   readonly #clock: Pick<Clock, "monotonicMs">;
@@ -37,11 +30,9 @@ export class StatusLine {
   #drawnMs: number;
   #isShown = false;
 
-  constructor(
-    terminal: Drawable,
-    clock: Pick<Clock, "monotonicMs">,
-    { label = "", unit = "" }: StatusLineOptions = {},
-  ) {
+  /** @param words `label`: at the start of the line; `unit`: of the counts */
+  constructor(terminal: Drawable, clock: Pick<Clock, "monotonicMs">, words: { label?: string; unit?: string } = {}) {
+    const { label = "", unit = "" } = words;
     this.#terminal = terminal;
     this.#clock = clock;
     this.#label = label;
