@@ -26,7 +26,7 @@ import { DirectorySource } from "../source/directory/directory-source.ts";
 import { type EnvironmentKey, type Unattached, unattachedOf } from "../source/directory/gather.ts";
 import { type DirectorySnapshot, placeOfSource } from "../source/directory/snapshot.ts";
 import { blocksRemovalsOf, type SourceFault } from "../source/directory/source-fault.ts";
-import type { GitState } from "../source/directory/git-state.ts";
+import type { RemoteState } from "../source/directory/remote-state.ts";
 import { openStateDirectory, type StateDirectory, viewStateDirectory } from "../source/directory/state-directory.ts";
 import { StatusFiles } from "../source/directory/status-files.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
@@ -38,8 +38,8 @@ import { type Place, Work, type WorkOptions } from "./work.ts";
 export interface StandaloneOptions extends WorkOptions {
   readonly directory: string;
   readonly stateDirectory: string;
-  /** The branch whose content the state directory has; every process holds it while it makes calls. */
-  readonly git?: GitState | undefined;
+  /** The remote state whose files the state directory has; every process holds it while it makes calls. */
+  readonly remote?: RemoteState | undefined;
   /** The API key for the single instance whose Secret is not in the directory. */
   readonly environmentKey: EnvironmentKey | undefined;
   /** Writes neither to the WAF nor to the state directory, and takes no lock. */
@@ -382,11 +382,11 @@ function secretIn(snapshot: DirectorySnapshot, namespace: string, { name, key }:
 const problemsMax = 10;
 
 async function openStore(options: StandaloneOptions): Promise<OpenedStore | NotOpened> {
-  const { stateDirectory: path, clock, isDryRun, stopping, git } = options;
+  const { stateDirectory: path, clock, isDryRun, stopping, remote } = options;
   const onLost = (): void => stopping.begin("The state directory was lost.");
-  const held = await git?.hold(stopping.stop, onLost);
+  const held = await remote?.hold(stopping.stop, onLost);
   if (held?.ok === false) return held;
-  if (isDryRun) return storeIn(viewStateDirectory(path, git), clock, true);
+  if (isDryRun) return storeIn(viewStateDirectory(path, remote), clock, true);
   const opened = await openStateDirectory({ ...options, path, onLost });
   if (!opened.ok) return opened;
   const { state } = opened;

@@ -1,4 +1,4 @@
-// WafRecord: the persistent records of an instance or a feed, in readable form. Only the operator may write it, and no tenant
+// WafRecord: the persistent records of an instance, a feed or a folder, in readable form. Only wafsync may write it, and no tenant
 // role may: a record determines which entries are managed and which removals are approved.
 import * as z from "zod";
 import { ageColumn, column, type ServedDefinition } from "./kind-definition.ts";
@@ -19,18 +19,22 @@ export const wafRecordSpec = withRules(
         uid: uid("WafInstance"),
       })
       .optional()
-      .describe("The WafInstance that the record belongs to, unless it belongs to a feed."),
+      .describe("The WafInstance that the record belongs to, unless it belongs to a feed or a folder."),
     feed: z
       .strictObject({
         name: objectName.describe("The name of the WafFeed, in the namespace of this object."),
         uid: uid("WafFeed"),
       })
       .optional()
-      .describe("The WafFeed that the record belongs to, unless it belongs to an instance."),
+      .describe("The WafFeed that the record belongs to, unless it belongs to an instance or a folder."),
+    folder: z
+      .strictObject({ name: objectName.describe("The name of the state, as in `--state kube:NAMESPACE/NAME`.") })
+      .optional()
+      .describe("The folder whose state the record is, unless it belongs to an instance or a feed."),
     type: z
-      .enum(["Inventory", "LogForwarding", "History", "Feed"])
+      .enum(["Inventory", "LogForwarding", "History", "Feed", "State"])
       .describe(
-        "The type of the record. `Inventory`: the managed entries and origins, their owners, and the approvals. `LogForwarding`: the forwarded log entries. `History`: the changes of entries and origins, for people. `Feed`: the last good content of a feed.",
+        "The type of the record. `Inventory`: the managed entries and origins, their owners, and the approvals. `LogForwarding`: the forwarded log entries. `History`: the changes of entries and origins, for people. `Feed`: the last good content of a feed. `State`: the files of the state directory of a folder.",
       ),
     format: int32(1, 1_000_000).describe(
       "The version of the layout. wafsync rejects records with an unknown newer version.",
@@ -52,8 +56,8 @@ export const wafRecordSpec = withRules(
   }),
   [
     {
-      cel: "has(self.instance) != has(self.feed)",
-      message: "a record belongs either to an instance or to a feed: wafsync writes it, so do not edit it",
+      cel: "[has(self.instance), has(self.feed), has(self.folder)].exists_one(isSet, isSet)",
+      message: "a record belongs either to an instance, a feed or a folder: wafsync writes it, so do not edit it",
       holds: "AdmissionOnly",
     },
   ],
@@ -64,7 +68,7 @@ export type WafRecordSpec = z.output<typeof wafRecordSpec>;
 export const wafRecordDefinition: ServedDefinition = {
   kind: recordKind,
   shortName: "wafrec",
-  description: "A record of a WafInstance or a WafFeed, or a part of it. Written by wafsync; do not edit.",
+  description: "A record of a WafInstance, a WafFeed or a folder, or a part of it. Written by wafsync; do not edit.",
   spec: wafRecordSpec,
   status: undefined,
   printerColumns: [

@@ -247,7 +247,7 @@ export class ClusterRecordStore implements RecordStore {
   async #before(key: RecordKey, owner: RecordOwner, revision: string): Promise<Known | SavedRecord | undefined> {
     const known = this.#known.get(idOf(key));
     if (known?.head.resourceVersion === revision) {
-      const isBound = known.owner?.uid === owner.uid && known.owner.retains === owner.retains;
+      const isBound = known.owner?.uid === owner.uid && known.owner?.retains === owner.retains;
       return isBound ? known : { ...known, parts: [] };
     }
     if (revision === "") return undefined;
@@ -277,7 +277,10 @@ export class ClusterRecordStore implements RecordStore {
     }
     const content = { text: first, digest: digestOf(first, parts), ...(isOne ? {} : { parts }) };
     const committed = await this.#put(key, owner, headName(key), content, before?.head);
-    if (!committed.ok) return refused(key, committed.fault);
+    if (!committed.ok) {
+      const hasNoNamespace = before === undefined && committed.fault.code === "NotFound";
+      return hasNoNamespace ? failed(key, committed.fault) : refused(key, committed.fault);
+    }
     const { metadata: head } = committed.value;
     const kept = new Set(parts.map(({ name }) => name));
     for (const name of before?.others ?? []) if (!kept.has(name)) await this.#releaseNamed(key, name);
@@ -393,11 +396,15 @@ function failed(key: RecordKey, fault: ApiFault): SavedRecord {
 }
 
 function unreachable(key: RecordKey, fault: ApiFault): string {
-  const isUnknown = fault.code === "NotFound";
-  const why = isUnknown
-    ? "the API server does not know the kind WafRecord. Install the CRDs."
-    : asSentence(fault.message);
-  return `${nameOf(key)} can't be accessed: ${why}`;
+  const { code, message } = fault;
+  const isUnknown = code === "NotFound";
+  const why = isUnknown ? "the API server does not know the kind WafRecord." : asSentence(message);
+  const hint = isUnknown
+    ? " Install the CRDs."
+    : code === "Unavailable"
+      ? " Check the connection to the API server."
+      : "";
+  return `${nameOf(key)} can't be accessed: ${why}${hint}`;
 }
 
 /**

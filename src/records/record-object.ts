@@ -26,7 +26,8 @@ const typeLabel = `${apiGroup}/record`;
 
 /** The cached instance or feed of a record. */
 export interface RecordOwner {
-  readonly uid: string;
+  /** Undefined for a folder, which is not in the cluster. */
+  readonly uid: string | undefined;
   /** The record outlives its owner: an instance with `deletionPolicy: Retain`. */
   readonly retains: boolean;
 }
@@ -52,7 +53,8 @@ export function headName({ type, name }: Pick<RecordKey, "type" | "name">): stri
   return `${name}-${recordNames[type]}`;
 }
 
-function ownerKindOf({ type }: Pick<RecordKey, "type">): "instance" | "feed" {
+function ownerKindOf({ type }: Pick<RecordKey, "type">): "instance" | "feed" | "folder" {
+  if (type === "State") return "folder";
   return type === "Feed" ? "feed" : "instance";
 }
 
@@ -123,11 +125,12 @@ function finalizersOf(key: RecordKey, owner: RecordOwner, former: KubeObjectMeta
 export function isHeldFor(key: RecordKey, { uid, retains }: RecordOwner, { metadata, spec }: RecordObject): boolean {
   const { finalizers = [], ownerReferences = [], deletionTimestamp } = metadata;
   const isKept = finalizers.includes(recordFinalizer) === (key.type === "Inventory" && !retains);
+  const named = spec?.[ownerKindOf(key)] as { readonly uid?: string } | undefined;
   const isOwned = ownerReferences.some((reference) => isRecord(reference) && reference["uid"] === uid);
   return (
     (isKept || deletionTimestamp !== undefined) &&
     (retains ? ownerReferences.length === 0 : isOwned) &&
-    spec?.[ownerKindOf(key)]?.uid === uid
+    named?.uid === uid
   );
 }
 

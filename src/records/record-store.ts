@@ -9,12 +9,14 @@ export const recordNames = {
   LogForwarding: "logs",
   History: "history",
   Feed: "feed",
-  // Only in a folder.
+  /** All files of the state directory of a folder. Only in a cluster. */
+  State: "state",
+  /** Only in a folder. */
   Seen: "seen",
 } as const satisfies Readonly<Record<WafRecordSpec["type"] | "Seen", string>>;
 export type StoredType = keyof typeof recordNames;
 
-/** The record of this type of one instance, or of one feed. */
+/** The record of this type of one instance, of one feed, or of one folder. */
 export interface RecordKey extends ObjectName {
   readonly type: StoredType;
 }

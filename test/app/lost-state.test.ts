@@ -55,13 +55,19 @@ test.each([true, false])(
     let requests = 0;
     await using folder = await wafFolder({ onRequest: () => void (requests += 1) });
     await using remote = await gitRemote();
-    const { state: git } = await gitProcess(remote);
+    const { state } = await gitProcess(remote);
     renameSync(remote.url, `${remote.url}.away`);
     const stopping = createStopping(realClock);
-    const opened = await openStandalone({ ...optionsIn(folder), stateDirectory: git.path, git, isDryRun, stopping });
+    const opened = await openStandalone({
+      ...optionsIn(folder),
+      stateDirectory: state.path,
+      remote: state,
+      isDryRun,
+      stopping,
+    });
     expect(opened).toMatchObject({ ok: false, problem: expect.stringContaining("cannot be held") });
     expect(requests).toBe(0);
-    await git.close();
+    await state.close();
     stopping.done();
   },
 );

@@ -1,5 +1,5 @@
-// The contract of record stores, over files, over a branch of a Git repository, and over an API server in memory. On a real one:
-// test/source/cluster.
+// The contract of record stores, over files, over both places of a remote state, and over an API server in memory. On a real one:
+// test/records/cluster-records.test.ts.
 import { rm, readFile, writeFile } from "node:fs/promises";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import type { ApiServer } from "../../src/kube/api-server.ts";
@@ -10,14 +10,8 @@ import { openStateDirectory, type StateDirectory } from "../../src/source/direct
 import { createVirtualClock } from "../support/fakes/virtual-clock.ts";
 import { MemoryRecords } from "./memory-records.ts";
 import { aText, saveText, testRecordStore, textLengthMax, textOf } from "./test-record-store.ts";
-import {
-  type GitProcess,
-  gitProcess,
-  type GitRemote,
-  gitRemote,
-  hurriedClock,
-  stateBranch,
-} from "../support/worlds/git-remote.ts";
+import { hurriedClock } from "../support/worlds/git-remote.ts";
+import { gitWorld, recordWorld, type RemoteProcess, type RemoteWorld } from "../support/worlds/remote-worlds.ts";
 import { scratchDirectory } from "../support/worlds/scratch-directory.ts";
 
 let serial = 0;
@@ -80,41 +74,44 @@ describe("Records in files", () => {
   });
 });
 
-describe("Records in a branch of a Git repository", () => {
-  let remote: GitRemote;
-  /** The process that lives. The next one takes the branch over. */
-  let living: Promise<GitProcess> | undefined;
+describe.each([
+  ["branch of a Git repository", gitWorld],
+  ["record of a cluster", recordWorld],
+])("Records in a %s", (_, openWorld) => {
+  let world: RemoteWorld;
+  /** The process that lives. The next one takes the state over. */
+  let living: Promise<RemoteProcess> | undefined;
   let stored: FileRecordStore | undefined;
 
-  beforeAll(async () => void (remote = await gitRemote()));
+  beforeAll(async () => void (world = await openWorld()));
   afterAll(async () => {
     await end();
-    await remote[Symbol.asyncDispose]();
+    await world[Symbol.asyncDispose]();
   });
 
   const end = async (): Promise<void> => {
     await (await living)?.state.close();
     living = undefined;
   };
-  const start = async (): Promise<GitProcess> => {
-    const started = await gitProcess(remote);
+  const start = async (): Promise<RemoteProcess> => {
+    const started = await world.process();
     expect(await started.state.hold()).toMatchObject({ ok: true });
     return started;
   };
-  const storeOf = async ({ state }: GitProcess): Promise<FileRecordStore> => {
-    const opened = await openStateDirectory({ path: state.path, command: "x", clock: hurriedClock(), git: state });
+  const storeOf = async ({ state: remote }: RemoteProcess): Promise<FileRecordStore> => {
+    const opened = await openStateDirectory({ path: remote.path, command: "x", clock: hurriedClock(), remote });
     if (!opened.ok) throw new Error(opened.problem);
     return (stored = new FileRecordStore(opened.state));
   };
   let opened: Promise<FileRecordStore> | undefined;
-  const open = (commandsLeft?: number): RecordStore => {
-    if (commandsLeft !== undefined) {
+  const open = (actsLeft?: number): RecordStore => {
+    if (actsLeft !== undefined) {
       const former = living;
       living = opened = undefined;
       const dying = (async () => {
         await (await former)?.state.close();
         const started = await start();
-        started.killAfter(commandsLeft);
+        started.killAfter(actsLeft);
         return await storeOf(started);
       })();
       return storeLater(dying);
@@ -133,21 +130,21 @@ describe("Records in a branch of a Git repository", () => {
   testRecordStore(() => ({
     open,
     newKey,
-    count: async (key) => remote.files().filter((path) => path === pathOf(key)).length,
+    count: async (key) => world.files().filter((path) => path === pathOf(key)).length,
     damage: async (key) => {
       await end();
       opened = undefined;
-      const other = await gitProcess(remote, { command: "another program" });
+      const other = await world.process({ command: "another program" });
       await other.state.hold();
       await other.state.publish(pathOf(key).split("/"), "192.0.2.1\n");
       await other.state.close();
     },
   }));
 
-  test("are named by their branch in messages", async () => {
+  test("are named by their place in messages", async () => {
     const key = await newKey();
     await saveText(open(), key, aText(1));
-    expect(open().placeOf(key)).toBe(`${pathOf(key)} in branch ${stateBranch} of ${remote.url}`);
+    expect(open().placeOf(key)).toBe(`${pathOf(key)} in ${world.where}`);
   });
 });
 

@@ -40,7 +40,7 @@ export const placeOptions = {
   ),
   state: text(
     "--state <directory>",
-    "with -f: folder for the inventory and status, or git:BRANCH or git:REMOTE#BRANCH (default: .wafsync in the folder of -f)",
+    "with -f: folder for the inventory and status, or git:BRANCH, git:REMOTE#BRANCH or kube:NAMESPACE/NAME (default: .wafsync in the folder of -f)",
   ),
   namespace: text("-n, --namespace <name>", "namespace in the cluster (default: the namespace of the context)"),
   ...clusterOptions,
@@ -82,8 +82,10 @@ export const folderOptions = {
   ).env(fileVariable),
   state: text(
     "--state <directory>",
-    "folder for the inventory and status, or git:BRANCH or git:REMOTE#BRANCH (default: .wafsync in that folder)",
+    "folder for the inventory and status, or git:BRANCH, git:REMOTE#BRANCH or kube:NAMESPACE/NAME (default: .wafsync in that folder)",
   ),
+  kubeconfig: text("--kubeconfig <file>", "with --state kube:…: kubeconfig file (default: the same as kubectl)"),
+  context: text("--context <name>", "with --state kube:…: context of the kubeconfig (default: the current one)"),
   allowInsecureHttp,
   allowPrivateFeeds,
   allowedBaseUrls,

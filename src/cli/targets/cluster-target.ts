@@ -49,13 +49,27 @@ interface InstanceObject extends KubeObject {
 }
 
 export function openCluster(options: TargetOptions, session: Session, how?: WafWork): Target {
+  const { api, namespace: ofContext } = openApi(options, session);
+  const ownNamespace = options.namespace ?? ofContext;
+  const namespace = options.allNamespaces === true ? undefined : ownNamespace;
+  return new ClusterTarget(api, namespace, session.redactor, commandCalls(options, session, how));
+}
+
+type ClusterOptions = Pick<TargetOptions, "kubeconfig" | "context">;
+
+/** @throws CommandError if there is no cluster */
+function openApi(options: ClusterOptions, session: Session): { readonly api: ApiServer; readonly namespace: string } {
   const kubeConfig = readKubeConfig(options);
   const credentials = kubeConfigCredentials(kubeConfig);
   const api = createApiServer({ credentials, clock: realClock, userAgent: `wafsync/${packageJson.version}` });
   session.atEnd(async () => api.close());
-  const ownNamespace = options.namespace ?? kubeConfig.namespace ?? "default";
-  const namespace = options.allNamespaces === true ? undefined : ownNamespace;
-  return new ClusterTarget(api, namespace, session.redactor, commandCalls(options, session, how));
+  return { api, namespace: kubeConfig.namespace ?? "default" };
+}
+
+/** The records of folders, which belong to no object in the cluster. @throws CommandError if there is no cluster */
+export function openRecords(options: ClusterOptions, session: Session): ClusterRecordStore {
+  const { api } = openApi(options, session);
+  return new ClusterRecordStore({ api, ownerOf: () => ({ uid: undefined, retains: true }), mayWrite: () => true });
 }
 
 class ClusterTarget extends Target {

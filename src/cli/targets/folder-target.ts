@@ -4,7 +4,6 @@
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
 import { stat } from "node:fs/promises";
-import { hostname } from "node:os";
 import { join, resolve } from "node:path";
 import { type CalledWaf, type CallWaf } from "../../app/waf-clients.ts";
 import { environmentForPrograms, readEnvironment } from "../../app/config.ts";
@@ -20,7 +19,7 @@ import { unattachedOf } from "../../source/directory/gather.ts";
 import { type DirectorySnapshot, placeOfSource } from "../../source/directory/snapshot.ts";
 import type { LockHolder } from "../../source/directory/lock-file.ts";
 import { faultText } from "../../source/directory/source-fault.ts";
-import type { GitState } from "../../source/directory/git-state.ts";
+import type { RemoteState } from "../../source/directory/remote-state.ts";
 import { type StateDirectory, userOfState, viewStateDirectory } from "../../source/directory/state-directory.ts";
 import { readStatusFile } from "../../source/directory/status-files.ts";
 import type { CommandRule } from "../command-rule.ts";
@@ -60,13 +59,13 @@ import { ruleStatus } from "../../run/status/rule-status.ts";
 
 export async function openFolder(options: FolderOptions, session: Session, how?: WafWork): Promise<Target> {
   const place = await openPlace(options, session, how?.command ?? "wafsync");
-  const read = await place.git?.read();
+  const read = await place.remote?.read();
   if (read?.ok === false) throw new CommandError(read.problem);
   const environmentKey = environmentKeyOf(readEnvironment(), policyOf(options).allowedBaseUrls);
   const source = new DirectorySource({ ...place, environmentKey, clock: realClock });
   session.atEnd(async () => await source.close());
   await source.load();
-  return new FolderTarget(place, source, commandCalls(options, session, how, place.git));
+  return new FolderTarget(place, source, commandCalls(options, session, how, place.remote));
 }
 
 class FolderTarget extends Target {
@@ -77,13 +76,13 @@ class FolderTarget extends Target {
   readonly #state: StateDirectory;
 
   constructor(place: FolderPlace, source: DirectorySource, call: CallWaf) {
-    const state = viewStateDirectory(place.stateDirectory, place.git);
+    const state = viewStateDirectory(place.stateDirectory, place.remote);
     super(place.redactor, call, new FileRecordStore(state));
     this.#state = state;
     this.#place = place;
     this.#source = source;
     this.where = `in folder ${place.directory}`;
-    this.recordsAt = `${place.git?.where ?? place.stateDirectory}. If it is elsewhere, set --state`;
+    this.recordsAt = `${place.remote?.where ?? place.stateDirectory}. If it is elsewhere, set --state`;
   }
 
   async instances(): Promise<readonly ObjectName[]> {
@@ -299,7 +298,7 @@ export async function withStandalone(
 }
 
 async function openRuns(
-  { directory, stateDirectory, git, options, redactor }: FolderPlace,
+  { directory, stateDirectory, remote, options, redactor }: FolderPlace,
   how: RunOptions,
   stopping: StoppingControl,
 ): Promise<OpenedStandalone> {
@@ -311,7 +310,7 @@ async function openRuns(
     stopping,
     directory,
     stateDirectory,
-    git,
+    remote,
     baseUrls,
     feedPolicy: { allowInsecureHttp, allowPrivateFeeds },
     version: packageJson.version,
@@ -376,7 +375,7 @@ export interface FolderOptions extends TargetOptions {
 interface FolderPlace {
   readonly directory: string;
   readonly stateDirectory: string;
-  readonly git: GitState | undefined;
+  readonly remote: RemoteState | undefined;
   readonly options: FolderOptions;
   readonly redactor: Redactor;
 }
@@ -399,38 +398,18 @@ export async function checkFolder({
   return state ?? join(stateOf, defaultStateFolder);
 }
 
-/** `git:BRANCH` or `git:REMOTE#BRANCH`. */
-const gitState = /^git:(?:(?<remote>.+)#)?(?<branch>[^#]+)$/;
-
 /** @param command shown by other processes that wait for this one. @throws CommandError if the folder or its state can't be used */
 async function openPlace(options: FolderOptions, session: Session, command: string): Promise<FolderPlace> {
-  const { from: directory } = options;
-  const stateDirectory = await checkFolder(options);
-  const { remote = "origin", branch } = gitState.exec(stateDirectory)?.groups ?? {};
-  const { redactor } = session;
-  if (branch === undefined) return { directory, stateDirectory, git: undefined, options, redactor };
-  if (/^https?:\/\/[^/]*@|:\/\/[^/@]*:[^/@]*@/.test(remote)) {
-    const hint =
-      "Use a credential helper of Git, or write git:BRANCH to use the remote origin of the folder's repository.";
-    throw new CommandError("--state contains credentials, which other users of this machine could read", hint);
+  const { from: directory, state = "", stateOf = directory } = options;
+  for (const name of ["namespace", "kubeconfig", "context"] as const) {
+    const isForState = name !== "namespace" && state.startsWith("kube:");
+    if (options[name] === undefined || isForState) continue;
+    throw new CommandError(`--${name} is for a cluster, but -f is for a folder`, "Use only one of them.");
   }
-  const { job = `process ${process.pid} on ${hostname()}` } = readEnvironment();
-  const environment = environmentForPrograms({});
-  const onNotice = (text: string): void => session.notes.line(text);
-  const { GitState } = await import("../../source/directory/git-state.ts");
-  const how = {
-    remote,
-    branch,
-    directory: options.stateOf ?? directory,
-    environment,
-    command,
-    job,
-    clock: realClock,
-    onNotice,
-  };
-  const opened = await GitState.open(how);
-  if (!opened.ok) throw new CommandError(opened.problem);
-  const git = opened.value;
-  session.atEnd(async () => await git.close());
-  return { directory, stateDirectory: git.path, git, options, redactor };
+  const stateDirectory = await checkFolder(options);
+  const { redactor } = session;
+  if (!/^(?:git|kube):/.test(state)) return { directory, stateDirectory, remote: undefined, options, redactor };
+  const { openRemoteState } = await import("./open-remote-state.ts");
+  const remote = await openRemoteState({ ...options, state, stateOf }, session, command);
+  return { directory, stateDirectory: remote.path, remote, options, redactor };
 }

@@ -38,10 +38,6 @@ async function openTarget(options: TargetOptions, session: Session, how?: WafWor
     const { openCluster } = await import("./cluster-target.ts");
     return openCluster(options, session, how);
   }
-  for (const name of ["namespace", "kubeconfig", "context"] as const) {
-    if (options[name] === undefined) continue;
-    throw new CommandError(`--${name} is for a cluster, but -f is for a folder`, "Use only one of them.");
-  }
   const { openFolder } = await import("./folder-target.ts");
   return await openFolder({ ...options, from }, session, how);
 }

@@ -7,7 +7,7 @@ import { machineLocks } from "../../app/machine-locks.ts";
 import { realClock } from "../../async/clock.ts";
 import { type ApiKey, validateApiKey } from "../../model/api-key.ts";
 import type { DeclaredInstance } from "../../model/declared.ts";
-import type { GitState } from "../../source/directory/git-state.ts";
+import type { RemoteState } from "../../source/directory/remote-state.ts";
 import type { Permission } from "../../waf/client.ts";
 import type { WafFault } from "../../model/waf-result.ts";
 import type { KeyLocks } from "../../waf/lane.ts";
@@ -50,16 +50,16 @@ export function clientsFor(
 
 /**
  * How a target that commands opened calls the WAFs of its instances: to read.
- * @param git the branch that the process holds meanwhile
+ * @param remote the state that the process holds meanwhile
  */
 export function commandCalls(
   options: TargetOptions,
   session: Session,
   how: WafWork | undefined,
-  git?: Pick<GitState, "hold" | "lost" | "release">,
+  remote?: Pick<RemoteState, "hold" | "lost" | "release">,
 ): CallWaf {
   const clients = clientsFor(how ?? { command: "a read-only command" }, session, () => {
-    const lost = git?.lost();
+    const lost = remote?.lost();
     return lost === undefined ? { permitted: true } : { permitted: false, reason: lost };
   });
   let working = 0;
@@ -69,13 +69,13 @@ export function commandCalls(
     session.redactor.add(key);
     working += 1;
     try {
-      const held = await git?.hold();
+      const held = await remote?.hold();
       if (held?.ok === false) return held;
       return { ok: true, value: await work(clients.open({ ...instance, ...how }, key)) };
     } finally {
       working -= 1;
       // A page is open for hours, and jobs must not wait for it.
-      if (working === 0) await git?.release();
+      if (working === 0) await remote?.release();
     }
   };
 }

@@ -1,11 +1,13 @@
-// One branch of a remote repository, by Git's plumbing, in a bare repository of its own: without hooks, and with no configuration except
-// what is needed to reach the remote. All methods reject with an Error whose message is one sentence for users.
+// The files of a state directory in a branch of a remote repository, by Git's plumbing, in a bare repository of its own: without hooks, and
+// with no configuration except what is needed to reach the remote.
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
 import { devNull } from "node:os";
 import { resolve } from "node:path";
+import { parseJson } from "../../model/record.ts";
 import { asSentence, shortened } from "../../model/sentence.ts";
 import { visibleText } from "../../model/visible-text.ts";
+import type { Changes, RemoteFiles, Version } from "./remote-state.ts";
 
 /** A command without an answer is ended; the branch then shows whether it took effect. */
 const timeoutMs = 60_000;
@@ -27,6 +29,9 @@ const unset = {
   GIT_OBJECT_DIRECTORY: undefined,
   GIT_WORK_TREE: undefined,
 };
+/** Commits of the branch start no pipelines. */
+const skip = "[skip ci]";
+const leaseMark = "wafsync-lease: ";
 const signature = { name: "wafsync", email: "wafsync@localhost" };
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -41,26 +46,29 @@ export interface GitBranchOptions {
   readonly folder: string;
   /** For Git and its helpers for credentials. */
   readonly environment: Environment;
+  /** For the messages of commits: the subject, and a line below it. */
+  readonly command: string;
+  readonly job: string;
 }
 
-export interface Commit {
-  readonly revision: string;
-  readonly message: string;
-}
-
-/** By path; undefined for a file that is removed. */
-export type Changes = ReadonlyMap<string, string | undefined>;
-
-export class GitBranch {
+export class GitBranch implements RemoteFiles {
+  readonly server = "Git server";
+  readonly writeHint =
+    "Check that this user or job may push to the branch, by force: on GitHub, a job needs `permissions: contents: write`.";
   readonly #ref: string;
   readonly #environment: Environment;
+  readonly #message: string;
+  /** The last fetched commit: all commits of this process follow it, so that each replaces the one before. */
+  #found: Version | undefined;
 
-  private constructor(ref: string, environment: Environment) {
+  private constructor(ref: string, environment: Environment, { command, job }: GitBranchOptions) {
     this.#ref = ref;
     this.#environment = environment;
+    this.#message = `${command} ${skip}\n\n${job}\n`;
   }
 
-  static async open({ remote, branch, directory, folder, environment }: GitBranchOptions): Promise<GitBranch> {
+  static async open(options: GitBranchOptions): Promise<GitBranch> {
+    const { remote, branch, directory, folder, environment } = options;
     const ref = `refs/heads/${branch}`;
     const outside = { ...environment, ...unset };
     await runGit(["init", "--bare", "--quiet", "--template=", folder], { ...outside, GIT_CONFIG_GLOBAL: devNull });
@@ -87,43 +95,27 @@ export class GitBranch {
       ["core.symlinks", "false"],
       ["gc.auto", "0"],
     ];
-    return new GitBranch(ref, ownEnvironment(outside, folder, settings));
+    return new GitBranch(ref, ownEnvironment(outside, folder, settings), options);
   }
 
-  /** The commit of the branch; undefined if the remote says that the branch does not exist. */
   async tip(): Promise<string | undefined> {
     const listed = await this.#git(["ls-remote", remoteName, this.#ref]);
     const line = listed.split("\n").find((one) => one.endsWith(`\t${this.#ref}`));
     return line?.split("\t", 1)[0];
   }
 
-  /** @param last returned if the branch is still the same */
-  async fetch(last?: Commit): Promise<Commit | undefined> {
+  async fetch(): Promise<Version | undefined> {
     const tip = await this.tip();
-    if (tip === undefined) return undefined;
-    if (tip === last?.revision) return last;
-    const how = ["--quiet", "--no-tags", "--no-write-fetch-head", "--depth=1"];
-    await this.#git(["fetch", ...how, remoteName, `+${this.#ref}:${fetched}`]);
-    const [revision = "", ...message] = (await this.#git(["log", "-1", "--format=%H%n%B", fetched])).split("\n");
-    return { revision, message: message.join("\n") };
+    if (tip !== this.#found?.revision) this.#found = tip === undefined ? undefined : await this.#fetchCommit();
+    return this.#found;
   }
 
-  /** Writes all files of the commit into the folder. */
-  async checkOut(revision: string, folder: string): Promise<void> {
-    await this.#git(["read-tree", revision]);
+  async checkOut(folder: string): Promise<void> {
+    await this.#git(["read-tree", this.#found?.revision ?? "--empty"]);
     await this.#git([`--work-tree=${folder}`, "checkout-index", "--all", "--force"]);
   }
 
-  /**
-   * Makes a commit, which is not pushed yet.
-   * @param before the commit whose files are changed
-   */
-  async commit(
-    before: string | undefined,
-    parent: string | undefined,
-    changes: Changes,
-    message: string,
-  ): Promise<string> {
+  async commit(before: string | undefined, changes: Changes, lease: object | undefined): Promise<string | undefined> {
     await this.#git(["read-tree", before ?? "--empty"]);
     let lines = "";
     for (const [path, content] of changes) {
@@ -135,23 +127,31 @@ export class GitBranch {
     }
     if (lines !== "") await this.#git(["update-index", "-z", "--index-info"], lines);
     const tree = (await this.#git(["write-tree"])).trim();
+    const { revision: parent, lease: former } = this.#found ?? {};
+    // A job that changed nothing leaves no commit.
+    if (lease === undefined && former === undefined && tree === (await this.#treeOf(parent))) return parent;
     const parents = parent === undefined ? [] : ["-p", parent];
+    const message = lease === undefined ? this.#message : `${this.#message}\n${leaseMark}${JSON.stringify(lease)}\n`;
     return (await this.#git(["commit-tree", tree, ...parents], message)).trim();
   }
 
-  async hasSameFiles(left: string | undefined, right: string): Promise<boolean> {
-    const [a, b] = [left === undefined ? "" : await this.#filesOf(left), await this.#filesOf(right)];
-    return a === b;
-  }
-
-  /** @param revision undefined to delete the branch. @param before what the branch must still be. */
   async push(revision: string | undefined, before: string | undefined): Promise<void> {
     const lease = `--force-with-lease=${this.#ref}:${before ?? ""}`;
     await this.#git(["push", "--quiet", lease, remoteName, `${revision ?? ""}:${this.#ref}`]);
   }
 
-  async #filesOf(revision: string): Promise<string> {
-    return await this.#git(["ls-tree", "-r", "-z", revision]);
+  async #fetchCommit(): Promise<Version> {
+    const how = ["--quiet", "--no-tags", "--no-write-fetch-head", "--depth=1"];
+    await this.#git(["fetch", ...how, remoteName, `+${this.#ref}:${fetched}`]);
+    const [revision = "", ...lines] = (await this.#git(["log", "-1", "--format=%H%n%B", fetched])).split("\n");
+    const line = lines.findLast((one) => one.startsWith(leaseMark));
+    return { revision, lease: parseJson(line?.slice(leaseMark.length) ?? "") };
+  }
+
+  /** Without a commit, that of no files. */
+  async #treeOf(revision: string | undefined): Promise<string> {
+    const asked = revision === undefined ? ["mktree"] : ["rev-parse", `${revision}^{tree}`];
+    return (await this.#git(asked)).trim();
   }
 
   async #git(parameters: readonly string[], input = ""): Promise<string> {

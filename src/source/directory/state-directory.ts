@@ -14,8 +14,8 @@ import {
   removeLeftOvers,
   writeFileAtomically,
 } from "./atomic-file.ts";
-import type { GitState } from "./git-state.ts";
 import { holderOfLock, LockFile, type LockHolder } from "./lock-file.ts";
+import type { RemoteState } from "./remote-state.ts";
 
 const nameLengthMax = 255;
 /** The state belongs to one machine, and its folder is usually under version control. */
@@ -33,8 +33,8 @@ export interface StateOptions {
   readonly command: string;
   /** Called once, within a second, if the directory was deleted or another process has taken it over. */
   readonly onLost?: () => void;
-  /** The branch whose content the directory has, which this process holds. */
-  readonly git?: GitState | undefined;
+  /** The remote state whose files the directory has, which this process holds. */
+  readonly remote?: RemoteState | undefined;
 }
 
 /** Creates the directory with mode 0700 if it does not exist, locks it, and cleans up after a killed process. */
@@ -54,7 +54,7 @@ export async function openStateDirectory(options: StateOptions): Promise<OpenedS
     await removeLeftOvers(path);
     // Created only together with the folder: users who want the state in Git can delete the file.
     if (isNew) await writeFileAtomically(join(path, ".gitignore"), ignoreAll);
-    return { ok: true, state: new StateDirectory(path, lock, options.git) };
+    return { ok: true, state: new StateDirectory(path, lock, options.remote) };
   } catch (error) {
     return { ok: false, problem: `The state directory ${path} cannot be used: ${fileProblem(error)}${wayOut(error)}.` };
   }
@@ -70,30 +70,30 @@ function lockOf(path: string): string {
 }
 
 /** A read-only view of the directory without a lock, for a dry run next to a running process. */
-export function viewStateDirectory(path: string, git?: GitState): StateDirectory {
-  return new StateDirectory(resolve(path), undefined, git);
+export function viewStateDirectory(path: string, remote?: RemoteState): StateDirectory {
+  return new StateDirectory(resolve(path), undefined, remote);
 }
 
 export class StateDirectory implements RecordFiles {
   readonly path: string;
   /** Undefined if it is read-only. */
   readonly #lock: LockFile | undefined;
-  readonly #git: GitState | undefined;
+  readonly #remote: RemoteState | undefined;
   /** Ends with the last write. */
   #running: Promise<unknown> = Promise.resolve();
   #released: boolean;
   #lost: string | undefined;
 
-  constructor(path: string, lock: LockFile | undefined, git?: GitState) {
+  constructor(path: string, lock: LockFile | undefined, remote?: RemoteState) {
     this.path = path;
     this.#lock = lock;
-    this.#git = git;
+    this.#remote = remote;
     this.#released = lock === undefined;
   }
 
   /** Why the directory can't be used any longer, in a sentence; undefined if it can. */
   lost(): string | undefined {
-    const lost = this.#git?.lost();
+    const lost = this.#remote?.lost();
     if (lost !== undefined) return lost;
     if (this.#lock === undefined || this.#released) return this.#lost;
     // Once lost, a lock that is there again is not this one's.
@@ -120,12 +120,12 @@ export class StateDirectory implements RecordFiles {
     return await this.#change(
       file,
       async (path) => await writeFileAtomically(path, content),
-      async (git) => await git.publish(file, content),
+      async (remote) => await remote.publish(file, content),
     );
   }
 
   async remove(file: FilePath): Promise<FileResult<void>> {
-    return await this.#change(file, removeFileDurably, async (git) => await git.publish(file, undefined));
+    return await this.#change(file, removeFileDurably, async (remote) => await remote.publish(file, undefined));
   }
 
   /** Appends without flushing to disk. If the file would exceed `bytesMax`, it is moved to `moveTo` first. */
@@ -164,7 +164,7 @@ export class StateDirectory implements RecordFiles {
 
   /** The place of a file, for messages. */
   placeOf(file: FilePath): string {
-    return this.#git === undefined ? this.pathOf(file) : `${file.join("/")} in ${this.#git.where}`;
+    return this.#remote === undefined ? this.pathOf(file) : `${file.join("/")} in ${this.#remote.where}`;
   }
 
   /** The directory, the folders below it, and the file. */
@@ -172,16 +172,16 @@ export class StateDirectory implements RecordFiles {
     return [this.path, ...file.map((_, index) => this.pathOf(file.slice(0, index + 1)))];
   }
 
-  /** @param publish stores the change in the branch first */
+  /** @param publish stores the change remotely first */
   async #change(
     file: FilePath,
     act: (path: string) => Promise<void>,
-    publish?: (git: GitState) => Promise<FileResult<void>>,
+    publish?: (remote: RemoteState) => Promise<FileResult<void>>,
   ): Promise<FileResult<void>> {
     const why = this.#lock === undefined ? "it was opened for reading" : "the process is ending";
     if (this.#released) return { ok: false, problem: `${this.placeOf(file)} cannot be written: ${why}.` };
     const change = async (): Promise<FileResult<void>> => {
-      const result = this.#git && (await publish?.(this.#git));
+      const result = this.#remote && (await publish?.(this.#remote));
       return result?.ok === false ? result : await this.#attempt("cannot be written", file, act);
     };
     const running = change();
@@ -232,7 +232,7 @@ function readLimited(path: string, bytesMax: number): string {
 }
 
 /** Names of objects are safe; no other path may lead out of the directory. */
-function safeName(name: string): string {
+export function safeName(name: string): string {
   if (name === "" || name.length > nameLengthMax || /[/\\\0]/.test(name) || /^\.{1,2}$/.test(name)) {
     throw new RangeError("not a valid file name");
   }

@@ -3,7 +3,8 @@ import { execFileSync } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Clock } from "../../../src/async/clock.ts";
-import { GitState, type GitStateOptions } from "../../../src/source/directory/git-state.ts";
+import { GitBranch, type GitBranchOptions } from "../../../src/source/directory/git-branch.ts";
+import { RemoteState, type RemoteStateOptions } from "../../../src/source/directory/remote-state.ts";
 import { scratchDirectory } from "./scratch-directory.ts";
 
 export const stateBranch = "wafsync-state";
@@ -37,7 +38,7 @@ export async function gitRemote(): Promise<GitRemote> {
 }
 
 export interface GitProcess {
-  readonly state: GitState;
+  readonly state: RemoteState;
   /** From now on, the process lives for this number of commands of Git: the last one takes effect, but its answer is lost. */
   readonly killAfter: (commands: number) => void;
   /** The answer of the next command of this name is lost. */
@@ -61,7 +62,7 @@ export function hurriedClock(): Clock {
 
 export async function gitProcess(
   { url, folder }: Pick<GitRemote, "url" | "folder">,
-  options: Partial<GitStateOptions> = {},
+  options: Partial<RemoteStateOptions & GitBranchOptions> = {},
 ): Promise<GitProcess> {
   const bin = join(folder, `bin-${(serial += 1)}`);
   const [left, loses] = [join(bin, "left"), join(bin, "loses")];
@@ -81,7 +82,7 @@ exec git "$@"
     { mode: 0o755 },
   );
   const notices: string[] = [];
-  const opened = await GitState.open({
+  const how = {
     remote: url,
     branch: stateBranch,
     directory: folder,
@@ -89,8 +90,13 @@ exec git "$@"
     command: "wafsync apply",
     job: `https://ci.example/${serial}`,
     clock: hurriedClock(),
-    onNotice: (text) => notices.push(text),
+    onNotice: (text: string) => notices.push(text),
     ...options,
+  };
+  const opened = await RemoteState.open({
+    where: `branch ${how.branch} of ${how.remote}`,
+    open: async (temporary) => await GitBranch.open({ ...how, folder: temporary }),
+    ...how,
   });
   if (!opened.ok) throw new Error(opened.problem);
   return {

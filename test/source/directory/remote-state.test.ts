@@ -1,11 +1,17 @@
-// A state directory in a branch: one process at a time, no guesses about what can't be read, and nothing of strangers is run.
+// A remote state directory: one process at a time, no guesses about what can't be read, and nothing of strangers is run.
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
+import { ClusterRecordStore } from "../../../src/records/cluster-record-store.ts";
+import { capitalized } from "../../../src/model/sentence.ts";
+import { FolderRecord } from "../../../src/source/directory/folder-record.ts";
+import { RemoteState } from "../../../src/source/directory/remote-state.ts";
+import { MemoryRecords } from "../../records/memory-records.ts";
 import { gitProcess, type GitRemote, gitRemote, hurriedClock, stateBranch } from "../../support/worlds/git-remote.ts";
+import { gitWorld, recordWorld, type RemoteWorld } from "../../support/worlds/remote-worlds.ts";
 
 const record = ["inventory", "shop", "main.txt"];
 const done = { ok: true, value: undefined };
@@ -20,47 +26,51 @@ function checkedOut({ url, folder }: GitRemote): { readonly path: string; readon
   return { path, git };
 }
 
-describe("A state directory in a branch", () => {
+describe.each<[string, () => Promise<RemoteWorld>, RegExp]>([
+  ["branch", gitWorld, /git ls-remote: fatal: .*remote\.git.*\.$/],
+  ["record of a cluster", recordWorld, /No response within 10000 ms\.$/],
+])("A state directory in a %s", (_, open, unreachable) => {
   test("is the same for the next process, without the lease of the last one", async () => {
-    await using remote = await gitRemote();
-    const first = await gitProcess(remote);
+    await using world = await open();
+    const first = await world.process();
     expect(await first.state.hold()).toStrictEqual(done);
     expect(await first.state.publish(record, "one\n")).toStrictEqual(done);
-    expect(remote.git("log", "--format=%B", stateBranch)).toContain("wafsync-lease");
+    expect(world.hasLease()).toBe(true);
     await first.state.publish(["status", "WafIpRule", "shop", "a.yaml"], "status: {}\n");
     // A report goes along with the next record.
-    expect(remote.files()).toStrictEqual(["inventory/shop/main.txt"]);
+    expect(world.files()).toStrictEqual(["inventory/shop/main.txt"]);
     await first.state.publish(["status", "WafCacheClear", "shop", "clear.yaml"], "status: {}\n");
-    expect(remote.files()).toHaveLength(3);
+    expect(world.files()).toHaveLength(3);
     await first.state.publish(record, undefined);
     await first.state.close();
     expect(existsSync(first.state.path)).toBe(false);
-    expect(remote.git("log", "--format=%B", stateBranch)).not.toContain("wafsync-lease");
-    // All saves of a process are one commit.
-    expect(remote.git("rev-list", "--count", stateBranch)).toBe("1");
-    const next = await gitProcess(remote);
+    expect(world.hasLease()).toBe(false);
+    const next = await world.process();
     await next.state.hold();
     expect(existsSync(join(next.state.path, ...record))).toBe(false);
     expect(readFileSync(join(next.state.path, "status/WafIpRule/shop/a.yaml"), "utf8")).toBe("status: {}\n");
-    const before = remote.git("rev-parse", `${stateBranch}~1`);
     await next.state.close();
-    // A process without a change leaves the branch as it was.
-    expect(remote.git("log", "-1", "--format=%B", stateBranch)).toContain("ci.example");
-    expect(remote.git("rev-parse", stateBranch)).toBe(before);
   });
 
-  test("that does not exist is made, and is not left by a process that stores nothing", async () => {
-    await using remote = await gitRemote();
-    const only = await gitProcess(remote);
-    await only.state.hold();
-    expect(remote.git("for-each-ref")).toContain(stateBranch);
-    await only.state.close();
-    expect(remote.git("for-each-ref")).toBe("");
+  test("has every file as it was stored", async () => {
+    await using world = await open();
+    const contents = ["", "\n", "no line end", " indented\n\n  twice\n", "\r\n\t\u2028é\n", "x\n".repeat(3_000)];
+    const first = await world.process();
+    await first.state.hold();
+    for (const [index, content] of contents.entries()) await first.state.publish(["feed", "shop", `${index}`], content);
+    await first.state.close();
+    const next = await world.process();
+    await next.state.read();
+    const found = contents.map((_content, index) =>
+      readFileSync(join(next.state.path, "feed/shop", `${index}`), "utf8"),
+    );
+    expect(found).toStrictEqual(contents);
+    await next.state.close();
   });
 
   test("is free between two uses of one process, which sees what others have changed meanwhile", async () => {
-    await using remote = await gitRemote();
-    const [page, job] = [await gitProcess(remote), await gitProcess(remote)];
+    await using world = await open();
+    const [page, job] = [await world.process(), await world.process()];
     expect(await page.state.read()).toStrictEqual(done);
     for (const content of ["one", "two"]) {
       await page.state.hold();
@@ -77,29 +87,28 @@ describe("A state directory in a branch", () => {
   });
 
   test("that can't be reached is not empty: nothing is read or held, and the message says why", async () => {
-    await using remote = await gitRemote();
-    const one = await gitProcess(remote);
-    renameSync(remote.url, `${remote.url}.away`);
-    const problem = expect.stringMatching(
-      /^Branch wafsync-state of .* cannot be read: git ls-remote: fatal: .*remote\.git.*\.$/,
-    );
-    expect(await one.state.read()).toStrictEqual({ ok: false, problem });
-    expect(await one.state.hold()).toMatchObject({ ok: false, problem: expect.stringContaining("cannot be held") });
+    await using world = await open();
+    const one = await world.process();
+    world.isAway(true);
+    const read = await one.state.read();
+    expect(read).toStrictEqual({ ok: false, problem: expect.stringMatching(unreachable) });
+    expect(read).toMatchObject({ problem: expect.stringContaining(capitalized(world.where)) });
+    expect(await one.state.hold()).toMatchObject({ ok: false, problem: expect.stringMatching(unreachable) });
     expect(await one.state.publish(record, "x")).toMatchObject({ ok: false });
-    renameSync(`${remote.url}.away`, remote.url);
+    world.isAway(false);
     expect(await one.state.hold()).toStrictEqual(done);
-    renameSync(remote.url, `${remote.url}.away`);
+    world.isAway(true);
     expect(await one.state.publish(record, "lost")).toMatchObject({ ok: false });
-    renameSync(`${remote.url}.away`, remote.url);
+    world.isAway(false);
     expect(await one.state.publish(["feed", "shop", "list.txt"], "kept")).toStrictEqual(done);
     // What was reported as not stored is not stored with the next record.
-    expect(remote.files()).toStrictEqual(["feed/shop/list.txt"]);
+    expect(world.files()).toStrictEqual(["feed/shop/list.txt"]);
     await one.state.close();
   });
 
   test("is held by one process: another one waits, says for whom, and gives up after five minutes", async () => {
-    await using remote = await gitRemote();
-    const holder = await gitProcess(remote, { job: "https://ci.example/holder\u001b[31m" });
+    await using world = await open();
+    const holder = await world.process({ job: "https://ci.example/holder\u001b[31m" });
     await holder.state.hold();
     const clock = hurriedClock();
     const renewing = {
@@ -109,27 +118,25 @@ describe("A state directory in a branch", () => {
         await clock.sleep(delayMs);
       },
     };
-    const other = await gitProcess(remote, { clock: renewing });
+    const other = await world.process({ clock: renewing });
     const by = String.raw`wafsync apply \(https://ci\.example/holder\\u001b\[31m\), which holds it until 2026-11-27T12:01:00\.000Z`;
     const problem = expect.stringMatching(
       new RegExp(`cannot be held: It is in use by ${by}\\. Wait for that process, or stop it\\.$`),
     );
     expect(await other.state.hold()).toStrictEqual({ ok: false, problem });
-    expect(other.notices).toStrictEqual([
-      expect.stringMatching(new RegExp(`^Waiting for branch .* in use by ${by}\\.$`)),
-    ]);
+    expect(other.notices).toStrictEqual([expect.stringMatching(new RegExp(`^Waiting for .* in use by ${by}\\.$`))]);
     await holder.state.close();
     expect(await other.state.hold()).toStrictEqual(done);
     await other.state.close();
   });
 
   test("is taken over from a dead process after two minutes, and that one writes nothing any longer", async () => {
-    await using remote = await gitRemote();
-    const dead = await gitProcess(remote);
+    await using world = await open();
+    const dead = await world.process();
     await dead.state.hold();
     await dead.state.publish(record, "one");
     const clock = hurriedClock();
-    const heir = await gitProcess(remote, { clock });
+    const heir = await world.process({ clock });
     const startMs = clock.nowMs();
     expect(await heir.state.hold()).toStrictEqual(done);
     expect(clock.nowMs() - startMs).toBeGreaterThanOrEqual(120_000);
@@ -140,19 +147,19 @@ describe("A state directory in a branch", () => {
     expect(dead.state.lost()).toStrictEqual(problem);
     expect(await dead.state.hold()).toStrictEqual({ ok: false, problem });
     await dead.state.close();
-    expect(remote.git("show", `${stateBranch}:${record.join("/")}`)).toBe("one");
+    expect(world.contentOf(record.join("/"))).toBe("one");
     await heir.state.close();
     // The lease of the dead process does not come back.
-    expect(remote.git("log", "-1", "--format=%B", stateBranch)).not.toContain("wafsync-lease");
+    expect(world.hasLease()).toBe(false);
   });
 
   test("is lost after a minute without a renewal, also while the machine was suspended", async () => {
-    await using remote = await gitRemote();
+    await using world = await open();
     for (const stopped of ["monotonicMs", "nowMs"] as const) {
       const running = hurriedClock();
       const still = running[stopped]();
       const clock = { ...running, [stopped]: () => still };
-      const one = await gitProcess(remote, { clock });
+      const one = await world.process({ clock });
       await one.state.hold();
       await running.sleep(4_999);
       expect(one.state.lost()).toBeUndefined();
@@ -164,22 +171,22 @@ describe("A state directory in a branch", () => {
   });
 
   test("is renewed in time, and the process is told when that fails", async () => {
-    await using remote = await gitRemote();
+    await using world = await open();
     const clock = hurriedClock();
     let next: () => void = () => undefined;
-    const one = await gitProcess(remote, {
+    const one = await world.process({
       clock: { ...clock, schedule: (_, act) => ((next = act), () => undefined) },
     });
     let losses = 0;
     await one.state.hold(undefined, () => (losses += 1));
-    const head = remote.git("rev-parse", stateBranch);
+    const head = world.version();
     for (let renewals = 0; renewals < 30; renewals += 1) {
       await clock.sleep(4_900);
       next();
       await one.state.hold();
     }
     expect(one.state.lost()).toBeUndefined();
-    expect(remote.git("rev-parse", stateBranch)).not.toBe(head);
+    expect(world.version()).not.toBe(head);
     await clock.sleep(60_000);
     next();
     expect(losses).toBe(1);
@@ -187,46 +194,88 @@ describe("A state directory in a branch", () => {
   });
 
   test("that could not be released is held anew before the next use", async () => {
-    await using remote = await gitRemote();
-    const page = await gitProcess(remote);
+    await using world = await open();
+    const page = await world.process();
     await page.state.hold();
-    renameSync(remote.url, `${remote.url}.away`);
+    world.isAway(true);
     await page.state.release();
-    expect(page.notices).toStrictEqual([expect.stringContaining("cannot be released: git ")]);
+    expect(page.notices).toStrictEqual([
+      expect.stringMatching(/(?:cannot be released: git|No response within) .* Others wait until/),
+    ]);
     expect(await page.state.hold()).toMatchObject({ ok: false });
-    renameSync(`${remote.url}.away`, remote.url);
-    const head = remote.git("rev-parse", stateBranch);
+    world.isAway(false);
+    const head = world.version();
     expect(await page.state.hold()).toStrictEqual(done);
-    expect(remote.git("rev-parse", stateBranch)).not.toBe(head);
+    expect(world.version()).not.toBe(head);
     await page.state.close();
   });
 
   test("whose lease has an unknown outcome is held at the next attempt without waiting", async () => {
-    await using remote = await gitRemote();
+    await using world = await open();
     const clock = hurriedClock();
-    const one = await gitProcess(remote, { clock });
-    one.loseAnswer("push");
-    renameSync(remote.url, `${remote.url}.away`);
+    const one = await world.process({ clock });
+    one.loseAnswer("write");
+    world.isAway(true);
     expect(await one.state.hold()).toMatchObject({ ok: false });
-    renameSync(`${remote.url}.away`, remote.url);
+    world.isAway(false);
     const startMs = clock.nowMs();
     expect(await one.state.hold()).toStrictEqual(done);
     expect(clock.nowMs() - startMs).toBeLessThan(60_000);
     await one.state.close();
   });
 
-  test.each(["push", "ls-remote", "fetch"])("a lost answer of git %s changes nothing", async (command) => {
-    await using remote = await gitRemote();
-    const one = await gitProcess(remote);
+  test.each(["read", "write"] as const)("a lost answer to a %s changes nothing", async (command) => {
+    await using world = await open();
+    const one = await world.process();
     one.loseAnswer(command);
     await one.state.hold();
     one.loseAnswer(command);
     expect(await one.state.publish(record, "one")).toStrictEqual(done);
-    expect(remote.git("show", `${stateBranch}:${record.join("/")}`)).toBe("one");
+    expect(world.contentOf(record.join("/"))).toBe("one");
     one.loseAnswer(command);
     await one.state.close();
     expect(one.notices).toStrictEqual([]);
-    expect(remote.git("log", "--format=%B", stateBranch)).not.toContain("wafsync-lease");
+    expect(world.hasLease()).toBe(false);
+  });
+});
+
+describe("A state directory in a branch", () => {
+  test("is one commit for each process, and none for a process without a change", async () => {
+    await using remote = await gitRemote();
+    const first = await gitProcess(remote);
+    await first.state.hold();
+    await first.state.publish(record, "one");
+    await first.state.publish(record, "two");
+    await first.state.close();
+    expect(remote.git("rev-list", "--count", stateBranch)).toBe("1");
+    const head = remote.git("rev-parse", stateBranch);
+    const next = await gitProcess(remote);
+    await next.state.hold();
+    expect(remote.git("rev-parse", `${stateBranch}~1`)).toBe(head);
+    await next.state.close();
+    expect(remote.git("log", "-1", "--format=%B", stateBranch)).toContain("ci.example");
+    expect(remote.git("rev-parse", stateBranch)).toBe(head);
+  });
+
+  test("that does not exist is made, and is not left by a process that stores nothing", async () => {
+    await using remote = await gitRemote();
+    const only = await gitProcess(remote);
+    await only.state.hold();
+    expect(remote.git("for-each-ref")).toContain(stateBranch);
+    await only.state.close();
+    expect(remote.git("for-each-ref")).toBe("");
+  });
+
+  test("a lost answer to a fetch changes nothing", async () => {
+    await using remote = await gitRemote();
+    const [first, one] = [await gitProcess(remote), await gitProcess(remote)];
+    await first.state.hold();
+    await first.state.publish(record, "one");
+    await first.state.close();
+    one.loseAnswer("fetch");
+    expect(await one.state.hold()).toStrictEqual(done);
+    expect(readFileSync(join(one.state.path, ...record), "utf8")).toBe("one");
+    await one.state.close();
   });
 
   test("that this job may not push to: the message says so, and which permission a job needs", async () => {
@@ -239,6 +288,31 @@ describe("A state directory in a branch", () => {
       problem: expect.stringMatching(/No permission to write.*`permissions: contents: write`\.$/),
     });
     await one.state.close();
+  });
+});
+
+describe("A state directory in a record of a cluster", () => {
+  test("that somebody has changed is not used, and is not read beyond its folder", async () => {
+    for (const [change, problem] of [
+      [(text: string) => `${text} `, "the content of shop-state was changed. Restore it from a backup"],
+      [() => "{}", "its first line is not understood. Restore it from a backup"],
+      [() => '{"format":1}\n../../escaped\n x', "not a valid file name"],
+    ] as const) {
+      const records = new MemoryRecords();
+      const store = new ClusterRecordStore({
+        api: records.open(),
+        ownerOf: () => ({ uid: undefined, retains: true }),
+        mayWrite: () => true,
+      });
+      const key = { type: "State", namespace: "waf-state", name: "shop" } as const;
+      await store.save(key, change("x"), "");
+      if (change("x") === "x ") records.objects.get("shop-state")!.spec.text += "x";
+      const how = { command: "wafsync apply", job: "job", clock: hurriedClock(), onNotice: () => undefined };
+      const opened = await RemoteState.open({ ...how, where: "it", open: async () => new FolderRecord(store, key) });
+      if (!opened.ok) throw new Error(opened.problem);
+      expect(await opened.value.hold()).toStrictEqual({ ok: false, problem: expect.stringContaining(problem) });
+      await opened.value.close();
+    }
   });
 });
 
