@@ -114,8 +114,9 @@ export class ListWatch<T extends KubeObject> {
   async #perform(command: ListWatchCommand, signal: AbortSignal): Promise<ListWatchCommand | undefined> {
     for await (const input of this.#inputsOf(command, signal)) {
       if (signal.aborted || this.#state === undefined) return undefined;
+      // The store is now as recent as this line, unless it reports an error.
+      if (input.type === "StreamLine") this.#lastFault = undefined;
       const next = this.#take(stepListWatch(this.#state, input, this.#context()));
-      if (input.type === "StreamLine") this.#confirm();
       if (next !== undefined) return next;
     }
     return undefined;
@@ -171,7 +172,7 @@ export class ListWatch<T extends KubeObject> {
         // They were reduced when they were read.
         this.#reflector.replace(effect.objects as readonly T[], effect.announceAll);
         this.#lists += 1;
-        this.#confirm();
+        this.#lastFault = undefined;
         return this.#synced.resolve(true);
       case "Put":
         return this.#reflector.put(this.#toStored(effect.object));
@@ -184,12 +185,6 @@ export class ListWatch<T extends KubeObject> {
   #toStored(object: KubeObject): T {
     const { transform } = this.#options;
     return this.#guarded("transform", () => transform?.(object as T)) ?? (object as T);
-  }
-
-  /** Called for every line of a watch: the store is now as recent as that line. */
-  #confirm(): void {
-    if (this.#state?.activity !== "Watching") return;
-    this.#lastFault = undefined;
   }
 
   /** Runs code of the caller, which must not throw: one bug would otherwise end all watches. */
