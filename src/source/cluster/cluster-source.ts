@@ -23,7 +23,6 @@ import {
   instanceNameOf,
   isMeaningfulChange,
   parseInstance,
-  parseObject,
   slimObject,
   typeOfKind,
 } from "./cluster-object.ts";
@@ -148,19 +147,9 @@ export class ClusterSource {
     if (stored !== undefined && stored.metadata.uid !== found.value.metadata.uid) {
       return failed(`${subject} has been deleted and created again.`);
     }
-    const parsed = parseObject<"WafInstance">(this.#slim("WafInstance", found.value));
-    if (!parsed.ok) return failed(`${subject} is invalid: ${parsed.problem}`);
-    const fresh = await readObjects(
-      {
-        api,
-        kinds: guestKinds,
-        // Without grants, only the instance's own namespace has access.
-        scope: namespace ?? (parsed.declared.access.length === 0 ? name.namespace : undefined),
-        labelsOf: this.#stores.labelsOf,
-        slim: (kind, object) => this.#slim(kind, object),
-      },
-      parsed.declared,
-    );
+    const slim = (kind: ResourceKind, object: ClusterObject): ClusterObject => this.#slim(kind, object);
+    const reading = { api, namespace, labelsOf: this.#stores.labelsOf, slim };
+    const fresh = await readObjects(reading, slim("WafInstance", found.value));
     if (!fresh.ok) return failed(fresh.problem);
     // The lists are complete only if no CRD was being deleted meanwhile.
     const unserved = await this.#unserved();

@@ -7,18 +7,20 @@ import type { KubeObject } from "../../kube/kube-object.ts";
 import type { ObjectStore } from "../../kube/store.ts";
 import { listObjects } from "../../kube/verbs.ts";
 import { dependsOnLabels } from "../../model/attachment.ts";
+import { continuesOf } from "../../model/continues.ts";
 import type { DeclaredInstance } from "../../model/declared.ts";
 import {
   entryKinds,
   type GuestKind,
   guestKinds,
   nameKey,
+  resourceKey,
   type ResourceKind,
   resourceKinds,
 } from "../../model/resource.ts";
 import type { LabelsOf } from "../gather.ts";
 import { refusalOf } from "./attachment.ts";
-import { type ClusterObject, coreType, typeOfKind } from "./cluster-object.ts";
+import { type ClusterObject, coreType, metaOfObject, parseObject, typeOfKind } from "./cluster-object.ts";
 import { createKindStore } from "./cluster-watches.ts";
 
 export const requestTimeoutMs = 10_000;
@@ -37,31 +39,40 @@ export type KindStores = Readonly<Record<ResourceKind, ObjectStore<ClusterObject
 
 export interface FreshReading {
   readonly api: ApiServer;
-  readonly kinds: readonly GuestKind[];
-  /** The namespaces of the objects: all, or only this one. */
-  readonly scope: string | undefined;
-  /** Where to read objects that refer to other instances, for their references may be wrong. */
-  readonly others?: { readonly scope: string | undefined };
+  /** The only namespace that may be read; all if undefined. */
+  readonly namespace: string | undefined;
   /** The known labels, where those of all namespaces can't or need not be read. */
   readonly labelsOf: LabelsOf;
   /** Reduces an object that was read to the form in which it is stored. */
   readonly slim: (kind: ResourceKind, object: ClusterObject) => ClusterObject;
-  /** Called with what is left out because it may not be read; without it, the whole read fails. */
+  /**
+   * For a command: called with what is left out because it may not be read; without it, the whole read fails. A command shows no cache
+   * clears, but also reads objects that refer to other instances, for their references may be wrong.
+   */
   readonly onGap?: (gap: string) => void;
 }
 
-/** The current objects of the instance. Never rejects. */
+/** The current objects of this instance, and of a command also others. Never rejects. */
 export async function readObjects(
   reading: FreshReading,
-  instance: DeclaredInstance,
+  own: ClusterObject,
 ): Promise<Fresh<InstanceObjects & { readonly stores: KindStores }>> {
-  const { kinds, scope, others } = reading;
+  const parsed = parseObject<"WafInstance">(own);
+  if (!parsed.ok) {
+    return { ok: false, problem: `${resourceKey(metaOfObject(own))} is invalid: ${parsed.problem}` };
+  }
+  const instance = parsed.declared;
+  const { meta } = instance;
   const stores = Object.fromEntries(resourceKinds.map((kind) => [kind, createKindStore()])) as KindStores;
-  const { name } = instance.meta;
-  const wanted = kinds.flatMap((kind) => [
-    { kind, scope, which: `=${name}` },
-    ...(others === undefined ? [] : [{ kind, scope: others.scope, which: `!=${name}` }]),
-  ]);
+  stores.WafInstance.put(own);
+  const home = reading.namespace ?? (mayHaveGuests(instance) ? undefined : meta.namespace);
+  const wanted =
+    reading.onGap === undefined
+      ? guestKinds.map((kind) => ({ kind, scope: home, which: `=${meta.name}` }))
+      : entryKinds.flatMap((kind) => [
+          { kind, scope: undefined, which: `=${meta.name}` },
+          { kind, scope: home, which: `!=${meta.name}` },
+        ]);
   const lists = await Promise.all(
     wanted.map(async (list) => ({ ...list, read: await listKind(reading, list, instance) })),
   );
@@ -69,9 +80,14 @@ export async function readObjects(
     if (!read.ok) return read;
     for (const object of read.value) stores[kind].put(object);
   }
-  const referring = guestKinds.flatMap((kind) => stores[kind].listBy("instance", nameKey(instance.meta)));
+  const referring = guestKinds.flatMap((kind) => stores[kind].listBy("instance", nameKey(meta)));
   const labels = await readLabels(reading, instance, referring);
   return labels.ok ? { ok: true, value: { instance, referring, labelsOf: labels.value, stores } } : labels;
+}
+
+/** Without grants, and if it continues no other instance, only objects of the instance's namespace can be meant for it. */
+function mayHaveGuests({ access, meta }: DeclaredInstance): boolean {
+  return access.length > 0 || continuesOf(meta).state === "Named";
 }
 
 /** Without permission for all namespaces, a command reads that of the instance. */

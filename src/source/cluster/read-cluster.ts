@@ -9,8 +9,7 @@ import { objectKey } from "../../kube/kube-object.ts";
 import { createObjectStore } from "../../kube/store.ts";
 import { getObject } from "../../kube/verbs.ts";
 import { type DeclaredFeed, feedSourceName } from "../../model/declared-feed.ts";
-import { continuesOf } from "../../model/continues.ts";
-import type { DeclaredInstance, DeclaredRule } from "../../model/declared.ts";
+import type { DeclaredRule } from "../../model/declared.ts";
 import {
   entryKinds,
   nameKey,
@@ -48,23 +47,10 @@ export async function readInstanceOnce(api: ApiServer, clock: Clock, name: Objec
   const options = { timeoutMs: requestTimeoutMs };
   const found = await getObject<ClusterObject>(api, typeOfKind("WafInstance"), name, options);
   if (!found.ok) return failed(unreadInstance(name, found.fault));
-  const own = slim("WafInstance", found.value);
-  const parsed = parseObject<"WafInstance">(own);
-  if (!parsed.ok) return failed(`WafInstance ${nameKey(name)} is invalid: ${parsed.problem}`);
   const gaps = new Set<string>();
-  const fresh = await readObjects(
-    {
-      api,
-      // No command shows cache clears.
-      kinds: entryKinds,
-      scope: undefined,
-      others: { scope: mayHaveGuests(parsed.declared) ? undefined : name.namespace },
-      labelsOf: () => undefined,
-      slim,
-      onGap: (gap) => void gaps.add(gap),
-    },
-    parsed.declared,
-  );
+  const onGap = (gap: string): void => void gaps.add(gap);
+  const reading = { api, namespace: undefined, labelsOf: () => undefined, slim, onGap };
+  const fresh = await readObjects(reading, slim("WafInstance", found.value));
   if (!fresh.ok) return fresh;
   const texts = new DataTexts({ api, clock, watched: createObjectStore() });
   const reader = {
@@ -74,7 +60,6 @@ export async function readInstanceOnce(api: ApiServer, clock: Clock, name: Objec
     changes: { sharing: () => [], touch: () => undefined, unreadRivals: () => [] },
   };
   const { instance, labelsOf, stores } = fresh.value;
-  stores.WafInstance.put(own);
   await addInstances(api, stores);
   const others = new UnattachedObjects(stores, labelsOf, undefined);
   const known = { brokenSources: [], brokenReferences: others.brokenReferences(instance) };
@@ -100,11 +85,6 @@ export async function readFeed(
   if (!read.ok) return { problem: `${feedSourceName(name)} cannot be read: ${read.fault.message}` };
   const parsed = parseObject<"WafFeed">(slim("WafFeed", read.value));
   return parsed.ok ? { feed: parsed.declared } : { problem: `${feedSourceName(name)} is invalid: ${parsed.problem}` };
-}
-
-/** Without grants, and if it continues no other instance, only objects of the instance's namespace can be meant for it. */
-function mayHaveGuests({ access, meta }: DeclaredInstance): boolean {
-  return access.length > 0 || continuesOf(meta).state === "Named";
 }
 
 /**
