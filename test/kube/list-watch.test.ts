@@ -6,7 +6,6 @@ import { createObjectStore } from "../../src/kube/store.ts";
 import { createVirtualClock, type VirtualClock } from "../support/fakes/virtual-clock.ts";
 import {
   failure,
-  listBody,
   listed,
   scriptedStream,
   startScriptedApiServer,
@@ -14,7 +13,7 @@ import {
   testObject,
   type TestObject,
 } from "../support/fakes/scripted-api-server.ts";
-import { type Answer, json, type ScriptedServer, text } from "../support/fakes/scripted-server.ts";
+import { type Answer, type ScriptedServer, text } from "../support/fakes/scripted-server.ts";
 import { atTestEnd } from "../support/builders/at-test-end.ts";
 
 const widgets = { group: "test.dev", version: "v1", plural: "widgets", namespaced: true };
@@ -28,20 +27,17 @@ interface World {
   readonly stopped: Promise<void>;
   readonly stop: () => Promise<void>;
   readonly names: () => string[];
-  /** The request: `List`, `Page <token>`, or `Watch <resourceVersion>`. */
+  /** The request: `List` or `Watch <resourceVersion>`. */
   readonly asked: () => string[];
   /** Advances the time until this many requests have arrived. */
   readonly untilAsked: (count: number, limitMs?: number) => Promise<void>;
 }
 
-async function startWorld(
-  options: Partial<ListWatchOptions<TestObject>> & { readonly bodyBytesMax?: number } = {},
-): Promise<World> {
+async function startWorld(options: Partial<ListWatchOptions<TestObject>> = {}): Promise<World> {
   const clock = createVirtualClock();
   const server = await startScriptedApiServer({ nowMs: () => clock.monotonicMs() });
-  const { bodyBytesMax, ...rest } = options;
   const credentials = clusterCredentials({ server: server.baseUrl });
-  const api = createApiServer({ credentials, clock, ...(bodyBytesMax === undefined ? {} : { bodyBytesMax }) });
+  const api = createApiServer({ credentials, clock });
   const changes: string[] = [];
   const problems: ListWatchProblem[] = [];
   const listWatch = new ListWatch<TestObject>({
@@ -52,7 +48,7 @@ async function startWorld(
     store: createObjectStore<TestObject>(),
     onChange: ({ type, object }) => void changes.push(`${type} ${object.metadata.name}`),
     onProblem: (problem) => void problems.push(problem),
-    ...rest,
+    ...options,
   });
   const stopping = new AbortController();
   const stopped = listWatch.run(stopping.signal);
@@ -93,8 +89,7 @@ async function startWatching(...objects: Parameters<typeof listed>) {
 }
 
 function nameOfRequest(query: Readonly<Record<string, string>>): string {
-  if (query["watch"] === "true") return `Watch ${query["resourceVersion"]}`;
-  return query["continue"] === undefined ? "List" : `Page ${query["continue"]}`;
+  return query["watch"] === "true" ? `Watch ${query["resourceVersion"]}` : "List";
 }
 
 /** Responds to each request in its form: with a list, or with a watch without changes. */
@@ -104,11 +99,6 @@ function widgetList(items: readonly TestObject[], resourceVersion: number): Answ
     void answer(request, response);
   };
 }
-
-const objects = (from: number, to: number): TestObject[] =>
-  Array.from({ length: to - from + 1 }, (_, index) =>
-    testObject(`w${String(from + index).padStart(4, "0")}`, from + index),
-  );
 
 describe("the first list", () => {
   test("is read from the server, and the watch continues from its version", async () => {
@@ -132,35 +122,6 @@ describe("the first list", () => {
     expect(asked()).toStrictEqual(["List", "Watch 10"]);
     expect(server.requests[0]?.query["resourceVersion"]).toBeUndefined();
     expect(server.requests[1]?.query).toMatchObject({ allowWatchBookmarks: "true", timeoutSeconds: "450" });
-  });
-
-  test("starts over if it expires between two pages", async () => {
-    const { server, asked, names, untilAsked } = await startWorld();
-    server.next(
-      json(200, listBody(objects(1, 500), 2000, "p2")),
-      json(200, listBody(objects(501, 1000), 2000, "p3")),
-      failure(410, "Expired"),
-    );
-    await untilAsked(3);
-    expect(names()).toStrictEqual([]);
-    server.next(
-      json(200, listBody(objects(1, 500), 2100, "q2")),
-      json(200, listBody(objects(501, 1000), 2100, "q3")),
-      json(200, listBody(objects(1001, 1201), 2100)),
-    );
-    await untilAsked(7);
-    expect(names()).toHaveLength(1201);
-    expect(asked()).toStrictEqual(["List", "Page p2", "Page p3", "List", "Page q2", "Page q3", "Watch 2100"]);
-  });
-
-  test("uses smaller pages if a response exceeds the size limit", async () => {
-    const { server, untilAsked, names } = await startWorld({ bodyBytesMax: 10_000 });
-    server.next(listed(objects(1, 100), 200));
-    await untilAsked(2);
-    server.next(listed(objects(1, 20), 200));
-    await untilAsked(3);
-    expect(server.requests.map(({ query }) => query["limit"])).toStrictEqual(["500", "250", undefined]);
-    expect(names()).toHaveLength(20);
   });
 });
 

@@ -95,6 +95,17 @@ describe("a list", () => {
     expect(server.requests).toHaveLength(3 + 3);
   });
 
+  test("is read in smaller pages if a response is too large", async () => {
+    const objects = Array.from({ length: 100 }, (_, index) => testObject(`w${index}`, 1));
+    const credentials = clusterCredentials({ server: server.baseUrl });
+    const small = createApiServer({ credentials, clock: realClock, bodyBytesMax: 10_000 });
+    server.next(json(200, listBody(objects, 7)), json(200, listBody(objects.slice(0, 20), 7)));
+    const result = await listObjects(small, widgets);
+    small.close();
+    expect(result).toMatchObject({ ok: true, value: { items: objects.slice(0, 20) } });
+    expect(server.requests.map(({ query }) => query["limit"])).toStrictEqual(["500", "250"]);
+  });
+
   test.each([
     ["nothing but braces", {}],
     ["no version", { metadata: {}, items: [] }],
