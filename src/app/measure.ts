@@ -4,6 +4,7 @@ import { blockKey } from "../blocks/judges.ts";
 import { type Condition, findCondition } from "../kinds/conditions.ts";
 import type { Clock } from "../async/clock.ts";
 import { listNames } from "../model/declared.ts";
+import { operationKinds } from "../model/operation.ts";
 import { nameKey, type ObjectName } from "../model/resource.ts";
 import type { ReconcileOutcome } from "../run/report.ts";
 import type { ForwardLogsPorts } from "../logs/forward-ports.ts";
@@ -11,7 +12,6 @@ import type { ReconcileObserver } from "../run/ports.ts";
 import { isCutOff } from "../run/facts.ts";
 import { instanceStatus } from "../run/status/instance-status.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
-import { listStates, operationKinds } from "../telemetry/metrics-waf.ts";
 import type { RunReports } from "./work.ts";
 
 /** The reports of a run of the instance, which are also measured. The place observes only failures and waits. */
@@ -76,7 +76,7 @@ export function measureOutcome(
   for (const list of listNames) {
     if (facts.plan === undefined) continue;
     const { lists, contested } = facts.plan;
-    for (const state of listStates) waf.entries.set(name, lists[list][state], { list, state });
+    for (const [state, size] of Object.entries(lists[list])) waf.entries.set(name, size, { list, state });
     waf.held.set(name, lists[list].held, { list });
     waf.contested.set(name, contested.filter((item) => item.list === list).length, { list });
   }

@@ -24,6 +24,8 @@ export type Operation =
   | { readonly kind: "AddOrigin"; readonly host: string; readonly type: OriginType; readonly reason: string }
   | { readonly kind: "RemoveOrigin"; readonly host: string; readonly type: OriginType; readonly reason: string };
 
+export const operationKinds: readonly Operation["kind"][] = ["AddEntry", "RemoveEntry", "AddOrigin", "RemoveOrigin"];
+
 /** An entry that becomes managed without a call, because it is already on the list. */
 export interface Adoption {
   readonly list: ListName;

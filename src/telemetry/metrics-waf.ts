@@ -3,7 +3,7 @@
 import { Counter, Histogram } from "prom-client";
 import type { Registry } from "prom-client";
 import { listNames } from "../model/declared.ts";
-import type { Operation } from "../model/operation.ts";
+import { operationKinds } from "../model/operation.ts";
 import type { WafFaultCode } from "../model/waf-result.ts";
 import { InstanceSeries } from "./metrics-instances.ts";
 import { makeLogMetrics } from "./metrics-logs.ts";
@@ -36,8 +36,7 @@ export const measuredCalls: readonly { readonly method: string; readonly endpoin
   ([method, endpoint]) => ({ method, endpoint }),
 );
 const knownCalls = new Set(calls.map(([method, endpoint]) => `${method} ${endpoint}`));
-export const operationKinds: readonly Operation["kind"][] = ["AddEntry", "RemoveEntry", "AddOrigin", "RemoveOrigin"];
-export const listStates = ["live", "managed", "foreign", "pending", "held", "overflow"] as const;
+const listStates = ["live", "managed", "foreign", "pending", "held", "overflow"] as const;
 const ownStatuses: ReadonlySet<number> = new Set([200, 400, 403, 404, 429, 500, 502, 503, 504]);
 const durationBuckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 const clearCauses = ["WafCacheClear", "Rollout"] as const;
