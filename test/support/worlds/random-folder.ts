@@ -1,4 +1,5 @@
 // Folders whose rules and origin change at random while processes that work on them are killed.
+import { decodeInventory } from "../../../src/records/inventory-text.ts";
 import { originDocument, ruleDocument, type WafFolder } from "./waf-folder.ts";
 
 export interface RandomRules {
@@ -28,7 +29,10 @@ export async function declareAtRandom(
   return wanted;
 }
 
-/** The addresses that the text of an inventory calls managed: it also names removals, but only these lines refer to owners. */
-export function ownedIn(inventory: string): Set<string> {
-  return new Set(inventory.match(/^203\.0\.113\.\d+(?= )/gm));
+/** The entries of the blocklist in a stored inventory, whose first line says what the file is; none if there is no file. */
+export function ownedIn(file: string): Set<string> {
+  if (file === "") return new Set();
+  const decoded = decodeInventory(file.slice(file.indexOf("\n") + 1));
+  if (!decoded.ok) throw new Error(decoded.problem);
+  return new Set(decoded.inventory.entries.blocklist.keys());
 }
