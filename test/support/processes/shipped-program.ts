@@ -9,22 +9,13 @@ import { type ProcessOptions, runWafsync, startWafsync } from "./wafsync-process
 const key = "shipped-key-0123456789";
 const address = "203.0.113.9";
 
-/** Starts the program's simulator, passes its URL to the callback, and ends it afterwards. */
-async function withSimulator<T>(options: ProcessOptions, work: (baseUrl: string) => Promise<T>): Promise<T> {
+/** Plans, applies, reports and follows a folder with one rule, against the program's own simulator. */
+export async function tryFolder(scratch: ScratchDirectory, options: ProcessOptions): Promise<void> {
   const ports = ["--port", "0", "--control-port", "0"];
   const simulator = startWafsync(["simulator", ...ports, "--key", key], options);
   try {
     await simulator.hasPrinted(/WAF API +http\S+\n/u);
-    return await work(/WAF API +(http\S+)/u.exec(simulator.printed())?.[1] ?? "");
-  } finally {
-    simulator.child.kill("SIGTERM");
-    await simulator.ended;
-  }
-}
-
-/** Plans, applies, reports and follows a folder with one rule, against the program's own simulator. */
-export async function tryFolder(scratch: ScratchDirectory, options: ProcessOptions): Promise<void> {
-  await withSimulator(options, async (baseUrl) => {
+    const baseUrl = /WAF API +(http\S+)/u.exec(simulator.printed())?.[1] ?? "";
     await scratch.write("waf/instance.yaml", instanceDocument(baseUrl));
     await scratch.write("waf/secret.yaml", secretDocument(key));
     await scratch.write("waf/rule.yaml", ruleDocument("scanners", { addresses: [address] }));
@@ -40,5 +31,8 @@ export async function tryFolder(scratch: ScratchDirectory, options: ProcessOptio
     await running.hasPrinted(/Watching/u);
     running.child.kill("SIGTERM");
     expect(await running.ended).toMatchObject({ code: 0 });
-  });
+  } finally {
+    simulator.child.kill("SIGTERM");
+    await simulator.ended;
+  }
 }
