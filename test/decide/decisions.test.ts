@@ -1,167 +1,118 @@
 // One worked example for each row of the table in src/decide/decisions.ts, and for each exception: three lists in, one text out.
 import { expect, test } from "@jest/globals";
-import { type ListName, listNames } from "../../src/model/declared.ts";
+import { listNames } from "../../src/model/declared.ts";
 import type { GatheredRule } from "../../src/model/gathered.ts";
 import type { OwnedEntry } from "../../src/model/inventory.ts";
 import { operationKey } from "../../src/model/operation.ts";
-import {
-  allowing,
-  anInstance,
-  blocking,
-  type InstanceOverrides,
-  type RuleOverrides,
-  mapSource,
-} from "../support/builders/declare.ts";
-import { anInventory, entry, nowMs, ownedBy, planOf, type Situation } from "../support/builders/gathered.ts";
+import { writeOwners } from "../../src/model/entry-owners.ts";
+import { allowing, anInstance, blocking, mapSource } from "../support/builders/declare.ts";
+import type { InstanceOverrides, RuleOverrides } from "../support/builders/declare.ts";
+import { anOwnedEntry, entry, nowMs, planOf, type Situation } from "../support/builders/gathered.ts";
 
-interface Example {
-  /** The entries of the rule `edge/scanners`. */
-  readonly declared?: readonly string[];
-  readonly shown?: readonly string[];
-  /** Each with the rules that last declared it, or with more of its record. */
-  readonly recorded?: Readonly<Record<string, string | Partial<OwnedEntry>>>;
+/** What else an example has. */
+interface More {
+  /** Of the rule `edge/scanners`. */
   readonly rule?: RuleOverrides;
-  readonly more?: readonly GatheredRule[];
+  readonly rules?: readonly GatheredRule[];
   readonly instance?: InstanceOverrides;
   readonly gathered?: Situation["gathered"];
   readonly inventory?: Situation["inventory"];
   /** Whether the list is read again after the consistency window. */
   readonly isSecondRead?: boolean;
-  /** The outcomes, then the calls, then what the record no longer has. */
-  readonly expected: string;
 }
 
-const [a, b] = ["192.0.2.1", "192.0.2.2"];
-const ours = "edge/scanners";
+const addresses = { a: "192.0.2.1", b: "192.0.2.2" };
 const adopts = { meta: { annotations: { "wafsync.dev/adopt": "true" } } };
+const missing = { state: "Missing", source: mapSource("edge/gone"), problem: "It is missing." } as const;
 const broken = { gathered: { brokenSources: ["a.yaml can't be read."] } };
 const refused = (operation: string, wantedBy: string) => ({
   inventory: { refusals: [{ operation, message: "No.", refusedAtMs: nowMs, wantedBy }] },
 });
+const scannersVersion = `edge/scanners@${blocking("scanners", []).rule.meta.uid}.1`;
 const contested = {
-  inventory: { disputes: [{ list: "blocklist", entry: entry(a), atMs: [nowMs, nowMs, nowMs, nowMs] }] },
+  inventory: { disputes: [{ list: "blocklist", entry: entry(addresses.a), atMs: [nowMs, nowMs, nowMs, nowMs] }] },
 } as const;
 const observing = { instance: { policies: { blocklist: "Observe" } } } as const;
 const suspended = { instance: { suspend: true } };
-const exclusive: InstanceOverrides = { policies: { blocklist: "Exclusive" } };
-const tiny: InstanceOverrides = { lists: { blocklist: { maxEntries: 1 } } };
-
-const examples: Readonly<Record<string, Example>> = {
-  "1": { declared: [a], shown: [a], recorded: { [a]: ours }, expected: "" },
-  "1, now of a renamed rule": { declared: [a], shown: [a], recorded: { [a]: "edge/old" }, expected: `InSync ${a}` },
-  "1, a deleted rule retains it": {
-    declared: [a],
-    shown: [a],
-    recorded: { [a]: { retainedBy: "edge/kept" } },
-    expected: `Release ${a}; forgets ${a}`,
-  },
-  "1, a full list evicts it": {
-    declared: [a],
-    shown: [a],
-    recorded: { [a]: ours },
-    more: [blocking("urgent", [b], { priority: 9 })],
-    instance: { ...tiny, guards: { maxRemovalPercent: 100 } },
-    expected: `Add ${b}; Remove ${a}; -${a}; +${b}`,
-  },
-  "2": { declared: [a], shown: [a], expected: `Foreign ${a}` },
-  "2, adopted": { declared: [a], shown: [a], rule: adopts, expected: `Adopt ${a}` },
-  "2, adopted by a rule that only remembers it": {
-    shown: [a],
-    rule: { ...adopts, texts: [{ state: "Missing", source: mapSource("edge/gone"), problem: "It is missing." }] },
-    recorded: { [a]: { retainedBy: "edge/kept" } },
-    expected: `Release ${a}; forgets ${a}`,
-  },
-  "3": { declared: [a], recorded: { [a]: ours }, expected: `Add ${a}; +${a}` },
-  "4": { declared: [a], expected: `Add ${a}; +${a}` },
-  "5": { shown: [a], recorded: { [a]: ours }, expected: `Remove ${a}; -${a}` },
-  "5, its deleted rule retains it": {
-    shown: [a],
-    recorded: { [a]: { retainedBy: "edge/kept" } },
-    expected: `Release ${a}; forgets ${a}`,
-  },
-  "5, its deleted rule retains it, and the list is Exclusive": {
-    shown: [a],
-    recorded: { [a]: { retainedBy: "edge/kept" } },
-    instance: exclusive,
-    expected: `Remove ${a}; -${a}`,
-  },
-  "5, what last declared it can't be read": { shown: [a], recorded: { [a]: ours }, ...broken, expected: "" },
-  "6": { shown: [a], expected: `Nothing ${a}` },
-  "6, Exclusive": { shown: [a], instance: exclusive, expected: `Remove ${a}; -${a}` },
-  "7": { recorded: { [a]: ours }, expected: `Missing ${a}` },
-  "7, second read": {
-    recorded: { [a]: { missingSinceMs: nowMs } },
-    isSecondRead: true,
-    expected: `Forget ${a}; forgets ${a}`,
-  },
-  "instead of Add: Off": { declared: [a], ...suspended, expected: `Off ${a}` },
-  "instead of Add: Refused": {
-    declared: [a],
-    ...refused(`blocklist +${a}`, `${ours}@${blocking("scanners", []).rule.meta.uid}.1`),
-    expected: `Refused ${a}`,
-  },
-  "instead of Add: Contested": { declared: [a], ...contested, expected: `Contested ${a}` },
-  "instead of Add: NoRoom": { declared: [a, b], instance: tiny, expected: `Add ${a}; NoRoom ${b}; +${a}` },
-  "instead of Add: NoRoom, while the removal is held": {
-    declared: [a],
-    shown: [b],
-    recorded: { [b]: ours },
-    instance: { ...tiny, guards: { maxRemovals: 0 } },
-    expected: `Held ${b}; NoRoom ${a}`,
-  },
-  "instead of Adopt: Off": { declared: [a], shown: [a], rule: adopts, ...suspended, expected: `Foreign ${a}` },
-  "instead of Adopt: Observe": { declared: [a], shown: [a], rule: adopts, ...observing, expected: `Foreign ${a}` },
-  "instead of Remove: Off": { shown: [a], recorded: { [a]: ours }, ...suspended, expected: `Off ${a}` },
-  "instead of Remove: SourceBroken": { shown: [a], instance: exclusive, ...broken, expected: `SourceBroken ${a}` },
-  "instead of Remove: Refused": {
-    shown: [a],
-    recorded: { [a]: ours },
-    ...refused(`blocklist -${a}`, ""),
-    expected: `Refused ${a}`,
-  },
-  "instead of Remove: Contested": { shown: [a], recorded: { [a]: ours }, ...contested, expected: `Contested ${a}` },
-  "instead of Remove: Held": {
-    shown: [a],
-    recorded: { [a]: ours },
-    instance: { guards: { maxRemovals: 0 } },
-    expected: `Held ${a}`,
-  },
-  "a new Allow lifts no block on the list": {
-    declared: [a],
-    shown: [a],
-    recorded: { [a]: ours },
-    more: [allowing("office", [a], { priority: 9 })],
-    expected: "",
-  },
+const exclusive = { instance: { policies: { blocklist: "Exclusive" } } } as const;
+const tiny = { lists: { blocklist: { maxEntries: 1 } } };
+const noRemovals = { guards: { maxRemovals: 0 } };
+const tinyAndHeld = { instance: { ...tiny, ...noRemovals } };
+const crowdedOut = {
+  rules: [blocking("urgent", [addresses.b], { priority: 9 })],
+  instance: { ...tiny, guards: { maxRemovalPercent: 100 } },
 };
+const newAllow = { rules: [allowing("office", [addresses.a], { priority: 9 })] };
+const remembering = { rule: { ...adopts, texts: [missing] } };
 
-test.each(Object.entries(examples))("Row %s", (_name, example) => {
-  expect(outcomeOf(example)).toBe(example.expected);
+test.each<[row: string, declared: string, shown: string, recorded: string, outcome: string, more?: More | undefined]>([
+  ["1", "a", "a", "a", ""],
+  ["1, now of a renamed rule", "a", "a", "a of edge/old", "InSync a"],
+  ["1, a deleted rule retains it", "a", "a", "a kept by edge/kept", "Release a; forgets a"],
+  ["1, a full list evicts it", "a", "a", "a", "Add b; Remove a; -a; +b", crowdedOut],
+  ["2", "a", "a", "", "Foreign a"],
+  ["2, adopted", "a", "a", "", "Adopt a", { rule: adopts }],
+  ["2, adopted by a rule that only remembers it", "", "a", "a kept by edge/kept", "Release a; forgets a", remembering],
+  ["3", "a", "", "a", "Add a; +a"],
+  ["4", "a", "", "", "Add a; +a"],
+  ["5", "", "a", "a", "Remove a; -a"],
+  ["5, its deleted rule retains it", "", "a", "a kept by edge/kept", "Release a; forgets a"],
+  ["5, its deleted rule retains it, and the list is Exclusive", "", "a", "a kept by x/y", "Remove a; -a", exclusive],
+  ["5, what last declared it can't be read", "", "a", "a", "", broken],
+  ["6", "", "a", "", "Nothing a"],
+  ["6, Exclusive", "", "a", "", "Remove a; -a", exclusive],
+  ["7", "", "", "a", "Missing a"],
+  ["7, second read", "", "", "a missing", "Forget a; forgets a", { isSecondRead: true }],
+  ["instead of Add: Off", "a", "", "", "Off a", suspended],
+  ["instead of Add: Refused", "a", "", "", "Refused a", refused(`blocklist +${addresses.a}`, scannersVersion)],
+  ["instead of Add: Contested", "a", "", "", "Contested a", contested],
+  ["instead of Add: NoRoom", "a b", "", "", "Add a; NoRoom b; +a", { instance: tiny }],
+  ["instead of Add: NoRoom, while the removal is held", "a", "b", "b", "Held b; NoRoom a", tinyAndHeld],
+  ["instead of Adopt: Off", "a", "a", "", "Foreign a", { rule: adopts, ...suspended }],
+  ["instead of Adopt: Observe", "a", "a", "", "Foreign a", { rule: adopts, ...observing }],
+  ["instead of Remove: Off", "", "a", "a", "Off a", suspended],
+  ["instead of Remove: SourceBroken", "", "a", "", "SourceBroken a", { ...exclusive, ...broken }],
+  ["instead of Remove: Refused", "", "a", "a", "Refused a", refused(`blocklist -${addresses.a}`, "")],
+  ["instead of Remove: Contested", "", "a", "a", "Contested a", contested],
+  ["instead of Remove: Held", "", "a", "a", "Held a", { instance: noRemovals }],
+  ["a new Allow lifts no block on the list", "a", "a", "a", "", newAllow],
+])("Row %s", (_row, declared, shown, recorded, outcome, more = {}) => {
+  expect(outcomeOf(declared, shown, recorded, more)).toBe(outcome);
 });
 
-function outcomeOf({ declared = [], shown = [], recorded = {}, rule, more = [], ...example }: Example): string {
-  const scanners = declared.length > 0 || rule !== undefined ? [blocking("scanners", declared, rule)] : [];
-  const entries = anInventory({ blocklist: Object.entries(recorded).map(ownedAs) }).entries.blocklist;
-  const owned = [...entries].map(([text, record]) => {
-    const given = recorded[text];
-    return [text, { ...record, ...(typeof given === "string" ? {} : given) }] as const;
-  });
-  const atMs = nowMs + (example.isSecondRead === true ? 5_000 : 0);
-  const situation = {
-    gathered: { instance: anInstance(example.instance), rules: [...scanners, ...more], ...example.gathered },
-    observed: { blocklist: shown, readAtMs: atMs },
-    inventory: { ...example.inventory, entries: { blocklist: new Map(owned), allowlist: new Map() } },
+/** The outcomes, then the calls, then what the record no longer has. */
+function outcomeOf(declared: string, shown: string, recorded: string, more: More): string {
+  const [wanted, blocklist] = [addressesIn(declared), addressesIn(shown)];
+  const scanners = wanted.length > 0 || more.rule !== undefined ? [blocking("scanners", wanted, more.rule)] : [];
+  const atMs = nowMs + (more.isSecondRead === true ? 5_000 : 0);
+  const owned = addressesIn(recorded.split(" ")[0] ?? "").map((text) => [entry(text), recordOf(recorded)] as const);
+  const inventory = { ...more.inventory, entries: { blocklist: new Map(owned), allowlist: new Map() } };
+  const plan = planOf({
+    gathered: {
+      instance: anInstance(more.instance),
+      rules: [...scanners, ...(more.rules ?? [])],
+      ...more.gathered,
+    },
+    observed: { blocklist, readAtMs: atMs },
+    inventory,
     nowMs: atMs,
-  };
-  const plan = planOf(situation);
-  const outcomes = listNames.flatMap((list: ListName) =>
-    plan.outcomes[list].map(({ entry, outcome }) => `${outcome.kind} ${entry}`),
-  );
+  });
+  const outcomes = listNames.flatMap((list) => plan.outcomes[list].map((one) => `${one.outcome.kind} ${one.entry}`));
   const calls = plan.operations.map((operation) => operationKey(operation).replace("blocklist ", ""));
   const gone = owned.flatMap(([text]) => (plan.inventory.entries.blocklist.has(text) ? [] : [`forgets ${text}`]));
-  return [...outcomes.toSorted(), ...calls, ...gone].join("; ");
+  const said = [...outcomes.toSorted(), ...calls, ...gone].join("; ");
+  return said.replaceAll(addresses.a, "a").replaceAll(addresses.b, "b");
 }
 
-function ownedAs([text, given]: readonly [string, string | Partial<OwnedEntry>]) {
-  return ownedBy(text, typeof given === "string" ? [given] : []);
+function addressesIn(letters: string): string[] {
+  return letters.split(" ").flatMap((letter) => (letter === "" ? [] : [addresses[letter as "a" | "b"]]));
+}
+
+/** `a` was last declared by `edge/scanners`, and `a of edge/old` by that rule. */
+function recordOf(text: string): OwnedEntry {
+  const [, how, name = ""] = /^\w (of|kept by|missing) ?(.*)$/u.exec(text) ?? [];
+  if (how === "kept by") return anOwnedEntry({ retainedBy: name });
+  if (how === "missing") return { ...anOwnedEntry(), missingSinceMs: nowMs };
+  const owner = { kind: "WafIpRule", name: how === "of" ? name : "edge/scanners", source: undefined } as const;
+  return anOwnedEntry({ owners: writeOwners([owner]) });
 }

@@ -1,12 +1,15 @@
 import { describe, expect, test } from "@jest/globals";
 import { operationKey } from "../../src/model/operation.ts";
-import { addresses, allowing, anOrigin, blocking } from "../support/builders/declare.ts";
-import { nowMs, ownedBy, planOf, type Situation } from "../support/builders/gathered.ts";
-import { anOwnedOrigin } from "../support/builders/owned.ts";
-
-function keys(situation: Situation): string[] {
-  return planOf(situation).operations.map(operationKey);
-}
+import { addresses, allowing, anInstance, anOrigin, blocking } from "../support/builders/declare.ts";
+import {
+  anOwnedOrigin,
+  nowMs,
+  operationsOf,
+  ownedBy,
+  planOf,
+  recorded,
+  type Situation,
+} from "../support/builders/gathered.ts";
 
 describe("Removals that are as urgent as additions", () => {
   const big = blocking("big", addresses(3));
@@ -22,13 +25,7 @@ describe("Removals that are as urgent as additions", () => {
       blocking("same", ["203.0.113.4"], { priority: 5 }),
     ];
     const blocklist = [ownedBy("203.0.113.1", ["edge/over"]), ownedBy("203.0.113.2", ["edge/late"])];
-    expect(
-      keys({
-        gathered: { rules },
-        observed: { blocklist: ["203.0.113.1", "203.0.113.2"] },
-        inventory: { blocklist },
-      }),
-    ).toStrictEqual([
+    expect(operationsOf(recorded(blocklist, { rules }))).toStrictEqual([
       "blocklist +203.0.113.3",
       "blocklist +203.0.113.4",
       "blocklist -203.0.113.1",
@@ -45,13 +42,7 @@ describe("Removals that are as urgent as additions", () => {
       blocking("over", ["198.18.0.0/24"], ended),
     ];
     const blocklist = [ownedBy("203.0.113.0/30", ["edge/narrowed"]), ownedBy("198.18.0.0/24", ["edge/over"])];
-    expect(
-      keys({
-        gathered: { rules },
-        observed: { blocklist: ["203.0.113.0/30", "198.18.0.0/24"] },
-        inventory: { blocklist },
-      }),
-    ).toStrictEqual([
+    expect(operationsOf(recorded(blocklist, { rules }))).toStrictEqual([
       "blocklist +203.0.113.0",
       "blocklist +203.0.113.2/31",
       "blocklist -203.0.113.0/30",
@@ -63,7 +54,7 @@ describe("Removals that are as urgent as additions", () => {
   test("do not exist on the allowlist, where access would be lost too early", () => {
     const rules = [big, allowing("over", ["203.0.113.1"], ended)];
     const inventory = { allowlist: [ownedBy("203.0.113.1", ["edge/over"])] };
-    expect(keys({ gathered: { rules }, observed: { allowlist: ["203.0.113.1"] }, inventory })).toStrictEqual([
+    expect(operationsOf({ gathered: { rules }, observed: { allowlist: ["203.0.113.1"] }, inventory })).toStrictEqual([
       ...bigKeys,
       "allowlist -203.0.113.1",
     ]);
@@ -78,7 +69,7 @@ describe("Additions", () => {
       allowing("office", ["203.0.113.1", "203.0.113.2"]),
       blocking("urgent", addresses(4, 50), { priority: 5 }),
     ];
-    expect(keys({ gathered: { rules } })).toStrictEqual([
+    expect(operationsOf({ gathered: { rules } })).toStrictEqual([
       ...addresses(4, 50).map((text) => `blocklist +${text}`),
       "allowlist +203.0.113.1",
       "allowlist +203.0.113.2",
@@ -91,7 +82,7 @@ describe("Additions", () => {
   test("count the remaining entries, not the declared ones", () => {
     const rules = [blocking("big", addresses(9)), blocking("small", ["192.0.2.1", "192.0.2.2"])];
     const situation = { gathered: { rules }, observed: { blocklist: addresses(8) } };
-    expect(keys(situation)[0]).toBe("blocklist +198.18.0.8");
+    expect(operationsOf(situation)[0]).toBe("blocklist +198.18.0.8");
   });
 
   test("that two rules declare are done once, for the more urgent rule, and name both", () => {
@@ -109,7 +100,7 @@ describe("Additions", () => {
       blocking("wide", ["192.0.2.0/24", "198.51.100.0/24"], { priority: 9 }),
       allowing("office", ["192.0.2.7", "203.0.113.7"]),
     ];
-    expect(keys({ gathered: { rules } })).toStrictEqual([
+    expect(operationsOf({ gathered: { rules } })).toStrictEqual([
       "allowlist +192.0.2.7",
       "blocklist +192.0.2.0/24",
       "blocklist +198.51.100.0/24",
@@ -119,7 +110,7 @@ describe("Additions", () => {
 
   test("of a wider allowed network go before a block inside it", () => {
     const rules = [blocking("one", ["192.0.2.7"], { priority: 9 }), allowing("net", ["192.0.2.0/24"])];
-    expect(keys({ gathered: { rules } })).toStrictEqual(["allowlist +192.0.2.0/24", "blocklist +192.0.2.7"]);
+    expect(operationsOf({ gathered: { rules } })).toStrictEqual(["allowlist +192.0.2.0/24", "blocklist +192.0.2.7"]);
   });
 
   test("that are urgent do not wait for exceptions to other networks inside the same wide block", () => {
@@ -128,21 +119,19 @@ describe("Additions", () => {
       blocking("country", ["198.18.0.0/15"]),
       allowing("partners", ["198.18.1.1", "198.18.1.2", "198.18.1.3"]),
     ];
-    expect(keys({ gathered: { rules } })[0]).toBe("blocklist +198.18.9.9");
+    expect(operationsOf({ gathered: { rules } })[0]).toBe("blocklist +198.18.9.9");
   });
 });
 
 test("A plan starts with origins, followed by additions and removals, from the blocklist first", () => {
+  const rules = [blocking("a", ["192.0.2.1"]), allowing("b", ["192.0.2.2"])];
+  const lists = { blocklist: ["192.0.2.9", "192.0.2.8"], allowlist: ["192.0.2.7"] };
   const situation: Situation = {
-    gathered: { rules: [blocking("a", ["192.0.2.1"]), allowing("b", ["192.0.2.2"])], origins: [anOrigin("a.example")] },
-    observed: { blocklist: ["192.0.2.9", "192.0.2.8"], allowlist: ["192.0.2.7"] },
-    inventory: {
-      blocklist: ["192.0.2.9", "192.0.2.8"],
-      allowlist: ["192.0.2.7"],
-      origins: { "z.example": anOwnedOrigin({ type: "Backup" }) },
-    },
+    gathered: { rules, origins: [anOrigin("a.example")] },
+    observed: lists,
+    inventory: { ...lists, origins: { "z.example": anOwnedOrigin({ type: "Backup" }) } },
   };
-  expect(keys(situation)).toStrictEqual([
+  expect(operationsOf(situation)).toStrictEqual([
     "origins +a.example Alternate",
     "origins -z.example Backup",
     "allowlist +192.0.2.2",
@@ -153,19 +142,14 @@ test("A plan starts with origins, followed by additions and removals, from the b
   ]);
 });
 
-test("An entry that changes lists is added to the new one before it leaves the old one", () => {
-  const toAllow = {
-    gathered: { rules: [allowing("a", ["192.0.2.1"])] },
-    observed: { blocklist: ["192.0.2.1"] },
-    inventory: { blocklist: ["192.0.2.1"] },
-  };
-  expect(keys(toAllow)).toStrictEqual(["allowlist +192.0.2.1", "blocklist -192.0.2.1"]);
-  const toBlock = {
-    gathered: { rules: [blocking("a", ["192.0.2.1"])] },
-    observed: { allowlist: ["192.0.2.1"] },
-    inventory: { allowlist: ["192.0.2.1"] },
-  };
-  expect(keys(toBlock)).toStrictEqual(["blocklist +192.0.2.1", "allowlist -192.0.2.1"]);
+test.each([
+  ["blocklist", "allowlist", allowing],
+  ["allowlist", "blocklist", blocking],
+] as const)("An entry that changes lists leaves the %s after it was added to the %s", (from, to, declaring) => {
+  const lists = { [from]: ["192.0.2.1"] };
+  const gathered = { rules: [declaring("a", ["192.0.2.1"])] };
+  const operations = operationsOf({ gathered, observed: lists, inventory: lists });
+  expect(operations).toStrictEqual([`${to} +192.0.2.1`, `${from} -192.0.2.1`]);
 });
 
 test("A plan of ten thousand entries contains each once", () => {
@@ -175,4 +159,32 @@ test("A plan of ten thousand entries contains each once", () => {
   });
   expect(new Set(plan.operations.map(operationKey)).size).toBe(5_100);
   expect(plan.inventory.entries.blocklist.size).toBe(5_000);
+});
+
+describe("On a list that is nearly full,", () => {
+  const guards = { maxRemovals: 1_000, maxRemovalPercent: 100 };
+  const writes = (declared: readonly string[], shown: readonly string[], maxEntries: number) => {
+    const instance = anInstance({ guards, lists: { blocklist: { maxEntries } } });
+    const owned = shown.map((text) => ownedBy(text, ["edge/hosts"]));
+    return operationsOf(recorded(owned, { instance, rules: [blocking("hosts", declared)] }));
+  };
+
+  test("additions come first as long as there is room", () => {
+    expect(writes(["192.0.2.1"], ["192.0.2.3"], 2)).toStrictEqual(["blocklist +192.0.2.1", "blocklist -192.0.2.3"]);
+  });
+
+  test("a removal makes room for an addition, preferably one that shares no address with any addition", () => {
+    expect(writes(["192.0.2.8/30", "192.0.2.77"], ["192.0.2.0/24", "198.51.100.1", "192.0.2.77"], 3)).toStrictEqual([
+      "blocklist -198.51.100.1",
+      "blocklist +192.0.2.8/30",
+      "blocklist -192.0.2.0/24",
+    ]);
+  });
+
+  test("an entry is removed before its replacement is added only if there is no other way", () => {
+    expect(writes(["192.0.2.0/25"], ["192.0.2.0/24"], 1)).toStrictEqual([
+      "blocklist -192.0.2.0/24",
+      "blocklist +192.0.2.0/25",
+    ]);
+  });
 });

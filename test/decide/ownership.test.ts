@@ -2,9 +2,8 @@ import { describe, expect, test } from "@jest/globals";
 import { readOwners, writeOwners } from "../../src/model/entry-owners.ts";
 import { operationKey } from "../../src/model/operation.ts";
 import { addresses, anInstance, blocking } from "../support/builders/declare.ts";
-import { entry, nowMs, ownedBy, planOf, type Situation } from "../support/builders/gathered.ts";
+import { entry, nowMs, ownedBy, planOf, recorded, type Situation, anOwnedEntry } from "../support/builders/gathered.ts";
 import type { OwnedEntry } from "../../src/model/inventory.ts";
-import { anOwnedEntry } from "../support/builders/owned.ts";
 
 const one = "192.0.2.1";
 const adopt = { meta: { annotations: { "wafsync.dev/adopt": "true" } } };
@@ -34,42 +33,42 @@ describe("An entry", () => {
       nowMs: nowMs + byMs,
       observed: { readAtMs: nowMs + readByMs },
     });
-    const recorded = (situation: Situation) => {
+    const recordAfter = (situation: Situation) => {
       const { inventory, lookAgainMs } = planOf(situation);
       return { record: inventory.entries.blocklist.get(entry(one)), lookAgainMs };
     };
 
     test("stays managed after one read without it, since a list may be older than the last write", () => {
-      expect(recorded({ inventory: { blocklist: [one] } })).toStrictEqual({
-        record: missing,
-        lookAgainMs: nowMs + 5_000,
-      });
+      const first = { record: missing, lookAgainMs: nowMs + 5_000 };
+      expect(recordAfter({ inventory: { blocklist: [one] } })).toStrictEqual(first);
     });
 
     test("is dropped by a read after the consistency window, and not by planning again later", () => {
       const inventory = record(missing);
-      expect(recorded({ inventory, ...later(4_999) })).toStrictEqual({ record: missing, lookAgainMs: nowMs + 5_000 });
-      expect(recorded({ inventory, ...later(60_000, 4_999) }).record).toStrictEqual(missing);
-      expect(recorded({ inventory, ...later(5_000) })).toStrictEqual({ record: undefined, lookAgainMs: undefined });
+      expect(recordAfter({ inventory, ...later(4_999) })).toStrictEqual({
+        record: missing,
+        lookAgainMs: nowMs + 5_000,
+      });
+      expect(recordAfter({ inventory, ...later(60_000, 4_999) }).record).toStrictEqual(missing);
+      expect(recordAfter({ inventory, ...later(5_000) })).toStrictEqual({ record: undefined, lookAgainMs: undefined });
     });
 
     test("is not dropped by the read that first missed it, if the clock was set back since", () => {
-      const first = recorded({ inventory: { blocklist: [one] }, ...later(0, 484_000) }).record;
-      expect(recorded({ inventory: record({ ...first }), ...later(0, 484_000) }).record).toStrictEqual(first);
-      expect(recorded({ inventory: record({ ...first }), ...later(6_000) }).record).toStrictEqual({
+      const first = recordAfter({ inventory: { blocklist: [one] }, ...later(0, 484_000) }).record;
+      expect(recordAfter({ inventory: record({ ...first }), ...later(0, 484_000) }).record).toStrictEqual(first);
+      expect(recordAfter({ inventory: record({ ...first }), ...later(6_000) }).record).toStrictEqual({
         ...first,
         missingSinceMs: nowMs + 6_000,
       });
-      expect(
-        recorded({ inventory: record({ ...first, missingSinceMs: nowMs + 6_000 }), ...later(11_000) }).record,
-      ).toBe(undefined);
+      const second = record({ ...first, missingSinceMs: nowMs + 6_000 });
+      expect(recordAfter({ inventory: second, ...later(11_000) }).record).toBe(undefined);
     });
 
     test("is removed if it reappears within the window, and the next read without it counts as the first one", () => {
       const at = later(3_000);
       const shown = { inventory: record(missing), ...at, observed: { ...at.observed, blocklist: [one] } };
       expect(outcome(shown).operations).toStrictEqual([`blocklist -${one}`]);
-      expect(recorded(shown)).toStrictEqual({ record: anOwnedEntry(), lookAgainMs: undefined });
+      expect(recordAfter(shown)).toStrictEqual({ record: anOwnedEntry(), lookAgainMs: undefined });
     });
 
     test("is no longer missing once the same rule declares it again", () => {
@@ -84,9 +83,9 @@ describe("An entry", () => {
 
     test("is dropped immediately if configured so, and counts from now if the clock was set back", () => {
       const instance = anInstance({ consistencyWindowMs: 0 });
-      expect(recorded({ gathered: { instance }, inventory: { blocklist: [one] } }).record).toBeUndefined();
+      expect(recordAfter({ gathered: { instance }, inventory: { blocklist: [one] } }).record).toBeUndefined();
       const ahead = record({ missingSinceMs: nowMs + 3_600_000 });
-      expect(recorded({ inventory: ahead }).record).toStrictEqual(missing);
+      expect(recordAfter({ inventory: ahead }).record).toStrictEqual(missing);
     });
   });
 });
@@ -120,21 +119,14 @@ describe("The owners of an entry", () => {
   });
 
   test("change without a call, and keep the time", () => {
-    const plan = planOf({
-      gathered: { rules: [blocking("b", [one])] },
-      observed: { blocklist: [one] },
-      inventory: { blocklist: [ownedBy(one, ["edge/a"])] },
-    });
+    const plan = planOf(recorded([ownedBy(one, ["edge/a"])], { rules: [blocking("b", [one])] }));
     expect(plan).toMatchObject({ operations: [], inventoryChanged: true, onlyOwnersChanged: true });
-    const [record] = plan.inventory.entries.blocklist.values();
-    expect(record).toStrictEqual(
-      anOwnedEntry({ owners: writeOwners([{ kind: "WafIpRule", name: "edge/b", source: undefined }]) }),
-    );
+    const owners = writeOwners([{ kind: "WafIpRule", name: "edge/b", source: undefined }]);
+    expect([...plan.inventory.entries.blocklist.values()]).toStrictEqual([anOwnedEntry({ owners })]);
   });
 
   test("remain the last ones while no rule declares the entry", () => {
-    const situation = { observed: { blocklist: [one] }, inventory: { blocklist: [ownedBy(one, ["edge/a"])] } };
-    expect(rows(situation)).toStrictEqual([[one, ["edge/a"], undefined, "Added"]]);
+    expect(rows(recorded([ownedBy(one, ["edge/a"])]))).toStrictEqual([[one, ["edge/a"], undefined, "Added"]]);
   });
 
   test("are one object for all entries that the same rules declare", () => {
@@ -146,107 +138,66 @@ describe("The owners of an entry", () => {
 });
 
 describe("deletionPolicy Retain", () => {
+  const kept = [one, "edge/a"] as const;
+
   test("is recorded while the rule exists, and dropped when the rule no longer has it", () => {
-    const base = { observed: { blocklist: [one] } };
-    const retaining = { ...base, gathered: { rules: [blocking("a", [one], retain)] }, inventory: { blocklist: [one] } };
-    expect(outcome(retaining).owned).toStrictEqual({ [one]: "edge/a" });
-    const deleting = {
-      ...base,
-      gathered: { rules: [blocking("a", [one])] },
-      inventory: { blocklist: [[one, "edge/a"] as const] },
-    };
-    expect(outcome(deleting).owned).toStrictEqual({ [one]: undefined });
+    expect(outcome(recorded([one], { rules: [blocking("a", [one], retain)] })).owned).toStrictEqual({
+      [one]: "edge/a",
+    });
+    expect(outcome(recorded([kept], { rules: [blocking("a", [one])] })).owned).toStrictEqual({ [one]: undefined });
   });
 
   test("records all rules that retain an entry, and keeps the entry as soon as one of them is deleted", () => {
     const [a, b, c] = [blocking("a", [one], retain), blocking("b", [one]), blocking("c", [one], retain)];
-    const first = outcome({
-      observed: { blocklist: [one] },
-      inventory: { blocklist: [one] },
-      gathered: { rules: [c, b, a] },
-    });
+    const first = outcome(recorded([one], { rules: [c, b, a] }));
     expect(first).toStrictEqual({ operations: [], owned: { [one]: "edge/a,edge/c" } });
-    const recorded = { observed: { blocklist: [one] }, inventory: { blocklist: [[one, "edge/a,edge/c"] as const] } };
+    const both = [one, "edge/a,edge/c"] as const;
     for (const rules of [[c, b], [a, b], [b], []])
-      expect(outcome({ ...recorded, gathered: { rules } })).toStrictEqual({ operations: [], owned: {} });
+      expect(outcome(recorded([both], { rules }))).toStrictEqual({ operations: [], owned: {} });
     const rules = [blocking("a", ["192.0.2.2"], retain), blocking("c", ["192.0.2.2"], retain)];
-    expect(outcome({ ...recorded, gathered: { rules } }).operations).toContain(`blocklist -${one}`);
+    expect(outcome(recorded([both], { rules })).operations).toContain(`blocklist -${one}`);
   });
 
   test("is not forgotten while the rule may only be unreadable, also if another rule declares the entry", () => {
-    const situation = { observed: { blocklist: [one] }, inventory: { blocklist: [[one, "edge/a"] as const] } };
-    for (const rules of [[], [blocking("b", [one])]])
-      expect(outcome({ ...situation, gathered: { rules, brokenSources: ["a.yaml can't be read."] } })).toStrictEqual({
-        operations: [],
-        owned: { [one]: "edge/a" },
-      });
+    for (const rules of [[], [blocking("b", [one])]]) {
+      const broken = { rules, brokenSources: ["a.yaml can't be read."] };
+      expect(outcome(recorded([kept], broken))).toStrictEqual({ operations: [], owned: { [one]: "edge/a" } });
+    }
   });
 
   test("adds a missing entry again for the rule that still declares it, which then manages it", () => {
-    const situation = {
-      inventory: { blocklist: [[one, "edge/a"] as const] },
-      gathered: { rules: [blocking("b", [one])] },
-    };
+    const situation = { inventory: { blocklist: [kept] }, gathered: { rules: [blocking("b", [one])] } };
     expect(outcome(situation)).toStrictEqual({ operations: [`blocklist +${one}`], owned: { [one]: undefined } });
   });
 
   test("also keeps it while the rule is being deleted", () => {
     const rules = [blocking("a", [one], { ...retain, meta: { deleting: true } })];
-    const situation = {
-      gathered: { rules },
-      observed: { blocklist: [one] },
-      inventory: { blocklist: [[one, "edge/a"] as const] },
-    };
-    expect(outcome(situation)).toStrictEqual({ operations: [], owned: {} });
+    expect(outcome(recorded([kept], { rules }))).toStrictEqual({ operations: [], owned: {} });
   });
 
   test("does not keep an entry that is removed from the rule", () => {
-    const situation = {
-      gathered: { rules: [blocking("a", ["192.0.2.2"], retain)] },
-      observed: { blocklist: [one, "192.0.2.2"] },
-      inventory: {
-        blocklist: [
-          [one, "edge/a"],
-          ["192.0.2.2", "edge/a"],
-        ] as const,
-      },
-    };
-    expect(outcome(situation).operations).toStrictEqual([`blocklist -${one}`]);
+    const rules = [blocking("a", ["192.0.2.2"], retain)];
+    expect(outcome(recorded([kept, ["192.0.2.2", "edge/a"]], { rules })).operations).toStrictEqual([
+      `blocklist -${one}`,
+    ]);
   });
 });
 
-describe("The policy Exclusive", () => {
-  const instance = anInstance({ policies: { blocklist: "Exclusive" } });
-
-  test("removes all undeclared entries, whoever added them, including opaque ones", () => {
-    const situation = {
-      gathered: { instance, rules: [blocking("a", [one])] },
-      observed: { blocklist: [one, "192.0.2.9", "nonsense"] },
-    };
-    expect(outcome(situation)).toStrictEqual({
-      operations: ["blocklist -192.0.2.9", "blocklist -nonsense"],
-      owned: {},
-    });
+test("The policy Exclusive removes all undeclared entries, whoever added them, including opaque ones", () => {
+  const gathered = { instance: anInstance({ policies: { blocklist: "Exclusive" } }), rules: [blocking("a", [one])] };
+  expect(outcome({ gathered, observed: { blocklist: [one, "192.0.2.9", "nonsense"] } })).toStrictEqual({
+    operations: ["blocklist -192.0.2.9", "blocklist -nonsense"],
+    owned: {},
   });
 });
 
 test("The policy Observe plans and records nothing, but shows the prevented operations", () => {
   const instance = anInstance({ policies: { blocklist: "Observe" } });
-  const plan = planOf({
-    gathered: { instance, rules: [blocking("a", [one], adopt)] },
-    observed: { blocklist: ["192.0.2.9"] },
-    inventory: { blocklist: ["192.0.2.9"] },
-  });
+  const plan = planOf(recorded(["192.0.2.9"], { instance, rules: [blocking("a", [one], adopt)] }));
   expect(plan.operations).toStrictEqual([]);
   expect(plan.observedOnly.map(operationKey)).toStrictEqual([`blocklist +${one}`, "blocklist -192.0.2.9"]);
   expect(plan.inventoryChanged).toBe(false);
-  expect(plan.lists.blocklist).toStrictEqual({
-    live: 1,
-    managed: 1,
-    foreign: 0,
-    pending: 0,
-    held: 0,
-    overflow: 0,
-  });
+  const counts = { live: 1, managed: 1, foreign: 0, pending: 0, held: 0, overflow: 0 };
+  expect(plan.lists.blocklist).toStrictEqual(counts);
   expect([...plan.inventory.entries.blocklist.keys()]).toStrictEqual([entry("192.0.2.9")]);
 });

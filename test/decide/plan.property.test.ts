@@ -10,8 +10,7 @@ import { compileDesired, type DesiredState } from "../../src/decide/desired.ts";
 import type { Observed } from "../../src/model/observed.ts";
 import { type Plan, planInstance } from "../../src/decide/plan.ts";
 import { anInstance, anOrigin, aRule, createdMs } from "../support/builders/declare.ts";
-import { anOwnedOrigin } from "../support/builders/owned.ts";
-import { anInventory, gathered, nowMs, observed } from "../support/builders/gathered.ts";
+import { anInventory, gathered, nowMs, observed, anOwnedOrigin } from "../support/builders/gathered.ts";
 import { caseCount } from "../support/builders/case-count.ts";
 
 /** Few strings, so that rules, lists and inventory overlap; including nested networks and different spellings. */

@@ -4,7 +4,7 @@ import type { DeclaredOrigin, DeclaredRule } from "../../src/model/declared.ts";
 import { readOwners, writeOwners } from "../../src/model/entry-owners.ts";
 import type { AddressText, BrokenReferences, Gathered } from "../../src/model/gathered.ts";
 import { operationKey } from "../../src/model/operation.ts";
-import { resourceKey } from "../../src/model/resource.ts";
+import { resourceKey, type ResourceMeta } from "../../src/model/resource.ts";
 import { compileDesired } from "../../src/decide/desired.ts";
 import { progressOf } from "../../src/decide/progress.ts";
 import {
@@ -25,10 +25,12 @@ import {
   observed,
   type Owned,
   ownedBy,
+  operationsOf,
   planOf,
+  recorded,
   type Situation,
+  anOwnedOrigin,
 } from "../support/builders/gathered.ts";
-import { anOwnedOrigin } from "../support/builders/owned.ts";
 
 const list = "ConfigMap edge/list-0, key list";
 const missing: AddressText = { state: "Missing", source: mapSource("edge/list-0"), problem: `${list} does not exist.` };
@@ -45,16 +47,6 @@ function broken(objects: readonly (DeclaredRule | DeclaredOrigin)[], others?: re
   };
 }
 
-function situation(owned: readonly Owned[], given: Partial<Gathered>, more: Situation = {}): Situation {
-  const shown = owned.map((item) => (typeof item === "string" ? item : item[0]));
-  return {
-    ...more,
-    gathered: given,
-    observed: { blocklist: shown },
-    inventory: { ...more.inventory, blocklist: owned },
-  };
-}
-
 function outcome(of: Situation): { readonly removed: string[]; readonly kept: string[] } {
   const plan = planOf(of);
   const removed = plan.operations.flatMap((operation) => (operation.kind === "RemoveEntry" ? [operation.entry] : []));
@@ -62,6 +54,8 @@ function outcome(of: Situation): { readonly removed: string[]; readonly kept: st
 }
 
 const stray = blocking("scanners", [one], { instance: shpo }).rule;
+const strayIn = (meta: Partial<ResourceMeta>) => ({ ...stray, meta: { ...stray.meta, ...meta } });
+const alone = { instance: anInstance({ access: [] }) };
 const moved = blocking("egde/scanners", [one], { instance: { namespace: "egde", name: "shop" } }).rule;
 const feed = aRule("feed", { texts: [missing] });
 const invalid = { invalidObjects: new Map([["WafIpRule edge/scanners", "It is not understood"]]) };
@@ -71,146 +65,93 @@ const all = [
   ownedBy(three, ["edge/x", "edge/scanners"]),
 ];
 
+const unreadable = { brokenSources: ["a.yaml can't be read."] };
+const by = (text: string, ...rules: readonly string[]): Owned => ownedBy(text, rules);
+
 describe("The entries stay that were last declared by", () => {
   const other = blocking("other", []);
+  const withoutAccess = {
+    instance: anInstance({ access: [], meta: { uid: "" } }),
+    rules: [blocking("egde/scanners", [one], { meta: { uid: "" } })],
+    brokenReferences: broken([], ["WafIpRule egde/scanners"]),
+  };
+  const continues = { annotations: { "wafsync.dev/continues": "edge/shop" } };
+  const former = {
+    instance: anInstance({ name: "shpo/shop", meta: continues }),
+    brokenReferences: broken([{ ...stray, instance: { namespace: "edge", name: "shop" } }], []),
+  };
+  const brokenScanners: readonly (readonly [string, Partial<Gathered>])[] = [
+    ["an object that is not understood", invalid],
+    ["a rule that refers to a missing instance", { brokenReferences: broken([stray]) }],
+    ["it, whatever its action is now", { brokenReferences: broken([{ ...stray, action: "Allow" }]) }],
+    ["a rule in a directory whose namespace is mistyped", { brokenReferences: broken([moved], []) }],
+    ["it, also if its namespace has no access", withoutAccess],
+    ["a rule that still refers to the former instance in another namespace", former],
+  ];
+  const changedRules = [blocking("a", [four]), allowing("b", []), blocking("c", [], { expiresAtMs: nowMs - 1 })];
+  const ofFeed = [ownedBy(one, ["edge/feed"], list), by(two, "edge/other"), by(three, "edge/feed")];
+  const unsourced = [by(one, "edge/feed"), by(two, "edge/former"), by(three, "edge/other"), by(four, "news/former")];
+  const odd = [by(one, "edge/odd"), by(two, "edge/other"), by(three, "edge/odd", "edge/other")];
+  const unlabeled = { instance: byLabels, rules: [blocking("other/feed", [])] };
+
   test.each<readonly [string, readonly Owned[], Partial<Gathered>, readonly string[], readonly string[]]>([
-    ["anything, while a file can't be read", all, { brokenSources: ["a.yaml can't be read."] }, [one, two, three], []],
+    ...brokenScanners.map(([title, given]) => [title, all, given, [one, three], [two]] as const),
+    ["anything, while a file can't be read", all, unreadable, [one, two, three], []],
     [
       "anything, even if its rule no longer declares it, is declared for the other list, or has expired",
-      [ownedBy(one, ["edge/a"]), ownedBy(two, ["edge/b"]), ownedBy(three, ["edge/c"])],
-      {
-        brokenSources: ["a.yaml can't be read."],
-        rules: [blocking("a", [four]), allowing("b", []), blocking("c", [], { expiresAtMs: nowMs - 1 })],
-      },
+      [by(one, "edge/a"), by(two, "edge/b"), by(three, "edge/c")],
+      { ...unreadable, rules: changedRules },
       [one, two, three],
       [],
     ],
-    [
-      "a missing ConfigMap",
-      [ownedBy(one, ["edge/feed"], list), ownedBy(two, ["edge/other"]), ownedBy(three, ["edge/feed"])],
-      { rules: [feed] },
-      [one],
-      [two, three],
-    ],
+    ["a missing ConfigMap", ofFeed, { rules: [feed] }, [one], [two, three]],
     ["it for another rule", [ownedBy(one, ["edge/former"], list)], { rules: [feed] }, [one], []],
     [
       "the rule and deleted rules of its namespace, if the record has nothing of the ConfigMap",
-      [
-        ownedBy(one, ["edge/feed"]),
-        ownedBy(two, ["edge/former"]),
-        ownedBy(three, ["edge/other"]),
-        ownedBy(four, ["news/former"]),
-      ],
+      unsourced,
       { rules: [feed, other] },
       [one, two],
       [three, four],
     ],
-    [
-      "a rule with an invalid line",
-      [ownedBy(one, ["edge/odd"]), ownedBy(two, ["edge/other"]), ownedBy(three, ["edge/odd", "edge/other"])],
-      { rules: [blocking("odd", ["nonsense"]), other] },
-      [one, three],
-      [two],
-    ],
-    [
-      "a rule of a namespace with unknown labels",
-      [ownedBy(one, ["other/feed"]), ownedBy(two, ["edge/other"])],
-      { instance: byLabels, rules: [blocking("other/feed", [])] },
-      [one],
-      [two],
-    ],
-    ["an object that is not understood", all, invalid, [one, three], [two]],
-    ["a rule that refers to a missing instance", all, { brokenReferences: broken([stray]) }, [one, three], [two]],
-    [
-      "it, whatever its action is now",
-      all,
-      { brokenReferences: broken([{ ...stray, action: "Allow" }]) },
-      [one, three],
-      [two],
-    ],
-    [
-      "a rule in a directory whose namespace is mistyped",
-      all,
-      { brokenReferences: broken([moved], []) },
-      [one, three],
-      [two],
-    ],
-    [
-      "it, also if its namespace has no access",
-      all,
-      {
-        instance: anInstance({ access: [], meta: { uid: "" } }),
-        rules: [blocking("egde/scanners", [one], { meta: { uid: "" } })],
-        brokenReferences: broken([], ["WafIpRule egde/scanners"]),
-      },
-      [one, three],
-      [two],
-    ],
-    [
-      "a rule that still refers to the former instance in another namespace",
-      all,
-      {
-        instance: anInstance({ name: "shpo/shop", meta: { annotations: { "wafsync.dev/continues": "edge/shop" } } }),
-        brokenReferences: broken([{ ...stray, instance: { namespace: "edge", name: "shop" } }], []),
-      },
-      [one, three],
-      [two],
-    ],
+    ["a rule with an invalid line", odd, { rules: [blocking("odd", ["nonsense"]), other] }, [one, three], [two]],
+    ["a namespace with unknown labels", [by(one, "other/feed"), by(two, "edge/other")], unlabeled, [one], [two]],
   ])("%s", (_, owned, given, kept, removed) => {
-    const of = situation(owned, given);
+    const of = recorded(owned, given);
     expect(outcome(of)).toStrictEqual({ kept: kept.toSorted(), removed: [...removed] });
     // After a restart, with the record of that plan.
-    const { entries } = planOf(of).inventory;
-    const record = { ...anInventory(), entries };
-    const shown = observed(of.observed);
-    const again = compileDesired(gathered(given), nowMs, record, shown);
-    expect([...again.lists.blocklist.keys()].filter((entry) => kept.includes(entry)).toSorted()).toStrictEqual(
-      kept.toSorted(),
-    );
+    const record = { ...anInventory(), entries: planOf(of).inventory.entries };
+    const again = compileDesired(gathered(given), nowMs, record, observed(of.observed));
+    const entries = [...again.lists.blocklist.keys()].filter((entry) => kept.includes(entry));
+    expect(entries.toSorted()).toStrictEqual(kept.toSorted());
   });
 
   test.each<readonly [string, Partial<Gathered>]>([
     ["a rule of the other list", { rules: [aRule("scanners", { action: "Allow", addresses: ["nonsense"] })] }],
     ["an expired rule", { rules: [blocking("scanners", ["nonsense"], { expiresAtMs: nowMs - 1, texts: [missing] })] }],
     ["an unattached rule that has expired", { brokenReferences: broken([{ ...stray, expiresAtMs: nowMs }]) }],
-    [
-      "an unattached rule that is being deleted",
-      { brokenReferences: broken([{ ...stray, meta: { ...stray.meta, deleting: true } }]) },
-    ],
+    ["an unattached rule that is being deleted", { brokenReferences: broken([strayIn({ deleting: true })]) }],
     ["a rule with the same name in another namespace of a cluster", { brokenReferences: broken([moved]) }],
     ["a rule that exists elsewhere", { brokenReferences: broken([moved], ["WafIpRule edge/scanners"]) }],
-    [
-      "a rule of a namespace without access",
-      {
-        instance: anInstance({ access: [] }),
-        brokenReferences: broken([{ ...stray, meta: { ...stray.meta, namespace: "news" } }]),
-      },
-    ],
+    ["a rule of a namespace without access", { ...alone, brokenReferences: broken([strayIn({ namespace: "news" })]) }],
   ])("no broken part of %s", (_, given) => {
-    expect(outcome(situation([ownedBy(one, ["edge/scanners"])], given))).toStrictEqual({ kept: [], removed: [one] });
+    expect(outcome(recorded([ownedBy(one, ["edge/scanners"])], given))).toStrictEqual({ kept: [], removed: [one] });
   });
 });
 
 describe("A remembered entry", () => {
   test("is added again if another writer removed it", () => {
     const of = { gathered: { rules: [feed] }, inventory: { blocklist: [ownedBy(one, ["edge/feed"], list)] } };
-    expect(planOf(of).operations.map(operationKey)).toStrictEqual([`blocklist +${one}`]);
+    expect(operationsOf(of)).toStrictEqual([`blocklist +${one}`]);
   });
 
   test("counts as declared by its rule", () => {
     const rules = [aRule("feed", { addresses: [three], texts: [missing] })];
-    const owned = [
-      ...addresses(1_413).map((text) => ownedBy(text, ["edge/feed"], list)),
-      ownedBy(three, ["edge/feed"]),
-    ];
-    const of = situation(owned, { rules });
+    const owned = [...addresses(1_413).map((text) => ownedBy(text, ["edge/feed"], list)), by(three, "edge/feed")];
+    const of = recorded(owned, { rules });
     const plan = planOf(of);
     const desired = compileDesired(gathered({ rules }), nowMs, anInventory(of.inventory));
-    expect(progressOf(desired.rules, plan.outcomes).get(desired.rules[0]!)).toMatchObject({
-      desired: 1_414,
-      synced: 1_414,
-      pending: 0,
-    });
+    const progress = progressOf(desired.rules, plan.outcomes).get(desired.rules[0]!);
+    expect(progress).toMatchObject({ desired: 1_414, synced: 1_414, pending: 0 });
     expect(plan.kept).toHaveLength(1_413);
   });
 
@@ -227,9 +168,8 @@ describe("A remembered entry", () => {
   });
 
   test("stays owned by its source while another rule declares it too", () => {
-    const { inventory } = planOf(
-      situation([ownedBy(one, ["edge/feed"], list)], { rules: [feed, blocking("other", [one])] }),
-    );
+    const rules = [feed, blocking("other", [one])];
+    const { inventory } = planOf(recorded([ownedBy(one, ["edge/feed"], list)], { rules }));
     const [record] = inventory.entries.blocklist.values();
     expect(readOwners(record!.owners)).toMatchObject([{ source: list }, { name: "edge/other" }]);
   });
@@ -237,7 +177,7 @@ describe("A remembered entry", () => {
   test("takes part in guards: a network that must stay reachable is not blocked because of the record", () => {
     const instance = anInstance({ guards: { neverBlock: [one] } });
     const owned = [ownedBy(one, ["edge/feed"], list), ownedBy(two, ["edge/feed"], list)];
-    expect(outcome(situation(owned, { instance, rules: [feed] }))).toStrictEqual({ kept: [two], removed: [one] });
+    expect(outcome(recorded(owned, { instance, rules: [feed] }))).toStrictEqual({ kept: [two], removed: [one] });
   });
 
   test("takes part in grants: a guest can't exceed its number of entries with sources that break", () => {
@@ -250,11 +190,8 @@ describe("A remembered entry", () => {
 
   test("takes part in conflicts: an Allow rule does not lift it", () => {
     const rules = [feed, allowing("partner", [one, two])];
-    const { lists } = compileDesired(
-      gathered({ rules }),
-      nowMs,
-      anInventory({ blocklist: [ownedBy(one, ["edge/feed"], list)] }),
-    );
+    const record = anInventory({ blocklist: [ownedBy(one, ["edge/feed"], list)] });
+    const { lists } = compileDesired(gathered({ rules }), nowMs, record);
     expect([...lists.allowlist.keys()]).toStrictEqual([two]);
   });
 
@@ -268,11 +205,11 @@ describe("A remembered entry", () => {
 
   test("that a rule retains stays in the record while that rule may exist, and leaves it when another is broken", () => {
     const retained: Owned = [one, "edge/gone", [{ kind: "WafIpRule", name: "edge/gone", source: list }]];
-    const recorded = (given: Partial<Gathered>): number =>
-      planOf(situation([retained], given)).inventory.entries.blocklist.size;
-    expect(recorded({ rules: [feed] })).toBe(1);
-    expect(recorded({ brokenReferences: broken([{ ...stray, meta: { ...stray.meta, name: "gone" } }]) })).toBe(1);
-    expect(recorded({ rules: [blocking("odd", ["nonsense"])] })).toBe(0);
+    const countAfter = (given: Partial<Gathered>): number =>
+      planOf(recorded([retained], given)).inventory.entries.blocklist.size;
+    expect(countAfter({ rules: [feed] })).toBe(1);
+    expect(countAfter({ brokenReferences: broken([strayIn({ name: "gone" })]) })).toBe(1);
+    expect(countAfter({ rules: [blocking("odd", ["nonsense"])] })).toBe(0);
   });
 });
 
@@ -282,7 +219,7 @@ describe("An entry that no record assigns to a rule stays on an Exclusive list w
     planOf({ gathered: { instance, ...given }, observed: { blocklist: [two] } }).kept.map(({ value }) => value);
 
   test.each<readonly [string, Partial<Gathered>, boolean]>([
-    ["may declare anything", { brokenSources: ["a.yaml can't be read."] }, true],
+    ["may declare anything", unreadable, true],
     ["is a source for this list", { rules: [feed] }, true],
     ["is a source for the other list", { rules: [aRule("feed", { action: "Allow", texts: [missing] })] }, false],
     ["is not understood", invalid, true],
@@ -302,19 +239,14 @@ describe("An origin", () => {
   const strayOrigin = anOrigin("a.example", { name: "standby", instance: shpo });
   const other = writeOwners([{ kind: "WafOrigin", name: "edge/other", source: undefined }]);
   const origins = { "a.example": anOwnedOrigin({ owners }), "b.example": anOwnedOrigin({ owners: other }) };
-  const removed = (given: Partial<Gathered>) =>
-    planOf({ gathered: given, inventory: { origins } }).operations.map(operationKey);
+  const removed = (given: Partial<Gathered>) => operationsOf({ gathered: given, inventory: { origins } });
   const [a, b] = ["origins -a.example Alternate", "origins -b.example Alternate"];
 
   test.each<readonly [string, Partial<Gathered>, readonly (string | undefined)[]]>([
     ["is removed while a rule can't be read", { rules: [feed] }, [a, b]],
-    ["stays while a file can't be read", { brokenSources: ["a.yaml can't be read."] }, []],
+    ["stays while a file can't be read", unreadable, []],
     ["stays while its WafOrigin refers to a missing instance", { brokenReferences: broken([strayOrigin]) }, [b]],
-    [
-      "stays while its WafOrigin is not understood",
-      { invalidObjects: new Map([["WafOrigin edge/standby", "?"]]) },
-      [b],
-    ],
+    ["stays while its WafOrigin is odd", { invalidObjects: new Map([["WafOrigin edge/standby", "?"]]) }, [b]],
   ])("%s", (_, given, expected) => {
     expect(removed(given)).toStrictEqual(expected);
   });
@@ -332,7 +264,7 @@ describe("An origin", () => {
 
   test("keeps its type while a file can't be read that may declare it", () => {
     const origin = anOrigin("a.example", { name: "standby", type: "Backup" });
-    expect(removed({ brokenSources: ["a.yaml can't be read."], origins: [origin] })).toStrictEqual([]);
+    expect(removed({ ...unreadable, origins: [origin] })).toStrictEqual([]);
   });
 });
 
@@ -340,7 +272,7 @@ test("A failed fresh read puts everything on hold, and no approval helps", () =>
   const owned = [ownedBy(one, ["edge/gone"])];
   const unconfirmed = "The API server does not answer.";
   const instance = anInstance({ meta: { annotations: { "wafsync.dev/approve-removals": "abc" } } });
-  const { operations, held } = planOf(situation(owned, { unconfirmed, instance }));
+  const { operations, held } = planOf(recorded(owned, { unconfirmed, instance }));
   expect(operations).toStrictEqual([]);
   expect(held).toMatchObject({ hash: undefined, mismatch: undefined, obstacle: { reason: unconfirmed } });
 });

@@ -4,7 +4,7 @@ import { unknownOwners } from "../../src/model/entry-owners.ts";
 import type { GatheredRule } from "../../src/model/gathered.ts";
 import { type Approval, emptyInventory } from "../../src/model/inventory.ts";
 import { compileDesired } from "../../src/decide/desired.ts";
-import { planInstance } from "../../src/decide/plan.ts";
+import { type Plan, planInstance } from "../../src/decide/plan.ts";
 import { RuleVersions } from "../../src/decide/refusals.ts";
 import { hashOfPart, hashRemovals, type HeldRemoval, partsOf } from "../../src/decide/removal-guard.ts";
 import { addresses, anInstance, aRule, blocking, feedSource } from "../support/builders/declare.ts";
@@ -17,6 +17,7 @@ import {
   observed,
   ownedBy,
   planOf,
+  recorded,
   type Situation,
 } from "../support/builders/gathered.ts";
 
@@ -26,24 +27,23 @@ function removing(
   kept: number,
   guards: Partial<{ maxRemovals: number; maxRemovalPercent: number }> = {},
 ): Situation {
-  const gone = addresses(removed, 10_000);
-  return {
-    gathered: { instance: anInstance({ guards }), rules: [blocking("feed", addresses(kept))] },
-    observed: { blocklist: [...addresses(kept), ...gone] },
-    inventory: { blocklist: [...addresses(kept), ...gone] },
-  };
+  const rules = [blocking("feed", addresses(kept))];
+  return recorded([...addresses(kept), ...addresses(removed, 10_000)], { instance: anInstance({ guards }), rules });
 }
 
 function approving(situation: Situation, hash: string | undefined, approval?: Approval): Situation {
   const annotations = { "wafsync.dev/approve-removals": hash ?? "" };
+  const instance = anInstance({ ...situation.gathered?.instance, meta: { annotations } });
   return {
     ...situation,
-    gathered: {
-      ...situation.gathered,
-      instance: anInstance({ ...situation.gathered?.instance, meta: { annotations } }),
-    },
+    gathered: { ...situation.gathered, instance },
     inventory: { ...situation.inventory, approval },
   };
+}
+
+/** The plan after a person has approved the removals of this situation. */
+function approved(situation: Situation): Plan {
+  return planOf(approving(situation, planOf(situation).held!.hash));
 }
 
 function removals(situation: Situation): string[] {
@@ -77,10 +77,11 @@ describe("The guard on plans", () => {
 
   test("affects neither additions nor the removals of the other list", () => {
     const held = removing(150, 1);
+    const allowlist = ["203.0.113.1"];
     const plan = planOf({
       gathered: { rules: [blocking("feed", addresses(3))] },
-      observed: { ...held.observed, allowlist: ["203.0.113.1"] },
-      inventory: { ...held.inventory, allowlist: ["203.0.113.1"] },
+      observed: { ...held.observed, allowlist },
+      inventory: { ...held.inventory, allowlist },
     });
     expect(plan.operations.map(({ kind }) => kind)).toStrictEqual(["AddEntry", "AddEntry", "RemoveEntry"]);
     expect(plan.held?.removals.allowlist).toStrictEqual([]);
@@ -90,10 +91,8 @@ describe("The guard on plans", () => {
     for (const added of [5, 10, 20, 30, 100]) {
       const gone = addresses(12, 10_000);
       const gathered = { rules: [blocking("feed", addresses(added))] };
-      const before = planOf({ gathered, observed: { blocklist: gone }, inventory: { blocklist: gone } });
-      const all = [...gone, ...addresses(added)];
-      const after = planOf({ gathered, observed: { blocklist: all }, inventory: { blocklist: all } });
-      expect(after.held?.hash).toBe(before.held?.hash);
+      const after = planOf(recorded([...gone, ...addresses(added)], gathered));
+      expect(after.held?.hash).toBe(planOf(recorded(gone, gathered)).held?.hash);
     }
   });
 });
@@ -119,16 +118,12 @@ describe("Entries that end by themselves", () => {
     const listed = { state: "Listed", source: feed, entries: all.slice(0, 20), ended, ...change } as const;
     const rule = blocking("bans", [], { texts: [listed] });
     const owners = sources.map((one) => ({ kind: "WafIpRule", name: "edge/bans", source: one }) as const);
-    const inventory = { blocklist: texts.map((text) => [text, undefined, owners] as const) };
-    const plan = planOf({ gathered: { rules: [rule] }, observed: { blocklist: texts }, inventory });
-    return plan.held?.removals.blocklist.length;
+    const owned = texts.map((text) => [text, undefined, owners] as const);
+    return planOf(recorded(owned, { rules: [rule] })).held?.removals.blocklist.length;
   };
 
-  test("count for no guard if they expired in a feed", () => {
+  test("count for no guard if they expired in a feed, but not removed from it or declared by something else", () => {
     expect(heldWith({})).toBeUndefined();
-  });
-
-  test("count if they were removed from the feed, or if something else declared them as well", () => {
     expect(heldWith({ ended: undefined })).toBe(40);
     expect(heldWith({ source: feedSource("edge/other") })).toBe(40);
     expect(heldWith({}, [source, "ConfigMap edge/list, key list"])).toBe(40);
@@ -170,7 +165,7 @@ describe("The window of the guards", () => {
     expect(next.inventory.allowed.blocklist).toBe(allowed.blocklist);
     // A removal that is done or no longer wanted is judged again if it is planned again.
     const later = planOf({ ...removing(2, 30), inventory: { ...removing(2, 30).inventory, allowed } });
-    expect(later.inventory.allowed.blocklist).toStrictEqual({
+    expect(later.inventory.allowed.blocklist).toMatchObject({
       pending: new Set(addresses(2, 10_000)),
       count: 3,
       sinceMs,
@@ -178,27 +173,20 @@ describe("The window of the guards", () => {
   });
 
   test("does not count approved removals", () => {
-    const approved = planOf(approving(removing(150, 1), planOf(removing(150, 1)).held!.hash)).inventory.approval;
-    expect(windowed(approving(removing(150, 1), "", approved)).inventory.allowed.blocklist.count).toBe(0);
+    const { approval } = approved(removing(150, 1)).inventory;
+    expect(windowed(approving(removing(150, 1), "", approval)).inventory.allowed.blocklist.count).toBe(0);
   });
 
   test("does not count expired entries or those that left a feed, which has its own guards", () => {
     const gone = addresses(40, 10_000);
-    const feed = { namespace: "edge", name: "ipsum" };
     const expired = aRule("ends", { addresses: gone.slice(0, 20), expiresAtMs: nowMs - 1 });
-    const fed = aRule("fed", {
-      feeds: [feed],
-      texts: [{ state: "Listed", source: feedSource("edge/ipsum"), entries: [] }],
-    });
-    const situation = (rules: GatheredRule[]): Situation => ({
-      gathered: { rules: [blocking("feed", addresses(200)), ...rules] },
-      observed: { blocklist: [...addresses(200), ...gone] },
-      inventory: {
-        blocklist: gone.map((text, index) =>
-          index < 20 ? ownedBy(text, ["edge/ends"]) : ownedBy(text, ["edge/fed"], "WafFeed edge/ipsum"),
-        ),
-      },
-    });
+    const texts = [{ state: "Listed", source: feedSource("edge/ipsum"), entries: [] }] as const;
+    const fed = aRule("fed", { feeds: [{ namespace: "edge", name: "ipsum" }], texts });
+    const owned = gone.map((text, index) =>
+      index < 20 ? ownedBy(text, ["edge/ends"]) : ownedBy(text, ["edge/fed"], "WafFeed edge/ipsum"),
+    );
+    const situation = (rules: GatheredRule[]): Situation =>
+      recorded([...addresses(200), ...owned], { rules: [blocking("feed", addresses(200)), ...rules] });
     const plan = windowed(situation([expired, fed]), { gone: 90 });
     expect(plan.operations).toHaveLength(40);
     expect(plan.inventory.allowed.blocklist.count).toBe(90);
@@ -211,12 +199,11 @@ describe("The window of the guards", () => {
 test("A list counts as having ten entries if it may have them, because a refused addition may already be there", () => {
   const refusal = { operation: "blocklist +192.0.2.1", message: "on the list already", refusedAtMs: nowMs };
   const rules = [blocking("a", ["192.0.2.1"])];
-  const version = new RuleVersions().of(desiredOf({ rules }).rules);
-  const shown = addresses(9);
+  const refusals = [{ ...refusal, wantedBy: new RuleVersions().of(desiredOf({ rules }).rules) }];
   const situation: Situation = {
     gathered: { rules },
-    observed: { blocklist: shown },
-    inventory: { blocklist: shown.slice(0, 5), refusals: [{ ...refusal, wantedBy: version }] },
+    observed: { blocklist: addresses(9) },
+    inventory: { blocklist: addresses(5), refusals },
   };
   expect(planOf(situation).held?.removals.blocklist).toHaveLength(5);
   expect(planOf({ ...situation, gathered: {} }).held).toBeUndefined();
@@ -224,44 +211,37 @@ test("A list counts as having ten entries if it may have them, because a refused
 
 describe("An approval", () => {
   test("allows exactly the plan with its hash, and is recorded before the first removal", () => {
-    const situation = removing(150, 1);
-    const { held } = planOf(situation);
-    const plan = planOf(approving(situation, held!.hash));
+    const plan = approved(removing(150, 1));
     expect(plan.operations).toHaveLength(150);
-    expect(plan.held).toBeUndefined();
-    expect(plan.inventoryChanged).toBe(true);
+    expect(plan).toMatchObject({ held: undefined, inventoryChanged: true });
     expect(plan.inventory.approval?.removals.blocklist.size).toBe(150);
   });
 
   test("works once: the same removals have another hash afterwards", () => {
     const situation = removing(150, 1);
-    const hash = planOf(situation).held?.hash;
-    const { approvals } = planOf(approving(situation, hash)).inventory;
+    const { hash } = planOf(situation).held!;
+    const { approvals } = approved(situation).inventory;
     const again = approving({ ...situation, inventory: { ...situation.inventory, approvals } }, hash);
     expect(removals(again)).toStrictEqual([]);
     expect(planOf(again).held).toMatchObject({ mismatch: hash });
   });
 
   test("with another hash, or for a plan that has changed since, allows nothing", () => {
-    const { held } = planOf(removing(150, 1));
+    const { hash } = planOf(removing(150, 1)).held!;
     expect(removals(approving(removing(150, 1), "000000000000"))).toStrictEqual([]);
-    expect(removals(approving(removing(151, 1), held!.hash))).toStrictEqual([]);
-    expect(removals(approving(removing(149, 1), held!.hash))).toStrictEqual([]);
-    expect(planOf(removing(151, 1)).held?.hash).not.toBe(held!.hash);
+    for (const removed of [149, 151]) expect(removals(approving(removing(removed, 1), hash))).toStrictEqual([]);
+    expect(planOf(removing(151, 1)).held?.hash).not.toBe(hash);
   });
 
   test("continues for the remaining removals after a crash halfway", () => {
-    const { held, inventory } = planOf(approving(removing(150, 1), planOf(removing(150, 1)).held!.hash));
-    const half = approving(removing(70, 1), "000000000000", inventory.approval);
-    expect(held).toBeUndefined();
+    const half = approving(removing(70, 1), "000000000000", approved(removing(150, 1)).inventory.approval);
     expect(removals(half)).toHaveLength(70);
     expect(planOf(half).held).toBeUndefined();
   });
 
   test("does not cover later removals, and does not count for the guard on them", () => {
-    const approval = planOf(approving(removing(150, 1), planOf(removing(150, 1)).held!.hash)).inventory.approval;
-    const few = approving(removing(155, 1), "", approval);
-    expect(removals(few)).toHaveLength(155);
+    const { approval } = approved(removing(150, 1)).inventory;
+    expect(removals(approving(removing(155, 1), "", approval))).toHaveLength(155);
     const many = approving(removing(280, 1), "", approval);
     expect(removals(many)).toHaveLength(150);
     expect(planOf(many).held?.removals.blocklist).toHaveLength(130);
@@ -271,12 +251,9 @@ describe("An approval", () => {
     const owned = (first: number, rule: string) => addresses(60, first).map((text) => ownedBy(text, [rule]));
     const gone = [...addresses(60, 10_000), ...addresses(60, 20_000)];
     const kept = addresses(500);
-    const both: Situation = {
-      gathered: { instance: anInstance({ removalWindowMs: 3_600_000 }), rules: [blocking("feed", kept)] },
-      observed: { blocklist: [...kept, ...gone] },
-      inventory: { blocklist: [...kept, ...owned(10_000, "shop/a"), ...owned(20_000, "shop/b")] },
-      countsRemovals: true,
-    };
+    const declared = { instance: anInstance({ removalWindowMs: 3_600_000 }), rules: [blocking("feed", kept)] };
+    const all = [...kept, ...owned(10_000, "shop/a"), ...owned(20_000, "shop/b")];
+    const both = recorded(all, declared, { countsRemovals: true });
     const { held } = planOf(both);
     const [part] = partsOf(held!);
     const hash = hashOfPart(part!, held!);
@@ -299,41 +276,32 @@ describe("An approval", () => {
     }
   });
 
+  const [one, two] = ["192.0.2.1", "192.0.2.2"] as const;
+  const rules = [blocking("a", [one])];
+  const approvalOf = (...texts: readonly string[]): Approval => ({
+    hash: "abc",
+    removals: { blocklist: new Set(texts.map(entry)), allowlist: new Set() },
+  });
+
   test("ends when all approved entries are removed or declared again", () => {
-    const approval: Approval = {
-      hash: "abc",
-      removals: { blocklist: new Set([entry("192.0.2.1")]), allowlist: new Set() },
-    };
-    expect(planOf({ inventory: { approval } }).inventory.approval).toBeUndefined();
-    const wanted: Situation = {
-      gathered: { rules: [blocking("a", ["192.0.2.1"])] },
-      observed: { blocklist: ["192.0.2.1"] },
-      inventory: { blocklist: ["192.0.2.1"], approval },
-    };
-    expect(planOf(wanted).inventory.approval).toBeUndefined();
+    const inventory = { approval: approvalOf(one) };
+    expect(planOf({ inventory }).inventory.approval).toBeUndefined();
+    expect(planOf(recorded([one], { rules }, { inventory })).inventory.approval).toBeUndefined();
   });
 
   test("no longer covers entries that are declared again, even if nothing else must be recorded", () => {
-    const approval: Approval = {
-      hash: "abc",
-      removals: { blocklist: new Set(["192.0.2.1", "192.0.2.2"].map(entry)), allowlist: new Set() },
-    };
-    const plan = planOf({
-      gathered: { instance: anInstance({ policies: { blocklist: "Observe" } }), rules: [blocking("a", ["192.0.2.1"])] },
-      observed: { blocklist: ["192.0.2.1", "192.0.2.2"] },
-      inventory: { blocklist: ["192.0.2.1", "192.0.2.2"], approval },
-    });
+    const instance = anInstance({ policies: { blocklist: "Observe" } });
+    const inventory = { approval: approvalOf(one, two) };
+    const plan = planOf(recorded([one, two], { instance, rules }, { inventory }));
     expect(plan.inventoryChanged).toBe(true);
-    expect([...(plan.inventory.approval?.removals.blocklist ?? [])]).toStrictEqual(["192.0.2.2"]);
+    expect([...(plan.inventory.approval?.removals.blocklist ?? [])]).toStrictEqual([two]);
   });
 
   test("ends if a source breaks that may declare the entries", () => {
-    const approved = planOf(approving(removing(150, 1), planOf(removing(150, 1)).held!.hash)).inventory.approval;
-    const base = approving(removing(150, 1), "", approved);
+    const base = approving(removing(150, 1), "", approved(removing(150, 1)).inventory.approval);
     const plan = planOf({ ...base, gathered: { ...base.gathered, brokenSources: ["a.yaml can't be read."] } });
     expect(plan.operations).toStrictEqual([]);
-    expect(plan.held).toBeUndefined();
-    expect(plan.inventory.approval).toBeUndefined();
+    expect([plan.held, plan.inventory.approval]).toStrictEqual([undefined, undefined]);
   });
 });
 

@@ -6,7 +6,7 @@ import type { Entry } from "../../src/address/entry.ts";
 import { writeOwners } from "../../src/model/entry-owners.ts";
 import { emptyInventory } from "../../src/model/inventory.ts";
 import { encodeInventory } from "../../src/records/inventory-text.ts";
-import { anOwnedEntry } from "../support/builders/owned.ts";
+import { anOwnedEntry } from "../support/builders/gathered.ts";
 import { startScriptedWaf } from "../support/fakes/scripted-waf.ts";
 import type { ScriptedServer } from "../support/fakes/scripted-server.ts";
 import { anEntry } from "../support/builders/log-entry.ts";

@@ -5,7 +5,7 @@ import type { Entry } from "../../src/address/entry.ts";
 import type { Inventory } from "../../src/model/inventory.ts";
 import { countManaged, emptyInventory } from "../../src/model/inventory.ts";
 import { decodeInventory, encodeInventory } from "../../src/records/inventory-text.ts";
-import { anOwnedEntry, anOwnedOrigin } from "../support/builders/owned.ts";
+import { anOwnedEntry, anOwnedOrigin } from "../support/builders/gathered.ts";
 
 const entry = (text: string): Entry => text as Entry;
 

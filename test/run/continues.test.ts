@@ -3,8 +3,7 @@ import { describe, expect, test } from "@jest/globals";
 import { ApiKey } from "../../src/model/api-key.ts";
 import type { Inventory } from "../../src/model/inventory.ts";
 import { addresses, aMeta, anInstance, anOrigin, blocking } from "../support/builders/declare.ts";
-import { anInventory, gathered, ownedBy, testKey } from "../support/builders/gathered.ts";
-import { anOwnedOrigin } from "../support/builders/owned.ts";
+import { anInventory, gathered, ownedBy, testKey, anOwnedOrigin } from "../support/builders/gathered.ts";
 import { ConvergeWorld } from "../support/worlds/converge-world.ts";
 
 const former = { namespace: "old", name: "shop" };

@@ -1,10 +1,9 @@
 import { describe, expect, test } from "@jest/globals";
 import { ApiKey } from "../../src/model/api-key.ts";
 import { addresses, anOrigin, blocking } from "../support/builders/declare.ts";
-import { anInventory, entry } from "../support/builders/gathered.ts";
+import { anInventory, entry, anOwnedOrigin } from "../support/builders/gathered.ts";
 import { ConvergeWorld } from "../support/worlds/converge-world.ts";
 import type { WafFaultRule } from "../support/fakes/fake-waf.ts";
-import { anOwnedOrigin } from "../support/builders/owned.ts";
 
 const unknown = { code: "OutcomeUnknown", message: "No answer came within 10 s." } as const;
 const kinds: Readonly<Record<string, Pick<WafFaultRule, "effect" | "fault">>> = {

@@ -3,9 +3,10 @@ import { ApiKey } from "../../../src/model/api-key.ts";
 import type { ListName } from "../../../src/model/declared.ts";
 import { type Entry, readObservedEntry } from "../../../src/address/entry.ts";
 import { type Observed, observeSpellings } from "../../../src/model/observed.ts";
-import { type EntryOwner, writeOwners } from "../../../src/model/entry-owners.ts";
+import { type EntryOwner, unknownOwners, writeOwners } from "../../../src/model/entry-owners.ts";
 import type { Gathered } from "../../../src/model/gathered.ts";
-import { emptyInventory, type Inventory, type OwnedOrigin } from "../../../src/model/inventory.ts";
+import { emptyInventory, type Inventory, type OwnedEntry, type OwnedOrigin } from "../../../src/model/inventory.ts";
+import { operationKey } from "../../../src/model/operation.ts";
 import { compileDesired, type DesiredState } from "../../../src/decide/desired.ts";
 import { type Plan, planInstance } from "../../../src/decide/plan.ts";
 import { anInstance } from "./declare.ts";
@@ -87,9 +88,20 @@ function owned(items: readonly Owned[]): Inventory["entries"][ListName] {
   return new Map(
     items.map((item) => {
       const [text, retainedBy, owners = []] = typeof item === "string" ? [item, undefined] : item;
-      return [entry(text), { owners: writeOwners(owners), sinceMs: undefined, manner: "Added", retainedBy }];
+      return [entry(text), anOwnedEntry({ owners: writeOwners(owners), retainedBy })];
     }),
   );
+}
+
+/** An entry that wafsync added, with nothing else recorded. */
+export function anOwnedEntry(overrides: Partial<OwnedEntry> = {}): OwnedEntry {
+  return { owners: unknownOwners, sinceMs: undefined, manner: "Added", retainedBy: undefined, ...overrides };
+}
+
+/** An alternate origin that the API accepted. */
+export function anOwnedOrigin(overrides: Partial<OwnedOrigin> = {}): OwnedOrigin {
+  const known = { owners: unknownOwners, manner: "Added", retainedBy: undefined } as const;
+  return { type: "Alternate", addedAtMs: 1, unconfirmed: undefined, ...known, ...overrides };
 }
 
 /** Parses a canonical entry. */
@@ -118,4 +130,15 @@ export function planOf(situation: Situation): Plan {
     countsRemovals: situation.countsRemovals ?? false,
     nowMs: atMs,
   });
+}
+
+/** The operations of the plan, for example `blocklist +192.0.2.1`. */
+export function operationsOf(situation: Situation): string[] {
+  return planOf(situation).operations.map(operationKey);
+}
+
+/** A situation in which the blocklist shows what the record has. */
+export function recorded(blocklist: readonly Owned[], given: Partial<Gathered> = {}, more: Situation = {}): Situation {
+  const shown = blocklist.map((item) => (typeof item === "string" ? item : item[0]));
+  return { ...more, gathered: given, observed: { blocklist: shown }, inventory: { ...more.inventory, blocklist } };
 }
