@@ -4,6 +4,7 @@ import { matchesSelector } from "../../src/model/attachment.ts";
 import { compileDesired } from "../../src/decide/desired.ts";
 import { readAddressLines } from "../../src/decide/rule-entries.ts";
 import {
+  addresses,
   allowing,
   anInstance,
   anOrigin,
@@ -15,11 +16,8 @@ import {
 } from "../support/builders/declare.ts";
 import { anInventory, desiredOf, entry, gathered, nowMs } from "../support/builders/gathered.ts";
 
-const missing = {
-  state: "Missing",
-  source: mapSource("edge/feed"),
-  problem: "ConfigMap edge/feed does not exist.",
-} as const;
+const source = mapSource("edge/feed");
+const missing = { state: "Missing", source, problem: "ConfigMap edge/feed does not exist." } as const;
 
 describe("A compiled rule", () => {
   test("declares each of its entries once, in canonical form, from its spec and its ConfigMaps", () => {
@@ -45,30 +43,27 @@ describe("A compiled rule", () => {
   });
 
   test("shows no line of a Secret that is not an address", () => {
-    const texts = [
-      { state: "Read", source: { ...mapSource("edge/feed"), kind: "Secret" }, text: "192.0.2.1 # hunter2\nhunter2\n" },
-    ] as const;
-    const { rules } = desiredOf({ rules: [aRule("feed", { texts })] });
-    expect([...(rules[0]?.entries ?? [])]).toStrictEqual(["192.0.2.1"]);
-    expect(rules[0]).toMatchObject({ verdict: "InvalidEntries", message: expect.stringContaining("key list, line 2") });
-    expect(
-      JSON.stringify([rules[0]?.message, rules[0]?.rejected, [...(rules[0]?.parts[0]?.notes ?? [])]]),
-    ).not.toContain("hunter2");
+    const secret = {
+      state: "Read",
+      source: { ...source, kind: "Secret" },
+      text: "192.0.2.1 # hunter2\nhunter2\n",
+    } as const;
+    const [rule] = desiredOf({ rules: [aRule("feed", { texts: [secret] })] }).rules;
+    expect([...(rule?.entries ?? [])]).toStrictEqual(["192.0.2.1"]);
+    expect(rule).toMatchObject({ verdict: "InvalidEntries", message: expect.stringContaining("key list, line 2") });
+    const said = [rule?.message, rule?.rejected, [...(rule?.parts[0]?.notes ?? [])]];
+    expect(JSON.stringify(said)).not.toContain("hunter2");
   });
 
   test("with many missing ConfigMaps names the first of them", () => {
-    const texts = Array.from({ length: 64 }, (_, index) => ({
-      ...missing,
-      problem: `There is no ConfigMap ${index}.`,
-    }));
+    const texts = addresses(64).map((_, index) => ({ ...missing, problem: `There is no ConfigMap ${index}.` }));
     const [rule] = desiredOf({ rules: [aRule("feed", { texts })] }).rules;
     expect(rule?.message).toMatch(/^There is no ConfigMap 0\. .* There is no ConfigMap 7\. 56 more are missing\.$/u);
   });
 
   test("with a missing ConfigMap keeps its other entries", () => {
-    const { rules } = desiredOf({
-      rules: [aRule("feed", { action: "Allow", addresses: ["192.0.2.1"], texts: [missing] })],
-    });
+    const rule = allowing("feed", ["192.0.2.1"], { texts: [missing] });
+    const { rules } = desiredOf({ rules: [rule] });
     expect(rules[0]).toMatchObject({ verdict: "SourceMissing", message: "ConfigMap edge/feed does not exist." });
     expect(rules[0]?.entries.size).toBe(1);
   });
@@ -77,22 +72,17 @@ describe("A compiled rule", () => {
     const selector = { matchLabels: { team: "shop" }, matchExpressions: [] };
     const instance = anInstance({ access: [{ ...openGrant, namespaces: { from: "Selector", selector } }] });
     const rules = [blocking("other/feed", ["192.0.2.1"])];
-    const unknown = desiredOf({ instance, rules });
-    expect(unknown.rules[0]?.verdict).toBe("NotAllowed");
-    const known = desiredOf({ instance, rules, namespaceLabels: new Map([["other", { team: "shop" }]]) });
-    expect(known.rules[0]?.verdict).toBe("Accepted");
-    const another = desiredOf({ instance, rules, namespaceLabels: new Map([["other", { team: "news" }]]) });
+    const ofTeam = (team: string) => new Map([["other", { team }]]);
+    const withLabels = (labels = new Map()) => desiredOf({ instance, rules, namespaceLabels: labels }).rules[0];
+    expect([withLabels()?.verdict, withLabels(ofTeam("shop"))?.verdict]).toStrictEqual(["NotAllowed", "Accepted"]);
     // The guest must not learn the labels that the owner requires.
-    expect(another.rules[0]?.message).not.toContain("team=shop");
+    expect(withLabels(ofTeam("news"))?.message).not.toContain("team=shop");
   });
 
   test("with ten thousand invalid lines says so in one sentence", () => {
     const text = Array.from({ length: 10_000 }, (_, index) => `nonsense-${index}`).join("\n");
-    const { rules, unread } = compileDesired(
-      gathered({ rules: [aRule("feed", { texts: [text] })] }),
-      nowMs,
-      anInventory(),
-    );
+    const declared = gathered({ rules: [aRule("feed", { texts: [text] })] });
+    const { rules, unread } = compileDesired(declared, nowMs, anInventory());
     expect(unread.blocklist?.reason).toContain("line 1 (and 9999 more)");
     expect(rules[0]?.message.length).toBeLessThan(300);
   });
@@ -130,66 +120,42 @@ describe("The guards on single entries", () => {
 
   test.each(["192.0.2.7", "192.0.2.0/24", "192.0.2.0/23", "2001:db8::/32"])("refuse to block %s", (text) => {
     const { rules } = desiredOf({ instance, rules: [blocking("a", [text, "203.0.113.9"])] });
-    expect(rules[0]).toMatchObject({
-      verdict: "InvalidEntries",
-      rejected: [{ entry: entry(text), source: "spec.addresses[0]" }],
-    });
-    expect([...(rules[0]?.entries ?? [])]).toStrictEqual(["203.0.113.9"]);
+    const rejected = [{ entry: entry(text), source: "spec.addresses[0]" }];
+    expect(rules[0]).toMatchObject({ verdict: "InvalidEntries", rejected, entries: new Set(["203.0.113.9"]) });
     expect(rules[0]?.message).toContain("must stay reachable");
   });
 
   test("accept the same networks in Allow rules, and others in Block rules", () => {
-    const { rules } = desiredOf({
-      instance,
-      rules: [allowing("a", ["192.0.2.7"]), blocking("b", ["192.0.3.0/24", "2001:db8::2"])],
-    });
+    const declared = [allowing("a", ["192.0.2.7"]), blocking("b", ["192.0.3.0/24", "2001:db8::2"])];
+    const { rules } = desiredOf({ instance, rules: declared });
     expect(rules.map(({ verdict }) => verdict)).toStrictEqual(["Accepted", "Accepted"]);
   });
 
   test("count the addresses of declared origins as listed, but not of those that are not attached", () => {
-    const origins = [
-      anOrigin("198.51.100.7"),
-      anOrigin("2001:db8::7"),
-      anOrigin("www.example"),
-      anOrigin("198.51.100.9", { name: "other/far" }),
-    ];
-    const only = anInstance({ access: [] });
-    const { rules } = desiredOf({
-      instance: only,
-      origins,
-      rules: [blocking("a", ["198.51.100.0/29", "2001:db8::/64", "198.51.100.9"])],
-    });
+    const own = ["198.51.100.7", "2001:db8::7", "www.example"].map((host) => anOrigin(host));
+    const origins = [...own, anOrigin("198.51.100.9", { name: "other/far" })];
+    const declared = [blocking("a", ["198.51.100.0/29", "2001:db8::/64", "198.51.100.9"])];
+    const { rules } = desiredOf({ instance: anInstance({ access: [] }), origins, rules: declared });
     expect(rules[0]?.rejected.map((item) => item.entry)).toStrictEqual(["198.51.100.0/29", "2001:db8::/64"]);
   });
 
   test.each([
-    ["202.0.0.0/7", "Block", "minPrefixLength.ipv4"],
-    ["203.0.0.0/15", "Allow", "allowMinPrefixLength.ipv4"],
-    ["2600::/15", "Block", "minPrefixLength.ipv6"],
-    ["2600::/31", "Allow", "allowMinPrefixLength.ipv6"],
-  ] as const)("refuse %s (%s) for its width by %s", (text, action, field) => {
-    const { rules } = desiredOf({ rules: [aRule("wide", { action, addresses: [text] })] });
-    expect(rules[0]?.verdict).toBe("InvalidEntries");
-    const widest = `${text} is wider than /${Number(text.split("/")[1]) + 1}, the limit in spec.guards.${field}`;
-    expect(rules[0]?.message).toContain(widest);
-  });
-
-  test.each([
-    ["203.0.0.0/8", "Block"],
-    ["203.0.0.0/16", "Allow"],
-    ["2600::/16", "Block"],
-    ["2600::/32", "Allow"],
-  ] as const)("accept %s (%s), which is as wide as they allow", (text, action) => {
-    const { rules } = desiredOf({ rules: [aRule("wide", { action, addresses: [text] })] });
-    expect(rules[0]?.verdict).toBe("Accepted");
+    ["202.0.0.0/7", "203.0.0.0/8", "Block", "minPrefixLength.ipv4"],
+    ["203.0.0.0/15", "203.0.0.0/16", "Allow", "allowMinPrefixLength.ipv4"],
+    ["2600::/15", "2600::/16", "Block", "minPrefixLength.ipv6"],
+    ["2600::/31", "2600::/32", "Allow", "allowMinPrefixLength.ipv6"],
+  ] as const)("refuse %s for its width and accept %s (%s) by %s", (text, fitting, action, field) => {
+    const [wide] = desiredOf({ rules: [aRule("wide", { action, addresses: [text] })] }).rules;
+    expect(wide?.verdict).toBe("InvalidEntries");
+    const widest = `${text} is wider than /${fitting.split("/")[1]}, the limit in spec.guards.${field}`;
+    expect(wide?.message).toContain(widest);
+    expect(desiredOf({ rules: [aRule("fits", { action, addresses: [fitting] })] }).rules[0]?.verdict).toBe("Accepted");
   });
 
   test("that are invalid are a fault of the instance", () => {
-    const { instanceFaults } = desiredOf({
-      instance: anInstance({ guards: { neverBlock: ["192.0.2.0/24", "nonsense"] } }),
-    });
-    expect(instanceFaults).toHaveLength(1);
-    expect(instanceFaults[0]).toMatch(/^spec\.guards\.neverBlock\[1\]: .*\.$/u);
+    const invalid = anInstance({ guards: { neverBlock: ["192.0.2.0/24", "nonsense"] } });
+    const fault = expect.stringMatching(/^spec\.guards\.neverBlock\[1\]: .*\.$/u);
+    expect(desiredOf({ instance: invalid }).instanceFaults).toStrictEqual([fault]);
   });
 });
 
@@ -197,49 +163,40 @@ describe("The same entry in Block and in Allow", () => {
   const older = { meta: { createdAtMs: createdMs - 1 } };
 
   test("belongs to the older rule, whatever its action, and the younger one reports a conflict", () => {
-    for (const [first, second] of [
-      [blocking, allowing],
-      [allowing, blocking],
-    ] as const) {
-      const desired = desiredOf({
-        rules: [second("young", ["192.0.2.1/32", "192.0.2.2"]), first("old", ["192.0.2.1"], older)],
-      });
-      const [old, young] = desired.rules;
+    for (const first of [blocking, allowing]) {
+      const second = first === blocking ? allowing : blocking;
+      const rules = [second("young", ["192.0.2.1/32", "192.0.2.2"]), first("old", ["192.0.2.1"], older)];
+      const [old, young] = desiredOf({ rules }).rules;
       expect(old).toMatchObject({ id: "edge/old", verdict: "Accepted" });
-      expect(young).toMatchObject({ id: "edge/young", verdict: "Conflict" });
-      expect([...(young?.entries ?? [])]).toStrictEqual(["192.0.2.2"]);
+      expect(young).toMatchObject({ id: "edge/young", verdict: "Conflict", entries: new Set(["192.0.2.2"]) });
       expect(young?.message).toContain("192.0.2.1 is also in the older WafIpRule edge/old");
     }
   });
 
   test("belongs to the first by name if the ages are unknown", () => {
     const meta = { createdAtMs: undefined };
-    const desired = desiredOf({
-      rules: [blocking("b", ["192.0.2.1"], { meta }), allowing("a", ["192.0.2.1"], { meta })],
-    });
+    const rules = [blocking("b", ["192.0.2.1"], { meta }), allowing("a", ["192.0.2.1"], { meta })];
+    const desired = desiredOf({ rules });
     expect([...desired.lists.allowlist.keys()]).toStrictEqual(["192.0.2.1"]);
     expect(desired.lists.blocklist.size).toBe(0);
   });
 
   test("is no conflict if the older rule has expired, had it rejected, or is not attached", () => {
-    const young = allowing("young", ["192.0.2.1"]);
-    const expired = blocking("old", ["192.0.2.1"], { ...older, expiresAtMs: nowMs });
-    const far = blocking("other/old", ["192.0.2.1"], older);
-    const instance = anInstance({
-      guards: { neverBlock: ["192.0.2.1"] },
-      access: [],
-    });
-    expect(desiredOf({ rules: [expired, young] }).rules.at(-1)?.verdict).toBe("Accepted");
-    expect(desiredOf({ instance, rules: [blocking("old", ["192.0.2.1"], older), young] }).rules.at(-1)?.verdict).toBe(
-      "Accepted",
-    );
-    expect(desiredOf({ instance, rules: [far, young] }).rules.at(-1)?.verdict).toBe("Accepted");
+    const one = ["192.0.2.1"];
+    const strict = anInstance({ guards: { neverBlock: one }, access: [] });
+    for (const [old, instance] of [
+      [blocking("old", one, { ...older, expiresAtMs: nowMs }), anInstance()],
+      [blocking("old", one, older), strict],
+      [blocking("other/old", one, older), strict],
+    ] as const) {
+      const { rules } = desiredOf({ instance, rules: [old, allowing("young", one)] });
+      expect(rules.at(-1)?.verdict).toBe("Accepted");
+    }
   });
 
   test("does not replace a worse verdict, but the rule still loses the entry", () => {
-    const desired = desiredOf({
-      rules: [blocking("a", ["192.0.2.1"], older), allowing("b", ["192.0.2.1", "nonsense"])],
-    });
+    const rules = [blocking("a", ["192.0.2.1"], older), allowing("b", ["192.0.2.1", "nonsense"])];
+    const desired = desiredOf({ rules });
     expect(desired.rules[1]).toMatchObject({ verdict: "InvalidEntries" });
     expect(desired.rules[1]?.rejected).toHaveLength(2);
     expect(desired.lists.allowlist.size).toBe(0);

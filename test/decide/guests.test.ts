@@ -2,7 +2,6 @@
 import { describe, expect, test } from "@jest/globals";
 import type { Grant } from "../../src/model/declared.ts";
 import type { GatheredRule } from "../../src/model/gathered.ts";
-import { operationKey } from "../../src/model/operation.ts";
 import { resourceKey } from "../../src/model/resource.ts";
 import { decideAttachment } from "../../src/model/attachment.ts";
 import type { CompiledRule } from "../../src/decide/compiled-rule.ts";
@@ -18,9 +17,23 @@ import {
   mapSource,
 } from "../support/builders/declare.ts";
 import { compileDesired } from "../../src/decide/desired.ts";
-import { anInventory, desiredOf, gathered, nowMs, observed, ownedBy, planOf } from "../support/builders/gathered.ts";
+import {
+  anInventory,
+  desiredOf,
+  gathered,
+  nowMs,
+  observed,
+  operationsOf,
+  ownedBy,
+  planOf,
+  recorded,
+} from "../support/builders/gathered.ts";
 
 const instanceWith = (...access: readonly Grant[]) => anInstance({ access });
+const one = "192.0.2.1";
+const older = { meta: { createdAtMs: createdMs - 1 } };
+const adopts = { meta: { annotations: { "wafsync.dev/adopt": "true" } } };
+const missing = { state: "Missing", source: mapSource("team-a/list"), problem: "It does not exist." } as const;
 const everything = aGrant({ kinds: ["WafIpRule", "WafOrigin", "WafCacheClear"], actions: ["Block", "Allow"] });
 
 /** The compiled rule of a guest with this grant. */
@@ -33,10 +46,8 @@ function ofGuest(rule: GatheredRule, grant: Partial<Grant> = {}): CompiledRule {
 /** The entries on both lists if these rules are declared, with `+` for Block and `!` for Allow. */
 function wanted(rules: readonly GatheredRule[], grant: Partial<Grant> = everything): string[] {
   const { lists } = desiredOf({ instance: instanceWith(aGrant(grant)), rules });
-  return [
-    ...[...lists.blocklist.keys()].map((entry) => `+${entry}`),
-    ...[...lists.allowlist.keys()].map((e) => `!${e}`),
-  ];
+  const marked = { "+": lists.blocklist, "!": lists.allowlist };
+  return Object.entries(marked).flatMap(([mark, list]) => [...list.keys()].map((entry) => `${mark}${entry}`));
 }
 
 describe("A grant", () => {
@@ -74,7 +85,7 @@ describe("A grant", () => {
       state: "NotGranted",
       message: expect.stringContaining("does not grant WafOrigin objects to namespace team-a"),
     });
-    expect(ofGuest(allowing("team-a/partners", ["192.0.2.1"]))).toMatchObject({
+    expect(ofGuest(allowing("team-a/partners", [one]))).toMatchObject({
       verdict: "NotAllowed",
       entries: new Set(),
       message: expect.stringContaining("does not grant the action Allow"),
@@ -84,13 +95,13 @@ describe("A grant", () => {
 
 describe("A guest's rule", () => {
   test("has no higher priority than granted", () => {
-    expect(ofGuest(blocking("team-a/feed", ["192.0.2.1"], { priority: 1_000 })).rule.priority).toBe(0);
-    expect(ofGuest(blocking("team-a/feed", ["192.0.2.1"], { priority: -5 })).rule.priority).toBe(-5);
+    expect(ofGuest(blocking("team-a/feed", [one], { priority: 1_000 })).rule.priority).toBe(0);
+    expect(ofGuest(blocking("team-a/feed", [one], { priority: -5 })).rule.priority).toBe(-5);
   });
 
   test("has no wider networks than granted, and the others apply", () => {
-    const rule = ofGuest(blocking("team-a/feed", ["198.51.100.0/23", "192.0.2.1", "2001:db8::/32"]));
-    expect([...rule.entries]).toStrictEqual(["192.0.2.1"]);
+    const rule = ofGuest(blocking("team-a/feed", ["198.51.100.0/23", one, "2001:db8::/32"]));
+    expect([...rule.entries]).toStrictEqual([one]);
     expect(
       rule.rejected.map(({ entry, message }) => [entry, message.includes("that the instance grants")]),
     ).toStrictEqual([
@@ -102,24 +113,20 @@ describe("A guest's rule", () => {
   test("expires at the time of the grant, whatever its own expiry", () => {
     const maxTtlMs = 3_600_000;
     const endOf = (rule: GatheredRule) => ofGuest(rule, { maxTtlMs }).expiresAtMs;
-    expect(endOf(blocking("team-a/feed", ["192.0.2.1"]))).toBe(createdMs + maxTtlMs);
-    expect(endOf(blocking("team-a/feed", ["192.0.2.1"], { ttlMs: 10 * maxTtlMs }))).toBe(createdMs + maxTtlMs);
-    expect(endOf(blocking("team-a/feed", ["192.0.2.1"], { ttlMs: 1_000 }))).toBe(createdMs + 1_000);
-    expect(endOf(blocking("team-a/feed", ["192.0.2.1"], { expiresAtMs: nowMs + 10 * maxTtlMs }))).toBe(
-      createdMs + maxTtlMs,
-    );
+    for (const own of [{}, { ttlMs: 10 * maxTtlMs }, { expiresAtMs: nowMs + 10 * maxTtlMs }])
+      expect(endOf(blocking("team-a/feed", [one], own))).toBe(createdMs + maxTtlMs);
+    expect(endOf(blocking("team-a/feed", [one], { ttlMs: 1_000 }))).toBe(createdMs + 1_000);
   });
 
   test("must have an expiry if its creation time is unknown", () => {
     const inFile = { meta: { createdAtMs: undefined } } as const;
-    expect(ofGuest(blocking("team-a/feed", ["192.0.2.1"], inFile), { maxTtlMs: 1_000 })).toMatchObject({
+    expect(ofGuest(blocking("team-a/feed", [one], inFile), { maxTtlMs: 1_000 })).toMatchObject({
       verdict: "NotAllowed",
       message: expect.stringContaining("set spec.expiresAt"),
     });
   });
 
   test("shares a number of entries with the other rules of its namespace, the oldest first", () => {
-    const older = { meta: { createdAtMs: createdMs - 1 } };
     const rules = [
       blocking("team-a/new", ["192.0.2.3", "192.0.2.1", "192.0.2.4"]),
       blocking("team-a/old", ["192.0.2.1", "192.0.2.2"], older),
@@ -139,30 +146,25 @@ describe("A guest's rule", () => {
   });
 
   test("adopts nothing without a grant, and reports this", () => {
-    const adopting = blocking("team-a/feed", ["192.0.2.1"], { meta: { annotations: { "wafsync.dev/adopt": "true" } } });
-    const plan = (grant: Partial<Grant>) =>
-      planOf({
-        gathered: { instance: instanceWith(aGrant(grant)), rules: [adopting] },
-        observed: { blocklist: ["192.0.2.1"] },
-      });
+    const adopting = blocking("team-a/feed", [one], adopts);
+    const plan = (grant: Partial<Grant>) => {
+      const gathered = { instance: instanceWith(aGrant(grant)), rules: [adopting] };
+      return planOf({ gathered, observed: { blocklist: [one] } });
+    };
     expect(plan({}).adoptions).toStrictEqual([]);
     expect(plan({ adopt: true }).adoptions).toHaveLength(1);
     expect(ofGuest(adopting)).toMatchObject({ verdict: "NotAllowed", message: expect.stringContaining("adoption") });
   });
 
   test("retains nothing, because rules could otherwise leave more entries than the quota one after another", () => {
-    const rule = ofGuest(blocking("team-a/feed", ["192.0.2.1"], { deletionPolicy: "Retain" }));
+    const rule = ofGuest(blocking("team-a/feed", [one], { deletionPolicy: "Retain" }));
     expect(rule.rule.deletionPolicy).toBe("Delete");
     expect(rule).toMatchObject({ verdict: "NotAllowed", message: expect.stringContaining("deletionPolicy: Retain") });
-    expect([...rule.entries]).toStrictEqual(["192.0.2.1"]);
+    expect([...rule.entries]).toStrictEqual([one]);
   });
 
   test("limits origins in the same way: no adoption, and nothing is retained", () => {
-    const mine = anOrigin("a.example", {
-      name: "team-a/mine",
-      deletionPolicy: "Retain",
-      meta: { annotations: { "wafsync.dev/adopt": "true" } },
-    });
+    const mine = anOrigin("a.example", { name: "team-a/mine", deletionPolicy: "Retain", ...adopts });
     const originOf = (adopt: boolean) =>
       desiredOf({ instance: instanceWith({ ...everything, adopt }), origins: [mine] }).origins.get("a.example");
     expect(originOf(false)).toMatchObject({ deletionPolicy: "Delete", meta: { annotations: {} } });
@@ -172,23 +174,13 @@ describe("A guest's rule", () => {
 });
 
 describe("A conflict", () => {
-  const older = { meta: { createdAtMs: createdMs - 1 } };
-  const one = "192.0.2.1";
-
   test("is won by the owner, whatever the age and the current list of the entry", () => {
-    expect(wanted([allowing("team-a/partners", [one], older), blocking("edge/scanners", [one])])).toStrictEqual([
-      `+${one}`,
-    ]);
-    expect(wanted([blocking("team-a/feed", [one], older), allowing("edge/office", [one])])).toStrictEqual([`!${one}`]);
-    const plan = planOf({
-      gathered: {
-        instance: instanceWith(everything),
-        rules: [blocking("team-a/feed", [one], older), allowing("edge/office", [one])],
-      },
-      observed: { blocklist: [one] },
-      inventory: { blocklist: [ownedBy(one, ["team-a/feed"])] },
-    });
-    expect(plan.operations.map(operationKey)).toStrictEqual([`allowlist +${one}`, `blocklist -${one}`]);
+    const guestAllows = [allowing("team-a/partners", [one], older), blocking("edge/scanners", [one])];
+    expect(wanted(guestAllows)).toStrictEqual([`+${one}`]);
+    const rules = [blocking("team-a/feed", [one], older), allowing("edge/office", [one])];
+    expect(wanted(rules)).toStrictEqual([`!${one}`]);
+    const listed = recorded([ownedBy(one, ["team-a/feed"])], { instance: instanceWith(everything), rules });
+    expect(operationsOf(listed)).toStrictEqual([`allowlist +${one}`, `blocklist -${one}`]);
   });
 
   test("is resolved between the owner's rules if they disagree, whatever a guest declares", () => {
@@ -201,10 +193,8 @@ describe("A conflict", () => {
   });
 
   test("among guests is won by age, and the message names no rules of other namespaces", () => {
-    const { rules } = desiredOf({
-      instance: instanceWith(everything),
-      rules: [blocking("team-a/feed", [one], older), allowing("team-b/partners", [one])],
-    });
+    const declared = [blocking("team-a/feed", [one], older), allowing("team-b/partners", [one])];
+    const { rules } = desiredOf({ instance: instanceWith(everything), rules: declared });
     const loser = rules.find(({ id }) => id === "team-b/partners");
     expect(loser).toMatchObject({ verdict: "Conflict", entries: new Set() });
     expect(loser?.message).not.toContain("team-a");
@@ -213,14 +203,12 @@ describe("A conflict", () => {
 
 describe("A message for a guest does not name objects of other namespaces, and one for the owner does:", () => {
   const everyKind = instanceWith(everything);
-  const one = "192.0.2.1";
 
   test.each([
     ["team-b", "Conflict", "A rule of another namespace with action Block also declares"],
     ["edge", "Accepted", ""],
   ])("an Allow rule of %s for an entry of a missing source", (namespace, verdict, text) => {
     const source = "ConfigMap team-a/list, key list";
-    const missing = { state: "Missing", source: mapSource("team-a/list"), problem: "It does not exist." } as const;
     const rules = [aRule("team-a/feed", { texts: [missing] }), allowing(`${namespace}/partner`, [one])];
     const managed = anInventory({ blocklist: [ownedBy(one, ["team-a/feed"], source)] });
     const scene = gathered({ instance: everyKind, rules });
@@ -245,44 +233,35 @@ describe("A message for a guest does not name objects of other namespaces, and o
 });
 
 describe("Only the owner overrides what another namespace declared:", () => {
-  test("an Allow entry of a guest never overlaps a Block entry of the owner or of another guest", () => {
-    expect(wanted([blocking("edge/net", ["203.0.113.0/24"]), allowing("team-a/one", ["203.0.113.7"])])).toStrictEqual([
-      "+203.0.113.0/24",
-    ]);
-    expect(wanted([blocking("edge/one", ["203.0.113.7"]), allowing("team-a/net", ["203.0.113.0/24"])])).toStrictEqual([
-      "+203.0.113.7",
-    ]);
-    expect(wanted([blocking("team-b/net", ["203.0.113.0/24"]), allowing("team-a/one", ["203.0.113.7"])])).toStrictEqual(
-      ["+203.0.113.0/24"],
-    );
+  const net = "203.0.113.0/24";
+  const host = "203.0.113.7";
+
+  test.each([
+    ["no guest overlaps a network of the owner", "edge blocks net, team-a allows host", "+net"],
+    ["no guest overlaps an address of the owner", "edge blocks host, team-a allows net", "+host"],
+    ["no guest overlaps a network of another guest", "team-b blocks net, team-a allows host", "+net"],
+    ["a guest makes exceptions in its own namespace", "team-a blocks net, team-a allows host", "+net !host"],
+    ["the owner makes exceptions everywhere", "team-a blocks net, edge allows host", "+net !host"],
+    ["no guest blocks what the owner allows", "edge allows net, team-a blocks host", "!net"],
+  ])("%s: %s", (_what, declared, expected) => {
+    const rules = declared.split(", ").map((text, index) => {
+      const [namespace, action, what] = text.split(" ");
+      const declare = action === "blocks" ? blocking : allowing;
+      return declare(`${namespace}/rule-${index}`, [what === "net" ? net : host]);
+    });
+    expect(wanted(rules).join(" ")).toBe(expected.replace("net", net).replace("host", host));
   });
 
   test("a guest's exception survives a later block of another guest, not one of the owner, and does not come back", () => {
-    const managed = anInventory({ allowlist: [ownedBy("203.0.113.7", ["team-a/one"])] });
+    const managed = anInventory({ allowlist: [ownedBy(host, ["team-a/one"])] });
     const allowedBeside = (namespace: string, allowlist: readonly string[]) => {
-      const rules = [allowing("team-a/one", ["203.0.113.7"]), blocking(`${namespace}/net`, ["203.0.113.0/24"])];
+      const rules = [allowing("team-a/one", [host]), blocking(`${namespace}/net`, [net])];
       const scene = gathered({ instance: instanceWith(everything), rules });
       return [...compileDesired(scene, nowMs, managed, observed({ allowlist })).lists.allowlist.keys()];
     };
-    expect(allowedBeside("team-b", ["203.0.113.7"])).toStrictEqual(["203.0.113.7"]);
+    expect(allowedBeside("team-b", [host])).toStrictEqual([host]);
     expect(allowedBeside("team-b", [])).toStrictEqual([]);
-    expect(allowedBeside("edge", ["203.0.113.7"])).toStrictEqual([]);
-  });
-
-  test("guests can allow exceptions in their own namespace, and the owner can everywhere", () => {
-    expect(wanted([blocking("team-a/net", ["203.0.113.0/24"]), allowing("team-a/one", ["203.0.113.7"])])).toStrictEqual(
-      ["+203.0.113.0/24", "!203.0.113.7"],
-    );
-    expect(wanted([blocking("team-a/net", ["203.0.113.0/24"]), allowing("edge/one", ["203.0.113.7"])])).toStrictEqual([
-      "+203.0.113.0/24",
-      "!203.0.113.7",
-    ]);
-  });
-
-  test("a guest's Block entry inside an Allow entry of the owner is rejected", () => {
-    expect(
-      wanted([allowing("edge/office", ["203.0.113.0/24"]), blocking("team-a/one", ["203.0.113.7"])]),
-    ).toStrictEqual(["!203.0.113.0/24"]);
+    expect(allowedBeside("edge", [host])).toStrictEqual([]);
   });
 
   test("a guest's exception can't override the block of an owner's rule with a broken reference", () => {
@@ -299,53 +278,31 @@ describe("Only the owner overrides what another namespace declared:", () => {
   });
 
   test("a guest's origin does not prevent blocks", () => {
-    const plan = planOf({
-      gathered: {
-        instance: instanceWith(everything),
-        rules: [blocking("edge/scanners", ["192.0.2.66"])],
-        origins: [anOrigin("192.0.2.66", { name: "team-a/mine" })],
-      },
-      observed: { blocklist: ["192.0.2.66"] },
-      inventory: { blocklist: [ownedBy("192.0.2.66", ["edge/scanners"])] },
+    const situation = recorded([ownedBy(one, ["edge/scanners"])], {
+      instance: instanceWith(everything),
+      rules: [blocking("edge/scanners", [one])],
+      origins: [anOrigin(one, { name: "team-a/mine" })],
     });
-    expect(plan.operations.map(operationKey)).toStrictEqual(["origins +192.0.2.66 Alternate"]);
+    expect(operationsOf(situation)).toStrictEqual([`origins +${one} Alternate`]);
   });
 
   test("a guest's broken source puts none of the owner's entries on hold", () => {
-    const missing = {
-      state: "Missing",
-      source: mapSource("team-a/feed"),
-      problem: "It does not exist.",
-    } as const;
-    const plan = planOf({
-      gathered: {
-        instance: instanceWith(everything),
-        rules: [blocking("team-a/feed", [], { texts: [missing] }), blocking("edge/scanners", addresses(20))],
-      },
-      observed: { blocklist: addresses(21) },
-      inventory: { blocklist: addresses(21).map((text) => ownedBy(text, ["edge/scanners"])) },
-    });
-    expect(plan.held).toBeUndefined();
-    expect(plan.operations.map(operationKey)).toStrictEqual(["blocklist -198.18.0.20"]);
+    const rules = [blocking("team-a/feed", [], { texts: [missing] }), blocking("edge/scanners", addresses(20))];
+    const owned = addresses(21).map((text) => ownedBy(text, ["edge/scanners"]));
+    const situation = recorded(owned, { instance: instanceWith(everything), rules });
+    expect(planOf(situation).held).toBeUndefined();
+    expect(operationsOf(situation)).toStrictEqual(["blocklist -198.18.0.20"]);
   });
 });
 
-describe("Additions with the same priority", () => {
-  test("take turns between namespaces, so none waits for another one's long list", () => {
-    const plan = planOf({
-      gathered: {
-        instance: instanceWith(everything),
-        rules: [
-          blocking("team-a/a", addresses(3)),
-          blocking("team-a/b", addresses(3, 10)),
-          blocking("edge/owners", addresses(7, 100)),
-        ],
-      },
-    });
-    const namespaces = plan.operations.map((operation) =>
-      "rules" in operation ? operation.rules[0]?.split("/")[0] : "",
-    );
-    expect(namespaces.slice(0, 6)).toStrictEqual(["team-a", "edge", "team-a", "edge", "team-a", "edge"]);
-    expect(namespaces).toHaveLength(13);
-  });
+test("Additions with the same priority take turns between namespaces, so none waits for another one's long list", () => {
+  const rules = [
+    blocking("team-a/a", addresses(3)),
+    blocking("team-a/b", addresses(3, 10)),
+    blocking("edge/owners", addresses(7, 100)),
+  ];
+  const { operations } = planOf({ gathered: { instance: instanceWith(everything), rules } });
+  const namespaces = operations.map((operation) => ("rules" in operation ? operation.rules[0]?.split("/")[0] : ""));
+  expect(namespaces.slice(0, 6)).toStrictEqual(["team-a", "edge", "team-a", "edge", "team-a", "edge"]);
+  expect(namespaces).toHaveLength(13);
 });

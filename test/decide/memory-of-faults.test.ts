@@ -1,6 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
 import { type Dispute, emptyInventory, type Refusal } from "../../src/model/inventory.ts";
-import { operationKey } from "../../src/model/operation.ts";
 import { contestedNow, disputesMax, noteDisputes } from "../../src/decide/disputes.ts";
 import { ApiKey } from "../../src/model/api-key.ts";
 import { decideDomain, otherDomainsMax } from "../../src/decide/domain.ts";
@@ -8,7 +7,16 @@ import { findDrift } from "../../src/decide/other-writers.ts";
 import { planInstance } from "../../src/decide/plan.ts";
 import { versionOf, withRefusal } from "../../src/decide/refusals.ts";
 import { addresses, anInstance, aRule, blocking } from "../support/builders/declare.ts";
-import { anInventory, desiredOf, entry, nowMs, observed, planOf, testKey } from "../support/builders/gathered.ts";
+import {
+  anInventory,
+  desiredOf,
+  entry,
+  nowMs,
+  observed,
+  operationsOf,
+  planOf,
+  testKey,
+} from "../support/builders/gathered.ts";
 
 const one = entry("192.0.2.1");
 const minuteMs = 60_000;
@@ -74,18 +82,17 @@ describe("A dispute", () => {
 
   test("prevents additions and removals of its entry only", () => {
     const disputes = disputedAt([-15, -10, -5, 0]);
-    const adding = planOf({ gathered: { rules: [blocking("a", [one, "192.0.2.2"])] }, inventory: { disputes } });
-    expect(adding.operations.map(operationKey)).toStrictEqual(["blocklist +192.0.2.2"]);
-    expect(adding.contested).toStrictEqual([{ list: "blocklist", entry: one, untilMs: nowMs + 5 * minuteMs }]);
+    const adding = { gathered: { rules: [blocking("a", [one, "192.0.2.2"])] }, inventory: { disputes } };
+    expect(operationsOf(adding)).toStrictEqual(["blocklist +192.0.2.2"]);
+    expect(planOf(adding).contested).toStrictEqual([{ list: "blocklist", entry: one, untilMs: nowMs + 5 * minuteMs }]);
   });
 });
 
 test("A pause for a contested entry does not count corrections from before the clock was set back", () => {
   const disputes = disputedAt([-15, -10, -5, 0]);
   const earlier = nowMs - 120 * minuteMs;
-  expect(
-    planOf({ gathered: { rules: [blocking("a", [one])] }, inventory: { disputes }, nowMs: earlier }).contested,
-  ).toStrictEqual([]);
+  const situation = { gathered: { rules: [blocking("a", [one])] }, inventory: { disputes }, nowMs: earlier };
+  expect(planOf(situation).contested).toStrictEqual([]);
   const noted = noteDisputes(disputes, [{ list: "blocklist", entry: one }], earlier);
   expect(noted.map(({ atMs }) => atMs)).toStrictEqual([[earlier]]);
 });
@@ -99,27 +106,21 @@ describe("A refusal", () => {
     wantedBy: versionOf(rule.rule),
   };
 
-  test("applies for an hour, and is then dropped", () => {
-    const plan = (atMs: number) =>
-      planOf({ gathered: { rules: [rule] }, inventory: { refusals: [refusal] }, nowMs: atMs });
-    expect(plan(nowMs + 3_599_999).operations.map(operationKey)).toStrictEqual(["blocklist +192.0.2.2"]);
-    expect(plan(nowMs).outcomes.blocklist.flatMap(({ outcome }) => outcome.refusals ?? [])).toStrictEqual([refusal]);
-    expect(plan(nowMs + 3_600_000).operations).toHaveLength(2);
-    expect(plan(nowMs + 3_600_000).inventory.refusals).toStrictEqual([]);
-  });
-
-  test("ends if the clock is set back, so it lasts no longer than an hour", () => {
-    const plan = planOf({ gathered: { rules: [rule] }, inventory: { refusals: [refusal] }, nowMs: nowMs - 7_200_000 });
-    expect(plan.operations).toHaveLength(2);
-    expect(plan.inventory.refusals).toStrictEqual([]);
+  test("applies for an hour, and is then dropped, or when the clock is set back", () => {
+    const at = (atMs: number) => ({ gathered: { rules: [rule] }, inventory: { refusals: [refusal] }, nowMs: atMs });
+    expect(operationsOf(at(nowMs + 3_599_999))).toStrictEqual(["blocklist +192.0.2.2"]);
+    const { blocklist } = planOf(at(nowMs)).outcomes;
+    expect(blocklist.flatMap(({ outcome }) => outcome.refusals ?? [])).toStrictEqual([refusal]);
+    for (const later of [nowMs + 3_600_000, nowMs - 7_200_000]) {
+      const { operations, inventory } = planOf(at(later));
+      expect([operations.length, inventory.refusals]).toStrictEqual([2, []]);
+    }
   });
 
   test("ends when the rule changes, or another rule declares the entry too", () => {
     const changed = blocking("a", [one], { meta: { generation: 2 } });
-    const count = (rules: (typeof rule)[]) =>
-      planOf({ gathered: { rules }, inventory: { refusals: [refusal] } }).operations.length;
-    expect(count([changed])).toBe(1);
-    expect(count([rule, blocking("b", [one])])).toBe(2);
+    for (const rules of [[changed], [rule, blocking("b", [one])]])
+      expect(operationsOf({ gathered: { rules }, inventory: { refusals: [refusal] } })).toContain(`blocklist +${one}`);
   });
 
   test("distinguishes versions by content if there is no UID", () => {
@@ -129,9 +130,8 @@ describe("A refusal", () => {
   });
 
   test("replaces an earlier one of the same operation, and the oldest beyond 2,000 leave the inventory", () => {
-    expect(withRefusal([refusal], { ...refusal, message: "Still no." })).toStrictEqual([
-      { ...refusal, message: "Still no." },
-    ]);
+    const again = { ...refusal, message: "Still no." };
+    expect(withRefusal([refusal], again)).toStrictEqual([again]);
     let refusals: readonly Refusal[] = [refusal];
     for (let index = 0; index < 2_000; index += 1)
       refusals = withRefusal(refusals, { ...refusal, operation: `blocklist +${index}` });
@@ -142,82 +142,66 @@ describe("A refusal", () => {
 
 describe("The domain", () => {
   const key = new ApiKey(testKey);
+  const otherKey = new ApiKey("another-key-of-the-tests");
   const inventory = anInventory({
     blocklist: [one],
     handledTriggers: [{ cacheClear: "edge/c", trigger: "1", handledAtMs: 1 }],
     approvals: 3,
     allowed: { ...emptyInventory.allowed, blocklist: { pending: new Set(), count: 1, sinceMs: 1 } },
   });
+  /** What is decided if the WAF shows this domain, and the instance expects that one. */
+  const decided = (shown: string, expectedDomain: string | undefined, before = inventory, by = key) =>
+    decideDomain(anInstance({ expectedDomain }), before, shown, by);
 
   test("is recorded at the first sync", () => {
-    expect(decideDomain(anInstance(), anInventory({ domain: undefined }), "shop.example", key)).toMatchObject({
-      state: "Known",
-      inventory: { domain: "shop.example" },
-    });
+    const first = decided("shop.example", undefined, anInventory({ domain: undefined }));
+    expect(first).toMatchObject({ state: "Known", inventory: { domain: "shop.example" } });
   });
 
   test("is compared case-insensitively, and causes no write while it is unchanged", () => {
-    expect(decideDomain(anInstance({ expectedDomain: "Shop.example" }), inventory, "SHOP.example", key)).toStrictEqual({
-      state: "Known",
-      inventory,
-      told: undefined,
-    });
+    const same = decided("SHOP.example", "Shop.example");
+    expect(same).toStrictEqual({ state: "Known", inventory, told: undefined });
   });
 
   test("that changes stops everything, until expectedDomain is set to the new one", () => {
-    expect(decideDomain(anInstance(), inventory, "other.example", key).state).toBe("Changed");
-    expect(decideDomain(anInstance({ expectedDomain: "shop.example" }), inventory, "other.example", key).state).toBe(
-      "Changed",
-    );
-    const decision = decideDomain(
-      anInstance({ expectedDomain: "other.example" }),
-      inventory,
-      "other.example",
-      new ApiKey("another-key-of-the-tests"),
-    );
-    expect(decision).toMatchObject({
-      state: "Known",
-      inventory: { domain: "other.example", handledTriggers: [{ trigger: "1" }], approvals: 3 },
-    });
+    expect(decided("other.example", undefined).state).toBe("Changed");
+    expect(decided("other.example", "shop.example").state).toBe("Changed");
+    const decision = decided("other.example", "other.example", inventory, otherKey);
     // A used approval never acts again, and the guards' window continues.
-    expect(decision).toMatchObject({ inventory: { allowed: inventory.allowed } });
+    const { allowed } = inventory;
+    const kept = { domain: "other.example", handledTriggers: [{ trigger: "1" }], approvals: 3, allowed };
+    expect(decision).toMatchObject({ state: "Known", inventory: kept });
     expect(decision.state === "Known" && decision.inventory.entries.blocklist.size).toBe(0);
   });
 
   test("of another WAF has a separate record, and the former one is found again", () => {
-    const otherKey = new ApiKey("another-key-of-the-tests");
-    const away = decideDomain(anInstance({ expectedDomain: "other.example" }), inventory, "other.example", otherKey);
-    expect(away).toMatchObject({
-      told: expect.stringContaining("The 1 managed entry or origin on the WAF of shop.example"),
-    });
+    const away = decided("other.example", "other.example", inventory, otherKey);
+    const told = expect.stringContaining("The 1 managed entry or origin on the WAF of shop.example");
+    expect(away).toMatchObject({ told });
     const there = away.state === "Known" ? away.inventory : inventory;
     expect([...(there.otherDomains.get("shop.example")?.entries.blocklist.keys() ?? [])]).toStrictEqual([one]);
-    const back = decideDomain(anInstance({ expectedDomain: "shop.example" }), there, "shop.example", key);
+    const back = decided("shop.example", "shop.example", there);
     expect(back).toMatchObject({ inventory: { domain: "shop.example", waf: inventory.waf } });
     expect(back.state === "Known" && back.inventory.entries).toStrictEqual(inventory.entries);
     expect(back.state === "Known" && back.inventory.otherDomains.size).toBe(0);
   });
 
   test("that the WAF itself changed keeps the record: the API key is the recorded one", () => {
-    const renamed = decideDomain(anInstance({ expectedDomain: "new.example" }), inventory, "new.example", key);
-    expect(renamed).toMatchObject({
+    expect(decided("new.example", "new.example")).toMatchObject({
       inventory: { domain: "new.example", waf: { keyMark: key.markFor("new.example") }, entries: inventory.entries },
       told: expect.stringContaining("changed from shop.example to new.example"),
     });
   });
 
   test("is one of a limited number: beyond it, nothing is dropped, and a message says what to do", () => {
-    const otherDomains = new Map(
-      Array.from({ length: otherDomainsMax }, (_, index) => [
-        `d${index}.example`,
-        { entries: inventory.entries, origins: inventory.origins },
-      ]),
+    const { entries, origins } = inventory;
+    const others = Array.from(
+      { length: otherDomainsMax },
+      (_, index) => [`d${index}.example`, { entries, origins }] as const,
     );
-    const full = { ...inventory, otherDomains };
-    const otherKey = new ApiKey("another-key-of-the-tests");
-    expect(
-      decideDomain(anInstance({ expectedDomain: "other.example" }), full, "other.example", otherKey),
-    ).toMatchObject({ state: "Changed", message: expect.stringContaining("declare another WafInstance") });
+    const full = { ...inventory, otherDomains: new Map(others) };
+    const message = expect.stringContaining("declare another WafInstance");
+    expect(decided("other.example", "other.example", full, otherKey)).toMatchObject({ state: "Changed", message });
   });
 });
 
@@ -239,16 +223,14 @@ describe("Drift", () => {
   }
 
   test("is a declared entry that was on the list and is missing", () => {
-    expect(driftOf({ seen: [one, "192.0.2.9"] }, [], { rules })).toStrictEqual([
-      { list: "blocklist", entry: one, change: "Vanished" },
-    ]);
+    const vanished = { list: "blocklist", entry: one, change: "Vanished" };
+    expect(driftOf({ seen: [one, "192.0.2.9"] }, [], { rules })).toStrictEqual([vanished]);
     expect(driftOf({ seen: [] }, [], { rules })).toStrictEqual([]);
   });
 
   test("with Exclusive, includes entries that wafsync removed and that are back", () => {
-    expect(driftOf({ seen: [], removed: [one] }, [one], { instance: exclusive })).toStrictEqual([
-      { list: "blocklist", entry: one, change: "Reappeared" },
-    ]);
+    const reappeared = { list: "blocklist", entry: one, change: "Reappeared" };
+    expect(driftOf({ seen: [], removed: [one] }, [one], { instance: exclusive })).toStrictEqual([reappeared]);
     expect(driftOf({ seen: [one], removed: [one] }, [one], { instance: exclusive })).toStrictEqual([]);
     expect(driftOf({ seen: [], removed: [one] }, [one])).toStrictEqual([]);
   });

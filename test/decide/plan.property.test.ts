@@ -5,12 +5,11 @@ import type { Entry } from "../../src/address/entry.ts";
 import { NetworkIndex } from "../../src/address/ranges.ts";
 import type { Gathered } from "../../src/model/gathered.ts";
 import type { Inventory, OwnedOrigin } from "../../src/model/inventory.ts";
-import type { Operation } from "../../src/model/operation.ts";
 import { compileDesired, type DesiredState } from "../../src/decide/desired.ts";
 import type { Observed } from "../../src/model/observed.ts";
 import { type Plan, planInstance } from "../../src/decide/plan.ts";
 import { anInstance, anOrigin, aRule, createdMs } from "../support/builders/declare.ts";
-import { anInventory, gathered, nowMs, observed, anOwnedOrigin } from "../support/builders/gathered.ts";
+import { anInventory, gathered, nowMs, observed, anOwnedOrigin, listsAfter } from "../support/builders/gathered.ts";
 import { caseCount } from "../support/builders/case-count.ts";
 
 /** Few strings, so that rules, lists and inventory overlap; including nested networks and different spellings. */
@@ -128,42 +127,25 @@ function planned(world: World): Plan {
 
 /** The state after all operations of its plan. */
 function carriedOut(world: World, { operations, inventory }: Plan): World {
-  const lists = {
-    blocklist: new Map(world.observed.lists.blocklist),
-    allowlist: new Map(world.observed.lists.allowlist),
-  };
-  const ownedOrigins = new Map(inventory.origins);
-  for (const operation of operations) carryOut(operation, lists, ownedOrigins);
-  return { ...world, observed: { ...world.observed, lists }, inventory: { ...inventory, origins: ownedOrigins } };
+  const lists = listsAfter(world.observed.lists, operations);
+  const origins = new Map(inventory.origins);
+  for (const operation of operations) {
+    if (operation.kind === "RemoveOrigin") origins.delete(operation.host);
+    if (operation.kind !== "AddOrigin") continue;
+    origins.set(operation.host, { ...origins.get(operation.host)!, type: operation.type, addedAtMs: nowMs });
+  }
+  return { ...world, observed: { ...world.observed, lists }, inventory: { ...inventory, origins } };
 }
 
-function carryOut(
-  operation: Operation,
-  lists: Record<ListName, Map<Entry, readonly string[]>>,
-  ownedOrigins: Map<string, OwnedOrigin>,
-): void {
-  switch (operation.kind) {
-    case "AddEntry":
-      expect(lists[operation.list].has(operation.entry)).toBe(false);
-      lists[operation.list].set(operation.entry, [operation.entry]);
-      return;
-    case "RemoveEntry": {
-      const spellings = lists[operation.list].get(operation.entry) ?? [];
-      expect(spellings).toContain(operation.spelling);
-      const left = spellings.filter((text) => text !== operation.spelling);
-      if (left.length === 0) lists[operation.list].delete(operation.entry);
-      else lists[operation.list].set(operation.entry, left);
-      return;
-    }
-    case "AddOrigin":
-      ownedOrigins.set(operation.host, {
-        ...ownedOrigins.get(operation.host)!,
-        type: operation.type,
-        addedAtMs: nowMs,
-      });
-      return;
-    case "RemoveOrigin":
-      ownedOrigins.delete(operation.host);
+/** The lists after each operation of a plan. No entry is added twice, and the WAF shows each spelling that is removed. */
+function* steps({ observed: { lists } }: World, { operations }: Plan): Generator<Observed["lists"]> {
+  let seen = lists;
+  for (const operation of operations) {
+    if (operation.kind === "AddEntry") expect(seen[operation.list].has(operation.entry)).toBe(false);
+    if (operation.kind === "RemoveEntry")
+      expect(seen[operation.list].get(operation.entry)).toContain(operation.spelling);
+    seen = listsAfter(seen, [operation]);
+    yield seen;
   }
 }
 
@@ -232,27 +214,15 @@ describe("A plan, whatever is declared, shown and owned,", () => {
           return keyed.toSorted((a, b) => a[0] - b[0]).map(([, item]) => item);
         };
         const shuffledMap = <K, V>(map: ReadonlyMap<K, V>): Map<K, V> => new Map(shuffled([...map]));
+        const shuffledLists = <V>({ blocklist, allowlist }: Readonly<Record<ListName, ReadonlyMap<Entry, V>>>) => {
+          return { blocklist: shuffledMap(blocklist), allowlist: shuffledMap(allowlist) };
+        };
+        const { gathered, observed, inventory } = world;
+        const [entries, ownedOrigins] = [shuffledLists(inventory.entries), shuffledMap(inventory.origins)];
         const other: World = {
-          gathered: {
-            ...world.gathered,
-            rules: shuffled(world.gathered.rules),
-            origins: shuffled(world.gathered.origins),
-          },
-          observed: {
-            ...world.observed,
-            lists: {
-              blocklist: shuffledMap(world.observed.lists.blocklist),
-              allowlist: shuffledMap(world.observed.lists.allowlist),
-            },
-          },
-          inventory: {
-            ...world.inventory,
-            entries: {
-              blocklist: shuffledMap(world.inventory.entries.blocklist),
-              allowlist: shuffledMap(world.inventory.entries.allowlist),
-            },
-            origins: shuffledMap(world.inventory.origins),
-          },
+          gathered: { ...gathered, rules: shuffled(gathered.rules), origins: shuffled(gathered.origins) },
+          observed: { ...observed, lists: shuffledLists(observed.lists) },
+          inventory: { ...inventory, entries, origins: ownedOrigins },
         };
         const [one, two] = [planned(world), planned(other)];
         expect(two.operations).toStrictEqual(one.operations);
@@ -269,16 +239,14 @@ describe("A plan, whatever is declared, shown and owned,", () => {
         const plan = planned(world);
         const before = world.observed.lists;
         const after = carriedOut(world, plan).observed.lists;
-        const seen = { blocklist: new Map(before.blocklist), allowlist: new Map(before.allowlist) };
-        for (const operation of plan.operations) {
-          carryOut(operation, seen, new Map(plan.inventory.origins));
+        for (const seen of steps(world, plan)) {
           for (const list of listNames) {
             for (const one of before[list].keys()) if (after[list].has(one)) expect(seen[list].has(one)).toBe(true);
           }
         }
-        const firstRemoval = plan.operations.findIndex(({ kind }) => kind === "RemoveEntry");
-        const lastAdd = plan.operations.findLastIndex(({ kind }) => kind === "AddEntry");
-        if (firstRemoval !== -1) expect(lastAdd).toBeLessThan(firstRemoval);
+        const kinds = plan.operations.map(({ kind }) => kind);
+        const firstRemoval = kinds.indexOf("RemoveEntry");
+        if (firstRemoval !== -1) expect(kinds.lastIndexOf("AddEntry")).toBeLessThan(firstRemoval);
       }),
       { numRuns: caseCount(300) },
     );
@@ -289,18 +257,13 @@ describe("A plan, whatever is declared, shown and owned,", () => {
       fc.property(worlds(writing), (world) => {
         const { lists } = desiredIn(world);
         const plan = planned(world);
-        const seen = {
-          blocklist: new Map(world.observed.lists.blocklist),
-          allowlist: new Map(world.observed.lists.allowlist),
-        };
-        const covered = (list: ListName): readonly Entry[] => {
+        const covered = (seen: Observed["lists"], list: ListName): readonly Entry[] => {
           const index = new NetworkIndex(seen[list].keys());
           return [...lists[list].keys()].filter((one) => index.containing(one) !== undefined);
         };
-        const before = { blocklist: covered("blocklist"), allowlist: covered("allowlist") };
-        for (const operation of plan.operations) {
-          carryOut(operation, seen, new Map(plan.inventory.origins));
-          for (const list of listNames) expect(covered(list)).toStrictEqual(expect.arrayContaining([...before[list]]));
+        for (const seen of steps(world, plan)) {
+          for (const list of listNames)
+            expect(covered(seen, list)).toStrictEqual(expect.arrayContaining([...covered(world.observed.lists, list)]));
         }
       }),
       { numRuns: caseCount(1_000) },

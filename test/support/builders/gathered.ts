@@ -6,7 +6,7 @@ import { type Observed, observeSpellings } from "../../../src/model/observed.ts"
 import { type EntryOwner, unknownOwners, writeOwners } from "../../../src/model/entry-owners.ts";
 import type { Gathered } from "../../../src/model/gathered.ts";
 import { emptyInventory, type Inventory, type OwnedEntry, type OwnedOrigin } from "../../../src/model/inventory.ts";
-import { operationKey } from "../../../src/model/operation.ts";
+import { operationKey, type Operation } from "../../../src/model/operation.ts";
 import { compileDesired, type DesiredState } from "../../../src/decide/desired.ts";
 import { type Plan, planInstance } from "../../../src/decide/plan.ts";
 import { anInstance } from "./declare.ts";
@@ -141,4 +141,17 @@ export function operationsOf(situation: Situation): string[] {
 export function recorded(blocklist: readonly Owned[], given: Partial<Gathered> = {}, more: Situation = {}): Situation {
   const shown = blocklist.map((item) => (typeof item === "string" ? item : item[0]));
   return { ...more, gathered: given, observed: { blocklist: shown }, inventory: { ...more.inventory, blocklist } };
+}
+
+/** The lists after these operations, in the spellings of the plan. */
+export function listsAfter(before: Observed["lists"], operations: readonly Operation[]): Observed["lists"] {
+  const after = { blocklist: new Map(before.blocklist), allowlist: new Map(before.allowlist) };
+  for (const operation of operations) {
+    if (operation.kind === "AddEntry") after[operation.list].set(operation.entry, [operation.entry]);
+    if (operation.kind !== "RemoveEntry") continue;
+    const left = after[operation.list].get(operation.entry)?.filter((text) => text !== operation.spelling) ?? [];
+    if (left.length === 0) after[operation.list].delete(operation.entry);
+    else after[operation.list].set(operation.entry, left);
+  }
+  return after;
 }
