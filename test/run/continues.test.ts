@@ -9,6 +9,7 @@ import { ConvergeWorld } from "../support/worlds/converge-world.ts";
 const former = { namespace: "old", name: "shop" };
 const continues = { annotations: { "wafsync.dev/continues": "old/shop" } };
 const foreign = "203.0.113.200";
+const keyMark = new ApiKey(testKey).markFor("shop.example");
 
 /** The record of the former instance: 20 entries, an origin, and a completed cache clear. */
 function leftRecord(change: Partial<Inventory> = {}): Inventory {
@@ -101,10 +102,7 @@ describe("An instance that continues another one", () => {
 
   test.each([
     ["a rotated key, by its base URL", { baseUrl: "https://waf.example", keyMark: "0123456789" }],
-    [
-      "another base URL, by its key",
-      { baseUrl: "https://was.example", keyMark: new ApiKey(testKey).markFor("shop.example") },
-    ],
+    ["another base URL, by its key", { baseUrl: "https://was.example", keyMark }],
   ])("recognizes the WAF after %s", async (_, waf) => {
     const world = movedWorld(leftRecord({ waf }));
     expect((await world.pass()).result).toStrictEqual({ kind: "Done" });
@@ -114,11 +112,8 @@ describe("An instance that continues another one", () => {
   test("takes over nothing from an instance that still exists with another key", async () => {
     const world = movedWorld();
     world.source.declare(gathered({ instance: anInstance({ name: "old/shop" }) }));
-    expect((await world.pass()).result).toMatchObject({
-      kind: "Blocked",
-      blocker: "NotContinued",
-      message: expect.stringContaining("still exists with a different API key"),
-    });
+    const message = expect.stringContaining("still exists with a different API key");
+    expect((await world.pass()).result).toMatchObject({ kind: "Blocked", blocker: "NotContinued", message });
     expect(world.inventory.of(former).entries.blocklist.size).toBe(20);
   });
 
@@ -144,14 +139,10 @@ describe("An instance that continues another one", () => {
   test.each(["shop", "old/shop/3", "edge/shop", "Old/Shop"])(
     "rejects the annotation %j and shows how to write it",
     async (text) => {
-      const world = new ConvergeWorld({
-        declared: { instance: anInstance({ meta: { annotations: { "wafsync.dev/continues": text } } }) },
-      });
-      expect((await world.pass()).result).toMatchObject({
-        kind: "Blocked",
-        blocker: "NotContinued",
-        message: expect.stringContaining("wafsync.dev/continues"),
-      });
+      const instance = anInstance({ meta: { annotations: { "wafsync.dev/continues": text } } });
+      const world = new ConvergeWorld({ declared: { instance } });
+      const message = expect.stringContaining("wafsync.dev/continues");
+      expect((await world.pass()).result).toMatchObject({ kind: "Blocked", blocker: "NotContinued", message });
     },
   );
 });
@@ -160,11 +151,9 @@ describe("An instance that another one continues", () => {
   const successor = aMeta("WafInstance", "new/shop", { annotations: { "wafsync.dev/continues": "edge/shop" } });
 
   test("does nothing, regardless of its rules, and names the other instance", async () => {
-    const world = new ConvergeWorld({
-      declared: { sameKey: [successor], rules: [] },
-    });
+    const world = new ConvergeWorld({ declared: { sameKey: [successor], rules: [] } });
     world.waf.lists.blocklist.push(...addresses(5));
-    world.inventory.put({ namespace: "edge", name: "shop" }, anInventory({ blocklist: addresses(5) }));
+    world.inventory.put(world.instance, anInventory({ blocklist: addresses(5) }));
     expect((await world.pass()).result).toMatchObject({ kind: "Blocked", blocker: "Continued" });
     expect(world.waf.writes()).toStrictEqual([]);
     expect(world.status.message(world.instance, "Ready")).toContain("WafInstance new/shop continues this one");
@@ -186,7 +175,7 @@ describe("An instance that another one continues", () => {
       declared: { instance: anInstance({ deletionPolicy: "Delete", meta: { deleting: true } }), sameKey: [successor] },
     });
     world.waf.lists.blocklist.push(...addresses(5));
-    const name = { namespace: "edge", name: "shop" };
+    const name = world.instance;
     world.inventory.put(name, anInventory({ blocklist: addresses(5) }));
     const { result, wakeAtMs } = await world.pass();
     expect(result).toMatchObject({ kind: "Blocked", blocker: "Continued" });

@@ -9,11 +9,8 @@ import { simKey, SimWorld } from "../support/simulation/sim-world.ts";
 /** An origin was left on the WAF, and is declared again with another type: the API refuses it, and shows nothing of it. */
 const declaredAgain: Scenario = {
   name: "a host that was left as an alternate origin is declared again as a backup",
-  before: (world) => {
-    world.cluster.put("instances", anInstance({ meta: { uid: "uid-shop" } }));
-    world.waf.origins.set("a.example", "alternate");
-  },
-  change: (world) => world.cluster.put("origins", anOrigin("a.example", { type: "Backup" })),
+  leftHost: "a.example",
+  change: (cluster) => cluster.put("origins", anOrigin("a.example", { type: "Backup" })),
 };
 
 describe("What a seed once found", () => {

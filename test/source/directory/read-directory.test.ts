@@ -99,127 +99,77 @@ describe("a valid directory", () => {
 
 describe("bad input is refused with file, line and field", () => {
   const rule = ruleYaml("office", ["192.0.2.1"]);
-  const cases: [string, string, string | RegExp, "All" | "shop/main"][] = [
-    [
-      "an unknown field",
-      `${rule}  prioriti: 5\n`,
-      /^bad\.yaml:12: spec\.prioriti: unknown field; did you mean priority/,
-      "shop/main",
-    ],
-    [
-      "a wrong apiVersion",
-      rule.replace("v1alpha1", "v1beta1"),
-      /^bad\.yaml:1: apiVersion: must be wafsync\.dev\/v1alpha1/,
-      "shop/main",
-    ],
-    [
-      "a time to live, which counts from a creation time",
-      `${rule}  ttl: 2h\n`,
-      /^bad\.yaml:12: spec\.ttl: counts from .* write expiresAt instead, for example expiresAt: "2030/,
-      "shop/main",
-    ],
-    ["another group", rule.replace("wafsync.dev", "wafsync.io"), /^bad\.yaml:1: apiVersion: /, "shop/main"],
+  const secret = "apiVersion: v1\nkind: Secret\nmetadata: {name: k}\n";
+  const map = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: k}\n";
+  const deep = `a: ${"[".repeat(100)}${"]".repeat(100)}`;
+  const invalid = "this is not valid YAML";
+  const ttl = /^12: spec\.ttl: counts from .* write expiresAt instead, for example expiresAt: "2030/;
+
+  test.each<[string, string, string | RegExp]>([
+    ["an unknown field", `${rule}  prioriti: 5\n`, "12: spec.prioriti: unknown field; did you mean priority…"],
+    ["a wrong apiVersion", rule.replace("v1alpha1", "v1beta1"), "1: apiVersion: must be wafsync.dev/v1alpha1…"],
+    ["a time to live, which counts from a creation time", `${rule}  ttl: 2h\n`, ttl],
+    ["another group", rule.replace("wafsync.dev", "wafsync.io"), "1: apiVersion: …"],
+  ])("for %s, which concerns its instance", async (_, yaml, message) => {
+    await expectFault(yaml, message, { namespace: "shop", name: "main" });
+  });
+
+  test.each<[string, string, string | RegExp]>([
     [
       "an unknown kind",
       rule.replace("WafIpRule", "WafIpRul"),
-      /^bad\.yaml:2: kind: must be one of .*, but is "WafIpRul"; did you mean WafIpRule/,
-      "All",
+      /^2: kind: must be one of .*, but is "WafIpRul"; did you mean WafIpRule/,
     ],
-    ["a missing kind", rule.replace("kind: WafIpRule\n", ""), /^bad\.yaml:1: kind: is missing/, "All"],
-    [
-      "an unknown core kind",
-      "apiVersion: v1\nkind: Secrt\nmetadata: {name: a}\n",
-      /^bad\.yaml:2: kind: unknown kind; did you mean Secret/,
-      "All",
-    ],
-    ["a wrong reference", rule.replace("    name: main", "    nam: main"), /^bad\.yaml:7: spec\.instanceRef\./, "All"],
-    [
-      "a bad namespace",
-      rule.replace("namespace: shop", "namespace: Shop"),
-      /^bad\.yaml:5: metadata\.namespace: /,
-      "All",
-    ],
-    ["a document that is a list", "- a\n", /^bad\.yaml:1: must be an object/, "All"],
-    [
-      "a bad item of a list",
-      `kind: List\napiVersion: v1\nitems:\n- 5\n`,
-      /^bad\.yaml:4: items\[0\]: must be a Kubernetes object/,
-      "All",
-    ],
-    [
-      "YAML that does not parse",
-      "kind: 'WafIpRule\nspec: {}\n",
-      "bad.yaml:1: this is not valid YAML: a quote on this line is not closed",
-      "All",
-    ],
-    ["JSON that does not parse", '{"kind": "WafIpRule",', /^bad\.yaml:\d+: this is not valid YAML/, "All"],
-    [
-      "a duplicate key",
-      `${rule}  action: Allow\n`,
-      "bad.yaml:12: the key on this line is duplicated in its mapping",
-      "All",
-    ],
-    ["a tab as indentation", "spec:\n\ta: 1\n", /^bad\.yaml:2: this is not valid YAML/, "All"],
-    ["an alias without an anchor", "kind: *nowhere\n", /^bad\.yaml:1: this is not valid YAML: an alias/, "All"],
-    ["an unknown tag", "kind: !secret x\n", /^bad\.yaml:1: this is not valid YAML: a tag/, "All"],
-    ["nesting that is too deep", "[".repeat(100_000), /^bad\.yaml:1: .*nested too deeply/, "All"],
-    [
-      "nesting deeper than needed",
-      `a: ${"[".repeat(100)}${"]".repeat(100)}`,
-      /^bad\.yaml:1: nested deeper than 64/,
-      "All",
-    ],
-    ["an alias bomb", bomb(), /^bad\.yaml:1: the document has too many aliases/, "All"],
+    ["a missing kind", rule.replace("kind: WafIpRule\n", ""), "1: kind: is missing…"],
+    ["an unknown core kind", secret.replace("Secret", "Secrt"), "2: kind: unknown kind; did you mean Secret…"],
+    ["a wrong reference", rule.replace("    name: main", "    nam: main"), "7: spec.instanceRef.…"],
+    ["a bad namespace", rule.replace("namespace: shop", "namespace: Shop"), "5: metadata.namespace: …"],
+    ["a document that is a list", "- a\n", "1: must be an object…"],
+    ["a bad item of a list", "kind: List\napiVersion: v1\nitems:\n- 5\n", "4: items[0]: must be a Kubernetes object…"],
+    ["YAML that does not parse", "kind: 'WafIpRule\nspec: {}\n", `1: ${invalid}: a quote on this line is not closed`],
+    ["JSON that does not parse", '{"kind": "WafIpRule",', /^\d+: this is not valid YAML/],
+    ["a duplicate key", `${rule}  action: Allow\n`, "12: the key on this line is duplicated in its mapping"],
+    ["a tab as indentation", "spec:\n\ta: 1\n", `2: ${invalid}…`],
+    ["an alias without an anchor", "kind: *nowhere\n", `1: ${invalid}: an alias…`],
+    ["an unknown tag", "kind: !secret x\n", `1: ${invalid}: a tag…`],
+    ["nesting that is too deep", "[".repeat(100_000), /^1: .*nested too deeply/],
+    ["nesting deeper than needed", deep, "1: nested deeper than 64…"],
+    ["an alias bomb", bomb(), "1: the document has too many aliases…"],
     [
       "a Secret with a number",
-      "apiVersion: v1\nkind: Secret\nmetadata: {name: k}\nstringData:\n  apiKey: 12345\n",
-      "bad.yaml:5: stringData.apiKey: must be a string, but is a number: put it in quotes",
-      "All",
+      `${secret}stringData:\n  apiKey: 12345\n`,
+      "5: stringData.apiKey: must be a string, but is a number: put it in quotes",
     ],
-    [
-      "a Secret that is not base64",
-      `apiVersion: v1\nkind: Secret\nmetadata: {name: k}\ndata:\n  apiKey: ${secretText}\n`,
-      /^bad\.yaml:5: data\.apiKey: is not base64/,
-      "All",
-    ],
+    ["a Secret that is not base64", `${secret}data:\n  apiKey: ${secretText}\n`, "5: data.apiKey: is not base64…"],
     [
       "a Secret with an unknown field",
-      "apiVersion: v1\nkind: Secret\nmetadata: {name: k}\nstringdata: {a: b}\n",
-      /^bad\.yaml:4: stringdata: unknown field; did you mean stringData/,
-      "All",
+      `${secret}stringdata: {a: b}\n`,
+      "4: stringdata: unknown field; did you mean stringData…",
     ],
-    ["a Secret without a version", "kind: Secret\nmetadata: {name: k}\n", /apiVersion: must be v1/, "All"],
-    [
-      "a ConfigMap with a list",
-      "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: k}\ndata:\n  list: [192.0.2.1]\n",
-      /^bad\.yaml:5: data\.list: must be a string, but is a list/,
-      "All",
-    ],
-  ];
-
-  test.each(cases)("for %s", async (_, yaml, message, blocked) => {
-    const snapshot = await snapshotOf({ "bad.yaml": yaml });
-    const [fault] = snapshot.faults;
-    expect(fault === undefined ? undefined : faultText(fault)).toStrictEqual(
-      typeof message === "string" ? message : expect.stringMatching(message),
-    );
-    expect(fault?.severity).toBe("Error");
-    expect(fault?.blocksRemovals).toStrictEqual(
-      blocked === "shop/main" ? { namespace: "shop", name: "main" } : blocked,
-    );
-    expect(JSON.stringify(snapshot.faults)).not.toContain(secretText);
-    expect(snapshot.declared.WafIpRule).toStrictEqual([]);
+    ["a Secret without a version", secret.replace("apiVersion: v1\n", ""), /apiVersion: must be v1/],
+    ["a ConfigMap with a list", `${map}data:\n  list: [192.0.2.1]\n`, "5: data.list: must be a string, but is a list…"],
+  ])("for %s, which may concern every instance", async (_, yaml, message) => {
+    await expectFault(yaml, message, "All");
   });
 
+  /** The fault has this line and message; `…` stands for the rest of it. */
+  async function expectFault(yaml: string, message: string | RegExp, blocksRemovals: unknown): Promise<void> {
+    const snapshot = await snapshotOf({ "bad.yaml": yaml });
+    const [fault] = snapshot.faults;
+    const [file, said = ""] = fault === undefined ? [] : faultText(fault).split(/(?<=^bad\.yaml:)/u);
+    expect(file).toBe("bad.yaml:");
+    if (typeof message !== "string") expect(said).toMatch(message);
+    else if (message.endsWith("…")) expect(said.slice(0, message.length - 1)).toBe(message.slice(0, -1));
+    else expect(said).toBe(message);
+    expect(fault).toMatchObject({ severity: "Error", blocksRemovals });
+    expect(JSON.stringify(snapshot.faults)).not.toContain(secretText);
+    expect(snapshot.declared.WafIpRule).toStrictEqual([]);
+  }
+
   test("and never quoted if it is an invalid Secret, wherever the error is", async () => {
-    const endings = [
-      "*correct-horse-battery",
-      "'correct-horse-battery",
-      "@correct-horse-battery",
-      "a: b: correct-horse-battery",
-    ];
-    for (const ending of endings) {
-      const { faults } = await snapshotOf({ "secret.yaml": secretYaml.replace(secretText, ending) });
+    for (const before of ["*", "'", "@", "a: b: "]) {
+      const yaml = secretYaml.replace(secretText, `${before}${secretText}`);
+      const { faults } = await snapshotOf({ "secret.yaml": yaml });
       expect(faults).toHaveLength(1);
       expect(JSON.stringify(faults)).not.toMatch(/horse/);
     }
@@ -243,32 +193,22 @@ describe("bad input is refused with file, line and field", () => {
 });
 
 describe("files that are hard to read", () => {
+  const binary = "the file is binary, or not UTF-8: save text as UTF-8";
+
   test.each([
     [
       "a file of 5 MB is",
       Buffer.alloc(5_000_000, "# comment\n"),
-      "big.yaml: the file has 4.8 MiB, but the limit is 1.5 MiB: split it",
+      ": the file has 4.8 MiB, but the limit is 1.5 MiB: split it",
     ],
-    [
-      "a file in UTF-16 is",
-      Buffer.from("\uFEFFkind: List\n", "utf16le"),
-      "big.yaml:1: the file is binary, or not UTF-8: save text as UTF-8",
-    ],
-    [
-      "a binary file is",
-      Buffer.from([0x61, 0x0a, 0, 1, 2]),
-      "big.yaml:2: the file is binary, or not UTF-8: save text as UTF-8",
-    ],
-    [
-      "a file in Latin-1 is",
-      Buffer.from("a: 1\nb: \u00e9\n", "latin1"),
-      "big.yaml:2: the file is not UTF-8: save it as UTF-8",
-    ],
+    ["a file in UTF-16 is", Buffer.from("\uFEFFkind: List\n", "utf16le"), `:1: ${binary}`],
+    ["a binary file is", Buffer.from([0x61, 0x0a, 0, 1, 2]), `:2: ${binary}`],
+    ["a file in Latin-1 is", Buffer.from("a: 1\nb: \u00e9\n", "latin1"), ":2: the file is not UTF-8: save it as UTF-8"],
   ])("%s a fault that says what to do, and may concern every removal", async (_, content, message) => {
     await using scratch = await scratchDirectory();
     await scratch.write("big.yaml", content);
     const snapshot = await readDirectory(scratch.path);
-    expect(texts(snapshot)).toStrictEqual([message]);
+    expect(texts(snapshot)).toStrictEqual([`big.yaml${message}`]);
     expect(snapshot.faults[0]).toMatchObject({ blocksRemovals: "All", isTransient: false });
   });
 

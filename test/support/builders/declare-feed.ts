@@ -1,8 +1,8 @@
 // Declared feeds and their content, with defaults for all fields that a test does not set.
-import { type Entry, parseDeclaredEntry } from "../../../src/address/entry.ts";
 import type { FeedContent, FeedReading, TextFacts } from "../../../src/feeds/content.ts";
 import type { DeclaredFeed } from "../../../src/model/declared-feed.ts";
 import { aMeta } from "./declare.ts";
+import { entry } from "./gathered.ts";
 
 export function aFeed({
   annotations = {},
@@ -37,7 +37,7 @@ export function crowdsecFeed(change: Partial<DeclaredFeed> = {}, url = "https://
 }
 
 export function feedContent(texts: readonly string[]): FeedContent {
-  return { entries: texts.map(entryOf), expiresAtMs: new Map() };
+  return { entries: texts.map(entry), expiresAtMs: new Map() };
 }
 
 export function aReading(texts: readonly string[], { invalid = 0, duplicates = 0 } = {}): FeedReading {
@@ -64,10 +64,4 @@ export function textFacts(change: Partial<TextFacts> = {}): TextFacts {
     bytes: 1000,
     ...change,
   };
-}
-
-function entryOf(text: string): Entry {
-  const parsed = parseDeclaredEntry(text);
-  if (!parsed.ok) throw new Error(parsed.message);
-  return parsed.entry;
 }

@@ -4,20 +4,7 @@ import type { Clock } from "../../../src/async/clock.ts";
 import { type TimeLimit, timeLimit } from "../processes/slowness.ts";
 import { VirtualTime } from "./virtual-time.ts";
 
-export interface VirtualClock extends Clock {
-  /** Advances the time, and wakes each sleeper at its own time. */
-  advance(delayMs: number): Promise<void>;
-  /** Advances the time from sleeper to sleeper until the condition is true; throws if it is not true within the limit. */
-  advanceUntil(condition: () => boolean, limitMs: number): Promise<void>;
-  /** Waits until all work that does not depend on this clock has settled. */
-  settle(): Promise<void>;
-  /** Sets only the wall clock, as an administrator or NTP does; monotonic time and sleepers are not affected. */
-  jumpWallClock(deltaMs: number): void;
-  /** Advances both clocks without waking sleepers, as if the process were busy: sleepers wake late. */
-  hold(delayMs: number): void;
-  /** The number of pending sleeps and scheduled actions. */
-  sleeperCount(): number;
-}
+export type VirtualClock = ReturnType<typeof createVirtualClock>;
 
 const quietRoundsMin = 12;
 /** Requests to the system end by themselves, but not always soon on a machine under load: these rounds are of real time. */
@@ -32,14 +19,11 @@ export interface VirtualClockOptions {
   readonly isBusy?: () => boolean;
 }
 
-export function createVirtualClock({
-  startMs = Date.UTC(2026, 0, 1),
-  isBusy = () => false,
-}: VirtualClockOptions = {}): VirtualClock {
+export function createVirtualClock({ startMs = Date.UTC(2026, 0, 1), isBusy = () => false }: VirtualClockOptions = {}) {
   const time = new VirtualTime(settle);
   let wallOffsetMs = startMs;
 
-  /** Runs the event loop until no system request was pending for several turns. */
+  /** Waits until all work that does not depend on this clock has settled: no system request was pending for several turns. */
   async function settle(): Promise<void> {
     let quietRounds = 0;
     let busyRounds = 0;
@@ -52,6 +36,7 @@ export function createVirtualClock({
     }
   }
 
+  /** Advances the time from sleeper to sleeper until the condition is true; throws if it is not true within the limit. */
   async function advanceUntil(condition: () => boolean, limitMs: number): Promise<void> {
     const targetMs = time.nowMs + limitMs;
     let idle: TimeLimit | undefined;
@@ -64,19 +49,26 @@ export function createVirtualClock({
     }
   }
 
-  return {
+  const clock: Clock = {
     nowMs: () => wallOffsetMs + time.nowMs,
     monotonicMs: () => time.nowMs,
     sleep: async (delayMs, signal) => await time.sleep(delayMs, signal),
     schedule: (delayMs, act) => time.schedule(delayMs, act),
-    advance: async (delayMs) => {
+  };
+  return {
+    ...clock,
+    /** Advances the time, and wakes each sleeper at its own time. */
+    advance: async (delayMs: number): Promise<void> => {
       await time.advance(delayMs);
       await settle();
     },
     advanceUntil,
     settle,
-    jumpWallClock: (deltaMs) => void (wallOffsetMs += deltaMs),
-    hold: (delayMs) => time.hold(delayMs),
+    /** Sets only the wall clock, as an administrator or NTP does; monotonic time and sleepers are not affected. */
+    jumpWallClock: (deltaMs: number) => void (wallOffsetMs += deltaMs),
+    /** Advances both clocks without waking sleepers, as if the process were busy: sleepers wake late. */
+    hold: (delayMs: number) => time.hold(delayMs),
+    /** The number of pending sleeps and scheduled actions. */
     sleeperCount: () => time.pendingTimers,
   };
 }

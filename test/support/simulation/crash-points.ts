@@ -1,7 +1,7 @@
 // Kills the process at each moment before and after a call of a port, in a separate run of a scenario for each moment, restarts it,
 // and compares the final state with that of an undisturbed run.
 import { listNames } from "../../../src/model/declared.ts";
-import { type Scenario, shop } from "./scenarios.ts";
+import { begin, type Scenario, shop } from "./scenarios.ts";
 import { simKey, SimWorld } from "./sim-world.ts";
 
 /** Longer than a resync, which repairs the effects of a crash, and shorter than everything that only time would repair. */
@@ -26,7 +26,7 @@ export async function playScenario(scenario: Scenario, killAt: number | undefine
   world.cluster.change({ key: simKey });
   world.waf.lists.blocklist.push("203.0.113.7");
   world.ledger.changedByOthers({ kind: "Added", list: "blocklist", entry: "203.0.113.7" as never });
-  scenario.before(world);
+  begin(world, scenario);
   world.cluster.onChange = () => {
     for (const process of world.processes) if (process.life.alive) process.see(world.cluster.latest);
   };
@@ -35,7 +35,7 @@ export async function playScenario(scenario: Scenario, killAt: number | undefine
   const points: string[] = [];
   world.kills = (where) => points.push(where) - 1 === killAt;
   world.onKilled = () => world.time.after(restartMs, () => void world.startProcess());
-  scenario.change(world);
+  scenario.change(world.cluster);
   await world.time.advance(settleMs);
   scenario.answer?.(world);
   await world.time.advance(settleMs);

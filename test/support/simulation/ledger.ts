@@ -115,16 +115,6 @@ export class Ledger {
   }
 
   /** The holder of an entry is determined by the WAF, or by the possibly older lists that the process has read. */
-  #wantedIn(
-    mode: "Either" | "Both",
-    { gathered, atMs, seen }: { readonly gathered: Gathered; readonly atMs: number; readonly seen: Knowledge["seen"] },
-    list: ListName,
-    entry: Entry,
-  ): boolean {
-    const [byWaf, bySeen] = this.#bothWanted(gathered, atMs, seen, list);
-    return mode === "Either" ? byWaf.has(entry) || bySeen.has(entry) : byWaf.has(entry) && bySeen.has(entry);
-  }
-
   #bothWanted(
     gathered: Gathered,
     atMs: number,
@@ -241,7 +231,7 @@ export class Ledger {
     if (policy !== "Exclusive" && owner === "Others") complain("the policy is Additive, and wafsync did not add it");
     const moments = wall.shownSince(confirmedAtMs);
     const isWanted = moments.every((atMs) =>
-      this.#wantedIn("Both", { gathered: confirmed, atMs, seen: knowledge.seen }, list, entry),
+      this.#bothWanted(confirmed, atMs, knowledge.seen, list).every((wanted) => wanted.has(entry)),
     );
     const uncovered = this.#uncoveredBy(list, entry, knowledge, { confirmed, moments });
     if (uncovered !== undefined) complain(`it uncovers ${uncovered}, which an accepted rule wants`);
