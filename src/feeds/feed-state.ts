@@ -17,7 +17,7 @@ import {
   textFacts,
   type TextFacts,
 } from "./content.ts";
-import { type HoldReason, judgeChanges, judgeContent } from "./guards.ts";
+import { type HoldReason, judgeContent } from "./guards.ts";
 import * as z from "zod";
 
 /** Durations are whole seconds, so each response that repeats one gives a slightly different end. */
@@ -179,10 +179,7 @@ function afterReading(
   const lastGood = state.good && withoutEnded(state.good.content, moment.nowMs);
   const { reading } = outcome;
   const facts = outcome.kind === "Read" ? outcome.facts : undefined;
-  const decision =
-    outcome.kind === "Read"
-      ? judgeContent({ reading, facts }, lastGood, feed.guards)
-      : judgeChanges(reading, feed.guards);
+  const decision = judgeContent(outcome, lastGood, feed.guards);
   if (decision.verdict === "Refuse") {
     return failed(state, feed, { code: decision.reason, message: decision.message }, moment);
   }

@@ -4,7 +4,7 @@ import { networkOf } from "../address/entry.ts";
 import type { NewConditions } from "../kinds/conditions.ts";
 import type { ReasonOf } from "../kinds/reasons.ts";
 import type { WafFeedStatus } from "../kinds/waf-feed.ts";
-import type { DeclaredFeed, FeedGuards } from "../model/declared-feed.ts";
+import type { DeclaredFeed } from "../model/declared-feed.ts";
 import { counted } from "../model/sentence.ts";
 import { specialPurposeObjection } from "../decide/special-purpose.ts";
 import type { StatusPort } from "../run/ports.ts";
@@ -12,7 +12,7 @@ import { accepted, type Finding, forPerson, pendingFinding, withFindings } from 
 import { writeStatus } from "../run/status/write-status.ts";
 import { type FeedContent, onceFor } from "./content.ts";
 import { acceptAnnotation, type FeedState, type HeldContent, staleAtMs, withoutEnded } from "./feed-state.ts";
-import type { HoldReason } from "./guards.ts";
+import { guardOfReason } from "./guards.ts";
 
 export interface FeedFacts {
   readonly feed: DeclaredFeed;
@@ -159,19 +159,9 @@ function unavailable(message: string): FeedVerdict {
 
 /** Decisions change every minute, so their hash is valid only for that time. */
 function howToApprove({ hash, reason }: HeldContent, { source }: DeclaredFeed): string {
-  const guard = guardsOfReasons[reason];
-  if (source.type === "Http" || guard === undefined)
-    return `To use it, annotate the feed with ${acceptAnnotation}: "${hash}".`;
-  return `To use the decisions, change spec.guards.${guard}, and restore it after the next fetch.`;
+  if (source.type === "Http") return `To use it, annotate the feed with ${acceptAnnotation}: "${hash}".`;
+  return `To use the decisions, change spec.guards.${guardOfReason[reason]}, and restore it after the next fetch.`;
 }
-
-const guardsOfReasons: Readonly<Partial<Record<HoldReason, keyof FeedGuards>>> = {
-  TooFewEntries: "minEntries",
-  TooManyEntries: "maxEntries",
-  TooManyAddresses: "maxAddresses",
-  Shrunk: "maxShrinkPercent",
-  TooManyInvalid: "maxInvalidPercent",
-};
 
 /** The time since which the content is stale; undefined if it is not. A suspended feed, which is not fetched, is never stale. */
 export function staleSinceMs(state: FeedState, feed: DeclaredFeed, nowMs: number): number | undefined {

@@ -6,14 +6,22 @@ import { narrowestContainers } from "../address/ranges.ts";
 import type { FeedGuards } from "../model/declared-feed.ts";
 import { counted, inThousands } from "../model/sentence.ts";
 import { specialPurposeObjection } from "../decide/special-purpose.ts";
-import type { FeedContent, FeedCounts, FeedReading, TextFacts } from "./content.ts";
+import type { FeedContent, FeedReading, FetchOutcome } from "./content.ts";
 
 /** As for lists: a percentage of only a few entries is not meaningful. */
 export const shrinkGuardEntriesMin = 10;
 /** The same for invalid lines. */
 export const invalidGuardLinesMin = 10;
 
-export type HoldReason = "TooFewEntries" | "TooManyEntries" | "TooManyAddresses" | "Shrunk" | "TooManyInvalid";
+/** Why content is put on hold, and the guard that does it. */
+export const guardOfReason = {
+  TooFewEntries: "minEntries",
+  TooManyEntries: "maxEntries",
+  TooManyAddresses: "maxAddresses",
+  Shrunk: "maxShrinkPercent",
+  TooManyInvalid: "maxInvalidPercent",
+} as const satisfies Readonly<Record<string, keyof FeedGuards>>;
+export type HoldReason = keyof typeof guardOfReason;
 
 export type FeedDecision =
   | { readonly verdict: "Accept" }
@@ -21,34 +29,22 @@ export type FeedDecision =
   /** Can't be accepted. */
   | { readonly verdict: "Refuse"; readonly reason: "Markup" | "Empty"; readonly message: string };
 
-export interface JudgedContent {
-  readonly reading: FeedReading;
-  /** Absent for content that is not text. */
-  readonly facts: TextFacts | undefined;
-}
+type NewContent = Extract<FetchOutcome, { kind: "Read" | "Updated" }>;
 
-/** The first guard that rejects the content. */
-export function judgeContent(
-  judged: JudgedContent,
-  lastGood: FeedContent | undefined,
-  guards: FeedGuards,
-): FeedDecision {
-  const { counts, content } = judged.reading;
+/** The first guard that rejects the content. What is missing after individual changes was deleted explicitly. */
+export function judgeContent(outcome: NewContent, lastGood: FeedContent | undefined, guards: FeedGuards): FeedDecision {
+  const { reading } = outcome;
+  if (outcome.kind === "Updated") return tooLarge(reading, guards) ?? { verdict: "Accept" };
   return (
-    refusal(judged) ??
-    tooFew(counts, guards) ??
-    tooLarge(judged.reading, guards) ??
-    tooManyInvalid(counts, guards) ??
-    shrunk(content, lastGood, guards) ?? { verdict: "Accept" }
+    refusal(outcome) ??
+    tooFew(reading, guards) ??
+    tooLarge(reading, guards) ??
+    tooManyInvalid(reading, guards) ??
+    shrunk(reading, lastGood, guards) ?? { verdict: "Accept" }
   );
 }
 
-/** The same for content that results from individual changes: what is missing was deleted explicitly. */
-export function judgeChanges(reading: FeedReading, guards: FeedGuards): FeedDecision {
-  return tooLarge(reading, guards) ?? { verdict: "Accept" };
-}
-
-function refusal({ facts, reading }: JudgedContent): FeedDecision | undefined {
+function refusal({ facts, reading }: Extract<NewContent, { kind: "Read" }>): FeedDecision | undefined {
   if (facts === undefined) return undefined;
   if (facts.looksLikeMarkup) {
     const message =
@@ -61,27 +57,20 @@ function refusal({ facts, reading }: JudgedContent): FeedDecision | undefined {
   return undefined;
 }
 
-function tooFew({ valid }: FeedCounts, { minEntries }: FeedGuards): FeedDecision | undefined {
+function tooFew({ counts: { valid } }: FeedReading, guards: FeedGuards): FeedDecision | undefined {
+  const { minEntries } = guards;
   if (valid >= minEntries) return undefined;
-  return hold(
-    "TooFewEntries",
-    `The feed has ${counted(valid, "entry", "entries")}, but spec.guards.minEntries requires ${inThousands(minEntries)}.`,
-  );
+  return hold("TooFewEntries", `The feed has ${counted(valid, "entry", "entries")}`, guards);
 }
 
 function tooLarge({ counts: { valid }, content }: FeedReading, guards: FeedGuards): FeedDecision | undefined {
-  return tooMany(valid, guards) ?? tooWide(content, guards);
+  const { maxEntries } = guards;
+  if (valid <= maxEntries) return tooWide(content, guards);
+  return hold("TooManyEntries", `The feed has ${counted(valid, "entry", "entries")}`, guards);
 }
 
-function tooMany(valid: number, { maxEntries }: FeedGuards): FeedDecision | undefined {
-  if (valid <= maxEntries) return undefined;
-  return hold(
-    "TooManyEntries",
-    `The feed has ${counted(valid, "entry", "entries")}, but spec.guards.maxEntries allows ${inThousands(maxEntries)}.`,
-  );
-}
-
-function tooWide({ entries }: FeedContent, { maxAddresses }: FeedGuards): FeedDecision | undefined {
+function tooWide({ entries }: FeedContent, guards: FeedGuards): FeedDecision | undefined {
+  const { maxAddresses } = guards;
   const isWithin = ({ ipv4, ipv6 }: Covered): boolean => ipv4 <= maxAddresses && ipv6 <= maxAddresses;
   if (isWithin(covered(entries))) return undefined;
   const inside = narrowestContainers(entries);
@@ -91,10 +80,7 @@ function tooWide({ entries }: FeedContent, { maxAddresses }: FeedGuards): FeedDe
     together.ipv4 > maxAddresses
       ? `${inThousands(together.ipv4)} IPv4 addresses`
       : `${inThousands(Math.ceil(together.ipv6))} IPv6 networks of length 48`;
-  return hold(
-    "TooManyAddresses",
-    `The entries of the feed cover ${what}, but spec.guards.maxAddresses allows ${inThousands(maxAddresses)}.`,
-  );
+  return hold("TooManyAddresses", `The entries of the feed cover ${what}`, guards);
 }
 
 type Covered = Readonly<Record<AddressFamily, number>>;
@@ -111,17 +97,20 @@ function covered(entries: readonly Entry[]): Covered {
   return sizes;
 }
 
-function tooManyInvalid({ invalid, total }: FeedCounts, { maxInvalidPercent }: FeedGuards): FeedDecision | undefined {
+function tooManyInvalid({ counts }: FeedReading, guards: FeedGuards): FeedDecision | undefined {
+  const { invalid, total } = counts;
+  const { maxInvalidPercent } = guards;
   if (total < invalidGuardLinesMin || invalid * 100 <= total * maxInvalidPercent) return undefined;
-  const message = `${inThousands(invalid)} of ${inThousands(total)} lines are not valid entries, but spec.guards.maxInvalidPercent allows ${maxInvalidPercent} %.`;
-  return hold("TooManyInvalid", message);
+  const what = `${inThousands(invalid)} of ${inThousands(total)} lines are not valid entries`;
+  return hold("TooManyInvalid", what, guards);
 }
 
 function shrunk(
-  { entries }: FeedContent,
+  { content: { entries } }: FeedReading,
   lastGood: FeedContent | undefined,
-  { maxShrinkPercent }: FeedGuards,
+  guards: FeedGuards,
 ): FeedDecision | undefined {
+  const { maxShrinkPercent } = guards;
   const before = lastGood?.entries.length ?? 0;
   const current = new Set(entries);
   const lost = (lastGood?.entries ?? []).filter((entry) => !current.has(entry)).length;
@@ -130,10 +119,12 @@ function shrunk(
     lost === before - entries.length
       ? `The feed shrank from ${inThousands(before)} to ${counted(entries.length, "entry", "entries")}`
       : `${inThousands(lost)} of the last ${inThousands(before)} entries are missing from the feed`;
-  const message = `${what}, but spec.guards.maxShrinkPercent allows ${maxShrinkPercent} %.`;
-  return hold("Shrunk", message);
+  return hold("Shrunk", what, guards);
 }
 
-function hold(reason: HoldReason, message: string): FeedDecision {
-  return { verdict: "Hold", reason, message };
+function hold(reason: HoldReason, what: string, guards: FeedGuards): FeedDecision {
+  const guard = guardOfReason[reason];
+  const limit = guard.endsWith("Percent") ? `${guards[guard]} %` : inThousands(guards[guard]);
+  const does = guard === "minEntries" ? "requires" : "allows";
+  return { verdict: "Hold", reason, message: `${what}, but spec.guards.${guard} ${does} ${limit}.` };
 }

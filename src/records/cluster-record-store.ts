@@ -39,7 +39,7 @@ const knownMax = 1_000;
 const recoverableMax = 100;
 const mustNotWrite = "This process must not write: it is stopping or does not hold the Lease.";
 /** The average number of bytes of a line of an inventory or feed. */
-const lineBytes = 25;
+const lineBytes = 15;
 
 export interface ClusterRecordStoreOptions {
   readonly api: ApiServer;

@@ -7,7 +7,7 @@ const hundred = feedContent(someAddresses(100));
 
 function judge(count: number, { invalid = 0, facts = textFacts(), before = hundred, limits = guards } = {}) {
   const reading = aReading(someAddresses(count), { invalid });
-  const decision = judgeContent({ reading, facts }, before, limits);
+  const decision = judgeContent({ kind: "Read", reading, facts }, before, limits);
   return decision.verdict === "Accept" ? "Accept" : `${decision.verdict} ${decision.reason}: ${decision.message}`;
 }
 
@@ -47,7 +47,7 @@ describe("New content of a feed", () => {
     ["an IPv6 /24", ["2a00::/24"], "Accept"],
     ["more IPv6 addresses", ["2a00::/24", "2a01::/48"], "16,777,217 IPv6 networks of length 48"],
   ])("may cover a number of addresses: %s", (_, texts, result) => {
-    const judged = { reading: aReading(texts), facts: textFacts() } as const;
+    const judged = { kind: "Read", reading: aReading(texts), facts: textFacts() } as const;
     const decision = judgeContent(judged, undefined, guards);
     const held = `The entries of the feed cover ${result}, but spec.guards.maxAddresses allows 16,777,216.`;
     expect(decision).toStrictEqual(
