@@ -15,6 +15,7 @@ export function withFeeds(source: SourcePort, view: (feed: ObjectName) => FeedVi
 export function withFeedTexts(gathered: Gathered, view: (feed: ObjectName) => StoredFeed): Gathered {
   if (gathered.rules.every(({ rule }) => rule.feeds.length === 0)) return gathered;
   const rules = gathered.rules.map((one) => {
+    if (one.rule.feeds.length === 0) return one;
     const { namespace } = one.rule.meta;
     const user = { namespace, labels: gathered.namespaceLabels.get(namespace) };
     return { ...one, texts: [...one.texts, ...one.rule.feeds.map((feed) => feedTextFor(feed, view(feed), user))] };
