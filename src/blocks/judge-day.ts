@@ -14,8 +14,8 @@ import type { Gathered } from "../model/gathered.ts";
 import { type LogEntry, logTimeMs } from "../model/log-entry.ts";
 import { type JudgedEntry, readClientAddress } from "./judge.ts";
 import { judgedBlocks, Judges, type SavedJudges } from "./judges.ts";
-import { compileDesired, guardsIn } from "../decide/desired.ts";
-import { guardEntries } from "../decide/guards.ts";
+import { compileDesired } from "../decide/desired.ts";
+import { compileGuards, guardEntries } from "../decide/guards.ts";
 import { protectedFrom } from "../decide/yielding.ts";
 import { compileOrigins } from "../decide/origin-plan.ts";
 import { blockRule } from "./block-rules.ts";
@@ -143,7 +143,7 @@ export function exemptionsIn(gathered: Gathered, block: DeclaredAutoBlock, nowMs
   const { rules: allowing } = compileDesired({ ...gathered, rules }, nowMs);
   const { rule } = blockRule(block, gathered, { state: "Unreachable", problem: "" });
   const protecting = new NetworkIndex(protectedFrom(rule, { allowing }));
-  const guards = guardsIn(gathered, compileOrigins(gathered).compiled);
+  const guards = compileGuards(gathered.instance, compileOrigins(gathered).compiled);
   return (entry) =>
     protecting.overlaps(entry) !== undefined ||
     guardEntries(guards, "blocklist", [{ source: undefined, entries: new Map([[entry, 0]]) }]).entries.size === 0;

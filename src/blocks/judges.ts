@@ -1,6 +1,7 @@
 // The judges of all WafAutoBlocks of one instance: each of them gets each row once. They share one memory limit, and are saved together.
 import type { Entry } from "../address/entry.ts";
 import { attachmentOf } from "../model/attachment.ts";
+import { isOwnersOf } from "../decide/guest-limits.ts";
 import type { DeclaredAutoBlock } from "../model/declared.ts";
 import type { Gathered } from "../model/gathered.ts";
 import { nameKey, type ResourceMeta, byAge } from "../model/resource.ts";
@@ -78,8 +79,7 @@ export const autoBlocksMax = 8;
 /** The attached WafAutoBlocks that are judged: those of the owner first, then the oldest. */
 export function judgedBlocks(gathered: Gathered): readonly DeclaredAutoBlock[] {
   const { instance, autoBlocks = [] } = gathered;
-  const { namespace: home } = instance.meta;
   const attached = autoBlocks.filter(({ meta }) => attachmentOf(gathered, meta).state === "Allowed" && !meta.deleting);
-  const isGuests = ({ meta }: DeclaredAutoBlock): number => Number(meta.namespace !== home);
-  return attached.toSorted((a, b) => isGuests(a) - isGuests(b) || byAge(a.meta, b.meta)).slice(0, autoBlocksMax);
+  const isOwners = (block: DeclaredAutoBlock): number => Number(isOwnersOf(instance, block));
+  return attached.toSorted((a, b) => isOwners(b) - isOwners(a) || byAge(a.meta, b.meta)).slice(0, autoBlocksMax);
 }

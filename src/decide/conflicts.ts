@@ -55,7 +55,13 @@ export function settleConflicts(rules: readonly CompiledRule[], now: ListsNow): 
     }
   }
   if (!hasConflicts) return { rules, hasConflicts };
-  return { rules: rules.map((rule) => withoutLost(rule, winners)), hasConflicts };
+  const settled = rules.map((rule) =>
+    withoutLost(rule, (entry) => {
+      const winner = winners.get(entry);
+      return winner === undefined || winner.rule.list === rule.list ? undefined : lostTo(entry, winner, rule);
+    }),
+  );
+  return { rules: settled, hasConflicts };
 }
 
 /** The entries that are declared for both lists. */
@@ -84,22 +90,19 @@ function holderIn(
   return (entry) => listNames.find((list) => isShown(list, entry) || recorded[list].of(entry).length > 0);
 }
 
-function withoutLost(rule: CompiledRule, winners: ReadonlyMap<Entry, Winner>): CompiledRule {
-  const lost: RejectedEntry[] = [];
+/** The rule without the entries that lose against another rule, which it reports as rejected. @param whyLost undefined if it stays */
+export function withoutLost(rule: CompiledRule, whyLost: (entry: Entry) => string | undefined): CompiledRule {
+  const reported: RejectedEntry[] = [];
   for (const entry of rule.entries) {
-    const winner = winners.get(entry);
-    if (winner === undefined || winner.rule.list === rule.list) continue;
-    lost.push({ entry, source: placeOf(rule, entry), message: lostTo(entry, winner, rule) });
+    const message = whyLost(entry);
+    if (message === undefined) continue;
+    const source = placeOf(rule, entry);
+    const isOfFeed = rule.parts.some((part) => part.isOfFeed === true && part.source === source);
+    reported.push({ entry, source, message, ...(isOfFeed && { isOfFeed }) });
   }
-  return withoutEntries(rule, lost);
-}
-
-/** The rule without the losing entries, which it reports as rejected. */
-export function withoutEntries(rule: CompiledRule, lost: readonly RejectedEntry[]): CompiledRule {
-  if (lost.length === 0) return rule;
-  const gone = new Set<string>(lost.map(({ entry }) => entry));
+  if (reported.length === 0) return rule;
+  const gone = new Set<string>(reported.map(({ entry }) => entry));
   const entries = new Set([...rule.entries].filter((entry) => !gone.has(entry)));
-  const reported = lost.map((one) => (isOfFeed(rule, one) ? ({ ...one, isOfFeed: true } as const) : one));
   const rejected = [...rule.rejected, ...reported];
   if (rule.verdict === "InvalidEntries") {
     return { ...rule, entries, rejected, message: describeRejected(faultsIn(rejected)) };
@@ -107,10 +110,6 @@ export function withoutEntries(rule: CompiledRule, lost: readonly RejectedEntry[
   const mine = faultsIn(reported);
   if (rule.verdict !== "Accepted" || mine.length === 0) return { ...rule, entries, rejected };
   return { ...rule, entries, rejected, verdict: "Conflict", message: describeRejected(mine) };
-}
-
-function isOfFeed({ parts }: CompiledRule, { source }: RejectedEntry): boolean {
-  return parts.some((part) => part.isOfFeed === true && part.source === source);
 }
 
 function lostTo(entry: Entry, { rule: winner, why }: Winner, loser: CompiledRule): string {

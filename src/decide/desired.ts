@@ -24,10 +24,10 @@ import { type Aggregated, aggregateRules } from "./aggregation.ts";
 import { settleConflicts } from "./conflicts.ts";
 import { asksToAdopt } from "./ownership.ts";
 import type { Broken, CompiledOrigin, CompiledRule } from "./compiled-rule.ts";
-import { type AdmittedRule, admitInSlices, type Drafting, draftRule, admitStandIn, isOwnersOf } from "./draft-rule.ts";
+import { type AdmittedRule, admitInSlices, type Drafting, draftRule, admitStandIn } from "./draft-rule.ts";
 import { compileOrigins } from "./origin-plan.ts";
 import { Book, type Declarers } from "./book.ts";
-import { compileGuards, type EntryGuards, type GuardedEntries } from "./guards.ts";
+import { compileGuards, type GuardedEntries } from "./guards.ts";
 import { Latest } from "./latest.ts";
 import type { Obstacle } from "./removal-guard.ts";
 import type { ParsedSources } from "./rule-entries.ts";
@@ -121,7 +121,7 @@ export function* compileInSlices(
     books.parsed,
   );
   // Each rule by itself.
-  const guards = guardsIn(gathered, origins.compiled);
+  const guards = compileGuards(instance, origins.compiled);
   const drafting = { gathered, guards, guarded: books.guarded, quota: new EntryQuota(), memory, record, shown };
   const drafts = yield* draftsInSlices(admitted, drafting);
   yield;
@@ -210,17 +210,6 @@ function* draftsInSlices(admitted: readonly AdmittedRule[], drafting: Drafting):
     yield;
   }
   return [...drafts, ...admitted.filter(yields).map((rule) => draftRule(rule, drafting, drafts))];
-}
-
-/** The guards on the entries of an instance. */
-export function guardsIn({ instance }: Gathered, origins: readonly CompiledOrigin[]): EntryGuards {
-  return compileGuards(
-    instance,
-    // Origins of guests are not protected: otherwise a guest's origin could remove a block.
-    origins
-      .filter(({ origin, verdict }) => verdict === "Accepted" && isOwnersOf(instance, origin))
-      .map(({ origin }) => origin),
-  );
 }
 
 /**

@@ -11,11 +11,11 @@ import {
 import type { Entry } from "../address/entry.ts";
 import type { Gathered, GatheredRule } from "../model/gathered.ts";
 import type { Shown } from "../model/observed.ts";
-import { nameOfKey, type ResourceMeta } from "../model/resource.ts";
+import { nameOfKey } from "../model/resource.ts";
 import { asSentence } from "../model/sentence.ts";
 import { ownerOfRule, ruleIdOf, ruleLabel } from "../model/rule-id.ts";
 import { attachmentOf } from "../model/attachment.ts";
-import { type EntryQuota, limitedRule, ungrantedIn, ungrantedPart } from "./guest-limits.ts";
+import { isOwnersOf, type EntryQuota, limitedRule, ungrantedIn, ungrantedPart } from "./guest-limits.ts";
 import {
   type Broken,
   type CompiledRule,
@@ -228,11 +228,6 @@ function countEntries(parts: readonly RulePart[]): number {
 }
 
 const accepted = { verdict: "Accepted", message: "" } as const;
-
-/** Whether the object is in the instance's own namespace. */
-export function isOwnersOf(instance: DeclaredInstance, { meta }: { readonly meta: ResourceMeta }): boolean {
-  return meta.namespace === instance.meta.namespace;
-}
 
 /** The unreadable parts of the rule: each missing source, and the first invalid line. */
 function brokenIn(

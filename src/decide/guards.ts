@@ -1,10 +1,11 @@
 // The guards on single entries: they reject entries that no rule may put on a list.
 import { NetworkIndex, without } from "../address/ranges.ts";
-import type { DeclaredOrigin, DeclaredInstance, Grant, Guards, ListName } from "../model/declared.ts";
+import type { DeclaredInstance, Grant, Guards, ListName } from "../model/declared.ts";
 import { type Entry, networkOf, parseDeclaredEntry, readObservedEntry } from "../address/entry.ts";
 import type { Network } from "../address/network.ts";
 import { asSentence, listed } from "../model/sentence.ts";
-import { tooWide } from "./guest-limits.ts";
+import type { CompiledOrigin } from "./compiled-rule.ts";
+import { isOwnersOf, tooWide } from "./guest-limits.ts";
 import { placeIn, type RejectedEntry, type RulePart } from "./rule-entries.ts";
 import { isSpecialPurposeOnly, specialPurposeObjection } from "./special-purpose.ts";
 
@@ -25,10 +26,11 @@ export interface EntryGuards {
 }
 
 /**
- * The guards of an instance. The addresses of declared origins count as listed in `neverBlock`: a WAF that blocks its own
- * origin serves no requests.
+ * The guards of an instance. The addresses of its owner's origins count as listed in `neverBlock`: a WAF that blocks its own origin
+ * serves no requests. Those of guests do not: otherwise a guest's origin could remove a block.
  */
-export function compileGuards({ guards }: DeclaredInstance, origins: readonly DeclaredOrigin[]): EntryGuards {
+export function compileGuards(instance: DeclaredInstance, origins: readonly CompiledOrigin[]): EntryGuards {
+  const { guards } = instance;
   const networks: Entry[] = [];
   const faults: string[] = [];
   for (const [index, text] of guards.neverBlock.entries()) {
@@ -36,7 +38,9 @@ export function compileGuards({ guards }: DeclaredInstance, origins: readonly De
     if (parsed.ok) networks.push(parsed.entry);
     else faults.push(asSentence(`spec.guards.neverBlock[${index}]: ${parsed.message}`));
   }
-  const hosts = origins.map(({ host }) => host);
+  const hosts = origins
+    .filter(({ origin, verdict }) => verdict === "Accepted" && isOwnersOf(instance, origin))
+    .map(({ origin }) => origin.host);
   for (const host of hosts) {
     const parsed = parseDeclaredEntry(host);
     if (parsed.ok) networks.push(parsed.entry);

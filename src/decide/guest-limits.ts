@@ -13,6 +13,11 @@ import { inThousands } from "../model/sentence.ts";
 import { adoptAnnotation, asksToAdopt } from "./ownership.ts";
 import type { RejectedEntry } from "./rule-entries.ts";
 
+/** Whether the object is in the instance's own namespace. */
+export function isOwnersOf(instance: DeclaredInstance, { meta }: { readonly meta: ResourceMeta }): boolean {
+  return meta.namespace === instance.meta.namespace;
+}
+
 /**
  * The effective rule: with the granted priority and the required expiry, without an adoption that is not granted, and without
  * `Retain`. Otherwise, a guest could exceed its quota by retaining the entries of one rule after another.

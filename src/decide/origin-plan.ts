@@ -17,7 +17,7 @@ import type { DraftInput } from "./list-draft.ts";
 import type { OriginRemoval } from "./removal-guard.ts";
 import type { Gathered } from "../model/gathered.ts";
 import { attachmentOf } from "../model/attachment.ts";
-import { limitedOrigin, ungrantedPart } from "./guest-limits.ts";
+import { isOwnersOf, limitedOrigin, ungrantedPart } from "./guest-limits.ts";
 import type { Broken, CompiledOrigin } from "./compiled-rule.ts";
 import { type BrokenObjects, type LastDeclared, rememberOrigins } from "./remembered.ts";
 
@@ -175,8 +175,7 @@ export function compileOrigins(
   const wanted = new Map<string, DeclaredOrigin>();
   const compiled: CompiledOrigin[] = [];
   const unknown = new Map<string, Broken>();
-  const home = gathered.instance.meta.namespace;
-  const isOwners = ({ meta }: DeclaredOrigin): boolean => meta.namespace === home;
+  const isOwners = (origin: DeclaredOrigin): boolean => isOwnersOf(gathered.instance, origin);
   const byRank = (a: DeclaredOrigin, b: DeclaredOrigin): number =>
     Number(isOwners(b)) - Number(isOwners(a)) || byAge(a.meta, b.meta);
   for (const declared of gathered.origins.toSorted(byRank)) {

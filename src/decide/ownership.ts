@@ -37,12 +37,8 @@ export class Records {
   readonly #existingRules: ReadonlySet<string>;
   readonly #nowMs: number;
   readonly #missedAtMs: number;
-  readonly #fresh: Readonly<Record<Manner, Map<WantedBy, OwnedEntry>>> = { Added: new Map(), Adopted: new Map() };
-  /** The latest successor of a record: nearly every change applies to all entries that share it. */
-  readonly #successors = new Map<OwnedEntry, OwnedEntry>();
-  /** The same for undeclared entries, by whether they are missing. */
-  readonly #missing = new Map<OwnedEntry, OwnedEntry>();
-  readonly #found = new Map<OwnedEntry, OwnedEntry>();
+  /** By two things that a record follows from: few records are shared by nearly all entries. */
+  readonly #made = new Map<WantedBy, Map<unknown, OwnedEntry>>();
 
   constructor(context: Context<EntryLine>, existingRules: ReadonlySet<string>, nowMs: number) {
     this.#context = context;
@@ -73,37 +69,34 @@ export class Records {
     if (isMissing ? missingSinceMs !== undefined && missingSinceMs <= missedAtMs : missingSinceMs === undefined) {
       return before;
     }
-    const successors = isMissing ? this.#missing : this.#found;
-    const known = successors.get(before);
-    if (known !== undefined) return known;
-    const record = isMissing ? { ...before, missingSinceMs: missedAtMs } : found(before);
-    successors.set(before, record);
-    return record;
+    return this.#shared(before, isMissing, () =>
+      isMissing ? { ...before, missingSinceMs: missedAtMs } : found(before),
+    );
   }
 
   #updated(before: OwnedEntry, wanted: WantedBy, isShown: boolean): OwnedEntry {
     // Its removal is confirmed: it becomes managed anew, not since it was first added.
     if (before.missingSinceMs !== undefined && !isShown) return this.#freshFor(wanted, "Added");
     if (isOf(before, wanted)) return before;
-    // Only a release ends the retention of a deleted rule.
-    const gone = splitRetainers(before.retainedBy).filter((id) => !this.#existingRules.has(id));
-    const retainedBy = joinRetainers([...splitRetainers(wanted.retainedBy), ...gone]);
-    const next = { ...wanted, retainedBy };
-    if (isOf(before, next)) return before;
-    const known = this.#successors.get(before);
-    if (known !== undefined && isOf(known, next)) return known;
-    const { lines: _, ...rest } = found(before);
-    const record = { ...rest, ...next };
-    this.#successors.set(before, record);
-    return record;
+    return this.#shared(before, wanted, () => {
+      // Only a release ends the retention of a deleted rule.
+      const gone = splitRetainers(before.retainedBy).filter((id) => !this.#existingRules.has(id));
+      const next = { ...wanted, retainedBy: joinRetainers([...splitRetainers(wanted.retainedBy), ...gone]) };
+      const { lines: _, ...rest } = found(before);
+      return isOf(before, next) ? before : { ...rest, ...next };
+    });
   }
 
   /** The record of an entry that becomes managed now. */
-  #freshFor(wantedBy: WantedBy, manner: Manner): OwnedEntry {
-    const known = this.#fresh[manner].get(wantedBy);
-    if (known !== undefined) return known;
-    const record: OwnedEntry = { ...wantedBy, sinceMs: this.#nowMs, manner };
-    this.#fresh[manner].set(wantedBy, record);
+  #freshFor(wanted: WantedBy, manner: Manner): OwnedEntry {
+    return this.#shared(wanted, manner, () => ({ ...wanted, sinceMs: this.#nowMs, manner }));
+  }
+
+  #shared(from: WantedBy, to: unknown, make: () => OwnedEntry): OwnedEntry {
+    const made = this.#made.get(from) ?? new Map<unknown, OwnedEntry>();
+    this.#made.set(from, made);
+    const record = made.get(to) ?? make();
+    made.set(to, record);
     return record;
   }
 }

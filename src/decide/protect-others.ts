@@ -5,10 +5,9 @@
 // - a guest's Block entry inside an Allow entry of the owner. (A wider one leaves the exception in place.)
 import type { Entry } from "../address/entry.ts";
 import { narrowestContainers, NetworkIndex } from "../address/ranges.ts";
-import { type CompiledRule, placeOf } from "./compiled-rule.ts";
-import { withoutEntries } from "./conflicts.ts";
+import type { CompiledRule } from "./compiled-rule.ts";
+import { withoutLost } from "./conflicts.ts";
 import { type ListsNow, SentAs } from "./aggregation.ts";
-import type { RejectedEntry } from "./rule-entries.ts";
 
 /** Removes rejected entries from guests' rules. The rules are ordered oldest first, without conflicts about the same entry. */
 export function protectOthers(rules: readonly CompiledRule[], { managed, shown }: ListsNow): readonly CompiledRule[] {
@@ -56,13 +55,11 @@ function blockedNear(allowed: readonly Entry[], rules: readonly CompiledRule[]):
 }
 
 function refusing(rule: CompiledRule, isRefused: (entry: Entry) => boolean, how: "allowed" | "blocked"): CompiledRule {
-  const lost: RejectedEntry[] = [];
-  for (const entry of rule.entries) {
-    if (!isRefused(entry)) continue;
-    const message = `Addresses in ${entry} are ${how} by a rule of another namespace: write entries that leave them out, or ask the owner of the instance.`;
-    lost.push({ entry, source: placeOf(rule, entry), message });
-  }
-  return withoutEntries(rule, lost);
+  return withoutLost(rule, (entry) =>
+    isRefused(entry)
+      ? `Addresses in ${entry} are ${how} by a rule of another namespace: write entries that leave them out, or ask the owner of the instance.`
+      : undefined,
+  );
 }
 
 function entriesOf(rules: readonly CompiledRule[]): Entry[] {
