@@ -16,48 +16,29 @@ describe("A plain list", () => {
     const { content } = await read(
       "; Spamhaus\n192.0.2.0/24 ; SBL256894\r\n192.0.2.1\t# scans\n192.0.2.2\t10\n192.0.2.3\n",
     );
-    expect(content.notes).toStrictEqual(
-      new Map([
-        ["192.0.2.0/24", "SBL256894"],
-        ["192.0.2.1", "scans"],
-      ]),
-    );
+    const notes = { "192.0.2.0/24": "SBL256894", "192.0.2.1": "scans" };
+    expect(content.notes).toStrictEqual(new Map(Object.entries(notes)));
   });
 
+  const two = ["192.0.2.1", "192.0.2.2"];
+  const drop = "; Spamhaus DROP List\n1.10.16.0/20 ; SBL256894\n2.57.122.0/24 ; SBL636050\n";
+  const dshield =
+    "#\tDShield.org Recommended Block List\nStart\tEnd\tNetmask\tAttacks\tName\n45.148.10.0\t45.148.10.255\t24\t4101\tTECHOFF\n";
+
   test.each([
-    ["one address a line", "192.0.2.1\n192.0.2.2\n", ["192.0.2.1", "192.0.2.2"]],
-    [
-      "Windows line breaks, blank lines and no line break at the end",
-      "192.0.2.1\r\n\r\n192.0.2.2",
-      ["192.0.2.1", "192.0.2.2"],
-    ],
+    ["one address a line", "192.0.2.1\n192.0.2.2\n", two],
+    ["Windows line breaks, blank lines and no line break at the end", "192.0.2.1\r\n\r\n192.0.2.2", two],
     ["a byte order mark", "\uFEFF192.0.2.1\n", ["192.0.2.1"]],
-    [
-      "Spamhaus DROP",
-      "; Spamhaus DROP List\n1.10.16.0/20 ; SBL256894\n2.57.122.0/24 ; SBL636050\n",
-      ["1.10.16.0/20", "2.57.122.0/24"],
-    ],
+    ["Spamhaus DROP", drop, ["1.10.16.0/20", "2.57.122.0/24"]],
     ["FireHOL", "#\n# firehol_level2\n#\n1.0.134.30\n5.8.11.202/32\n", ["1.0.134.30", "5.8.11.202"]],
-    [
-      "IPsum with counts",
-      "# IPsum Threat Intelligence Feed\n77.90.185.20\t10\n2.57.122.53\t9\n",
-      ["77.90.185.20", "2.57.122.53"],
-    ],
-    [
-      "DShield",
-      "#\tDShield.org Recommended Block List\nStart\tEnd\tNetmask\tAttacks\tName\n45.148.10.0\t45.148.10.255\t24\t4101\tTECHOFF\n",
-      ["45.148.10.0/24"],
-    ],
+    ["IPsum with counts", "# IPsum Feed\n77.90.185.20\t10\n2.57.122.53\t9\n", ["77.90.185.20", "2.57.122.53"]],
+    ["DShield", dshield, ["45.148.10.0/24"]],
     [
       "FortiGate",
       "1.2.3.0/24\n2001:db8::1\n2001:DB8:1::/48 # branch\n",
       ["1.2.3.0/24", "2001:db8::1", "2001:db8:1::/48"],
     ],
-    [
-      "commas and spaces after the entry",
-      "192.0.2.1,malware,90\n192.0.2.2 seen yesterday\n",
-      ["192.0.2.1", "192.0.2.2"],
-    ],
+    ["commas and spaces after the entry", "192.0.2.1,malware,90\n192.0.2.2 seen yesterday\n", two],
   ])("is read as %s write it", async (_, text, entries) => {
     const { content, counts } = await read(text);
     expect(content.entries).toStrictEqual(entries);
@@ -65,16 +46,8 @@ describe("A plain list", () => {
   });
 
   test("reports the first ten invalid lines and counts the rest", async () => {
-    const lines = [
-      "192.0.2.1",
-      "# comment",
-      "bad.example",
-      "10.0.0.0/0/8",
-      "192.0.2.1",
-      "192.0.2.7/24",
-      ...Array<string>(20).fill("x-y"),
-    ];
-    const { counts, invalidLines } = await read(lines.join("\n"));
+    const lines = "192.0.2.1 #comment bad.example 10.0.0.0/0/8 192.0.2.1 192.0.2.7/24".split(" ");
+    const { counts, invalidLines } = await read([...lines, ...Array<string>(20).fill("x-y")].join("\n"));
     expect(counts).toStrictEqual({ total: 25, valid: 1, invalid: 23, duplicates: 1 });
     expect(invalidLines).toHaveLength(10);
     expect(invalidLines.slice(0, 3)).toStrictEqual([

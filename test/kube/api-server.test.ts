@@ -9,7 +9,14 @@ import type { Credentials } from "../../src/kube/credentials.ts";
 import { clusterCredentials } from "../support/builders/cluster-credentials.ts";
 import { createVirtualClock } from "../support/fakes/virtual-clock.ts";
 import { failure, scriptedStream, startScriptedApiServer } from "../support/fakes/scripted-api-server.ts";
-import { cutConnection, json, type ScriptedServer, silent, text } from "../support/fakes/scripted-server.ts";
+import {
+  type Answer,
+  cutConnection,
+  json,
+  type ScriptedServer,
+  silent,
+  text,
+} from "../support/fakes/scripted-server.ts";
 import { firstCertificate, secondCertificate } from "../support/builders/test-certificates.ts";
 import { atTestEnd } from "../support/builders/at-test-end.ts";
 
@@ -31,6 +38,10 @@ async function temporaryFile(name: string, content: string): Promise<string> {
   atTestEnd(() => rm(folder, { recursive: true }));
   await writeFile(join(folder, name), content);
   return join(folder, name);
+}
+
+async function get(api: ApiServer): Promise<ApiResult<unknown>> {
+  return await api.request({ method: "GET", path: "/x" });
 }
 
 function codeOf(result: ApiResult<unknown>): string {
@@ -89,7 +100,7 @@ describe("requests", () => {
       expect(codeOf(await api.openStream({ path: "/watch" }))).toBe("ok");
     }
     server.next(json(200, {}));
-    expect(codeOf(await api.request({ method: "GET", path: "/version" }))).toBe("ok");
+    expect(codeOf(await get(api))).toBe("ok");
   });
 
   test("calls to a server that accepts connections but never responds end at their deadlines", async () => {
@@ -128,12 +139,12 @@ describe("requests", () => {
     const server = await startServer();
     const api = connectTo(server);
     server.next(cutConnection);
-    expect(codeOf(await api.request({ method: "GET", path: "/version" }))).toBe("Unavailable");
+    expect(codeOf(await get(api))).toBe("Unavailable");
     await server.stop();
-    expect(codeOf(await api.request({ method: "GET", path: "/version" }))).toBe("Unavailable");
+    expect(codeOf(await get(api))).toBe("Unavailable");
     await server.restart();
     server.next(json(200, {}));
-    expect(codeOf(await api.request({ method: "GET", path: "/version" }))).toBe("ok");
+    expect(codeOf(await get(api))).toBe("ok");
   });
 
   test("bodies that are not JSON cause no exception", async () => {
@@ -141,7 +152,7 @@ describe("requests", () => {
     const api = connectTo(server);
     server.next(text(404, "404 page not found\n"), text(200, "<html>"), text(502, "<html>"), failure(409, "Conflict"));
     const codes: string[] = [];
-    for (let call = 0; call < 4; call += 1) codes.push(codeOf(await api.request({ method: "GET", path: "/x" })));
+    for (let call = 0; call < 4; call += 1) codes.push(codeOf(await get(api)));
     expect(codes).toStrictEqual(["NotFound", "ContractBroken", "Unavailable", "Conflict"]);
   });
 
@@ -149,7 +160,7 @@ describe("requests", () => {
     const server = await startServer();
     server.next(json(200, { text: "x".repeat(2000) }));
     const api = connectTo(server, { bodyBytesMax: 1000 });
-    expect(codeOf(await api.request({ method: "GET", path: "/x" }))).toBe("BodyTooLarge");
+    expect(codeOf(await get(api))).toBe("BodyTooLarge");
   });
 
   test("redirects are not followed", async () => {
@@ -161,43 +172,34 @@ describe("requests", () => {
 });
 
 describe("credentials", () => {
+  const onlyForSecond: Answer = (request, response) => {
+    const isNew = request.headers["authorization"] === "Bearer second";
+    (isNew ? json(200, {}) : failure(401, "Unauthorized"))(request, response);
+  };
+
   test("a token that was rotated is read immediately when the server refuses the old one", async () => {
     const server = await startServer();
-    server.answers((request, response) => {
-      const isNew = request.headers["authorization"] === "Bearer second";
-      (isNew ? json(200, {}) : failure(401, "Unauthorized"))(request, response);
-    });
+    server.answers(onlyForSecond);
     const tokenFile = await temporaryFile("token", "first\n");
     const credentials = clusterCredentials({ server: server.baseUrl, tokenFile });
     const api = connectTo(server, { credentials });
-    expect(codeOf(await api.request({ method: "GET", path: "/x" }))).toBe("Unauthorized");
+    expect(codeOf(await get(api))).toBe("Unauthorized");
     await writeFile(tokenFile, "second\n");
-    expect(codeOf(await api.request({ method: "GET", path: "/x" }))).toBe("ok");
+    expect(codeOf(await get(api))).toBe("ok");
     expect(codeOf(await api.openStream({ path: "/watch" }))).toBe("ok");
-    expect(server.requests.map((request) => request.headers["authorization"])).toStrictEqual([
-      "Bearer first",
-      "Bearer first",
-      "Bearer first",
-      "Bearer second",
-      "Bearer second",
-    ]);
+    const sent = server.requests.map((request) => request.headers["authorization"]?.replace("Bearer ", ""));
+    expect(sent).toStrictEqual(["first", "first", "first", "second", "second"]);
   });
 
   test("many requests that are refused at the same time renew the credentials once", async () => {
     const server = await startServer();
-    server.answers((request, response) => {
-      const isNew = request.headers["authorization"] === "Bearer second";
-      (isNew ? json(200, {}) : failure(401, "Unauthorized"))(request, response);
-    });
+    server.answers(onlyForSecond);
     let renewals = 0;
     const credentials: Credentials = {
       async resolve({ renew }) {
         if (renew) renewals += 1;
-        return {
-          server: server.baseUrl,
-          headers: { authorization: renewals > 0 ? "Bearer second" : "Bearer first" },
-          tls: {},
-        };
+        const headers = { authorization: renewals > 0 ? "Bearer second" : "Bearer first" };
+        return { server: server.baseUrl, headers, tls: {} };
       },
     };
     const api = connectTo(server, { credentials });
@@ -211,19 +213,19 @@ describe("credentials", () => {
     const caFile = await temporaryFile("ca.crt", firstCertificate.cert);
     const api = connectTo(server, { clock, credentials: clusterCredentials({ server: server.baseUrl, caFile }) });
     server.answers(json(200, {}));
-    expect(codeOf(await api.request({ method: "GET", path: "/x" }))).toBe("ok");
+    expect(codeOf(await get(api))).toBe("ok");
     await server.stop();
     await server.restart(secondCertificate);
-    expect(codeOf(await api.request({ method: "GET", path: "/x" }))).toBe("Unavailable");
+    expect(codeOf(await get(api))).toBe("Unavailable");
     await writeFile(caFile, secondCertificate.cert);
     await clock.advance(10_000);
-    expect(codeOf(await api.request({ method: "GET", path: "/x" }))).toBe("ok");
+    expect(codeOf(await get(api))).toBe("ok");
     const stream = scriptedStream();
     server.next(stream.answer);
     const opened = await api.openStream({ path: "/watch" });
     await writeFile(caFile, `${secondCertificate.cert}\n${firstCertificate.cert}`);
     await clock.advance(10_000);
-    expect(codeOf(await api.request({ method: "GET", path: "/x" }))).toBe("ok");
+    expect(codeOf(await get(api))).toBe("ok");
     stream.raw("still here\n");
     if (!opened.ok) throw new Error("the stream did not open");
     for await (const chunk of opened.value.chunks) {
@@ -237,7 +239,7 @@ describe("credentials", () => {
     const server = await startServer();
     const tokenFile = "/does/not/exist";
     const api = connectTo(server, { credentials: clusterCredentials({ server: server.baseUrl, tokenFile }) });
-    expect(codeOf(await api.request({ method: "GET", path: "/x" }))).toBe("NoCredentials");
+    expect(codeOf(await get(api))).toBe("NoCredentials");
     const stuck = connectTo(server, { clock, credentials: { resolve: () => new Promise(() => undefined) } });
     const results = ["/x", "/y"].map((path) => stuck.request({ method: "GET", path }));
     await clock.advance(30_000);
@@ -248,7 +250,7 @@ describe("credentials", () => {
     const server = await startServer();
     const token = "very-secret\u0000";
     const api = connectTo(server, { credentials: clusterCredentials({ server: server.baseUrl, token }) });
-    const result = await api.request({ method: "GET", path: "/x" });
+    const result = await get(api);
     expect(result.ok).toBe(false);
     expect(JSON.stringify(result)).not.toContain("very-secret");
   });

@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
-import { kubeConfigCredentials, loadKubeConfig } from "../../src/kube/credentials.ts";
+import { type Credentials, kubeConfigCredentials, loadKubeConfig } from "../../src/kube/credentials.ts";
 import { firstCertificate } from "../support/builders/test-certificates.ts";
 
 let folder = "";
@@ -30,6 +30,7 @@ async function kubeConfigFile(user: unknown, cluster: Readonly<Record<string, un
 }
 
 const environment = { PATH: "/usr/bin:/bin" };
+const credentialsOf = (file: string): Credentials => kubeConfigCredentials(loadKubeConfig({ file, environment }));
 const apiVersion = "client.authentication.k8s.io/v1";
 
 async function plugin(script: string): Promise<void> {
@@ -44,7 +45,7 @@ describe("a kubeconfig", () => {
       "client-certificate-data": base64(firstCertificate.cert),
       "client-key-data": base64(firstCertificate.key),
     });
-    expect(await kubeConfigCredentials(loadKubeConfig({ file, environment })).resolve({ renew: false })).toStrictEqual({
+    expect(await credentialsOf(file).resolve({ renew: false })).toStrictEqual({
       server: "https://127.0.0.1:6443",
       headers: { authorization: "Bearer abc" },
       tls: { ca: firstCertificate.cert, cert: firstCertificate.cert, key: firstCertificate.key },
@@ -55,7 +56,7 @@ describe("a kubeconfig", () => {
     const user = { username: "ann", password: "pass", as: "bob" };
     const cluster = { "proxy-url": "http://127.0.0.1:3128", "tls-server-name": "kubernetes" };
     const file = await kubeConfigFile(user, cluster);
-    const access = await kubeConfigCredentials(loadKubeConfig({ file, environment })).resolve({ renew: false });
+    const access = await credentialsOf(file).resolve({ renew: false });
     expect(access).toMatchObject({ proxyUrl: "http://127.0.0.1:3128", tls: { servername: "kubernetes" } });
     expect(access.headers["impersonate-user"]).toBe("bob");
     expect(access.headers["authorization"]).toBe(`Basic ${Buffer.from("ann:pass").toString("base64")}`);
@@ -97,7 +98,7 @@ describe("a kubeconfig", () => {
   ])("a credential plugin that runs `%s` is an error without its output", async (script, message) => {
     await plugin(script);
     const file = await kubeConfigFile({ exec: { apiVersion, command: "./plugin" } });
-    const credentials = kubeConfigCredentials(loadKubeConfig({ file, environment }));
+    const credentials = credentialsOf(file);
     await expect(credentials.resolve({ renew: false })).rejects.toThrow(new Error(message));
   });
 
@@ -105,18 +106,14 @@ describe("a kubeconfig", () => {
     const first = await kubeConfigFile({ token: "abc" });
     const second = join(folder, "second");
     const user = { name: "other", user: { token: "def" } };
-    const contexts = ["one", "three"].map((name) => ({
-      name,
-      context: { cluster: "c", user: "other", namespace: name },
-    }));
+    const context = { cluster: "c", user: "other" };
+    const contexts = ["one", "three"].map((name) => ({ name, context: { ...context, namespace: name } }));
     await writeFile(second, JSON.stringify({ users: [user], contexts, "current-context": "three" }));
     const merged = { KUBECONFIG: `${first}${delimiter}${second}` };
-    const tokenOf = async (context?: string) => {
-      const config = loadKubeConfig({ environment: merged, context });
-      return [
-        config.namespace,
-        (await kubeConfigCredentials(config).resolve({ renew: false })).headers["authorization"],
-      ];
+    const tokenOf = async (name?: string) => {
+      const config = loadKubeConfig({ environment: merged, context: name });
+      const { headers } = await kubeConfigCredentials(config).resolve({ renew: false });
+      return [config.namespace, headers["authorization"]];
     };
     expect(await tokenOf()).toStrictEqual([undefined, "Bearer abc"]);
     expect(await tokenOf("three")).toStrictEqual(["three", "Bearer def"]);
@@ -133,21 +130,15 @@ describe("a kubeconfig", () => {
 
   test("a server without TLS gets credentials only if verification is turned off", async () => {
     const file = await kubeConfigFile({ token: "abc" }, { server: "http://127.0.0.1:1" });
-    const credentials = kubeConfigCredentials(loadKubeConfig({ file, environment }));
-    await expect(credentials.resolve({ renew: false })).rejects.toThrow("has no TLS");
+    await expect(credentialsOf(file).resolve({ renew: false })).rejects.toThrow("has no TLS");
   });
 
   test("in a pod, the service account is used, with its token as it is now", async () => {
     const inPod = { KUBERNETES_SERVICE_HOST: "fd00::1", KUBERNETES_SERVICE_PORT: "6443", HOME: folder };
     const serviceAccount = folder;
     expect(() => loadKubeConfig({ environment: inPod, serviceAccount })).toThrow("does not run in a pod");
-    for (const [name, text] of [
-      ["token", "abc\n"],
-      ["ca.crt", firstCertificate.cert],
-      ["namespace", "shop"],
-    ] as const) {
-      await writeFile(join(folder, name), text);
-    }
+    const files = { token: "abc\n", "ca.crt": firstCertificate.cert, namespace: "shop" };
+    for (const [name, text] of Object.entries(files)) await writeFile(join(folder, name), text);
     const config = loadKubeConfig({ environment: inPod, serviceAccount });
     expect(config.namespace).toBe("shop");
     expect(await kubeConfigCredentials(config).resolve({ renew: false })).toStrictEqual({
@@ -159,8 +150,6 @@ describe("a kubeconfig", () => {
 
   test("a SOCKS proxy is refused with a message", async () => {
     const file = await kubeConfigFile({ token: "abc" }, { "proxy-url": "socks5://127.0.0.1:1080" });
-    await expect(
-      kubeConfigCredentials(loadKubeConfig({ file, environment })).resolve({ renew: false }),
-    ).rejects.toThrow("SOCKS");
+    await expect(credentialsOf(file).resolve({ renew: false })).rejects.toThrow("SOCKS");
   });
 });

@@ -67,13 +67,17 @@ function makeRecorder() {
     instance: "pod-1",
     onDropped: (reason) => dropped.push(reason),
   });
-  return { time, events, recorder, dropped };
+  /** Records these notes at once, and lets them be written. */
+  const record = async (...notes: readonly Partial<EventNote>[]): Promise<void> => {
+    for (const one of notes) recorder.record(note(one));
+    await time.advance(0);
+  };
+  return { time, events, recorder, dropped, record };
 }
 
 test("an event has both kinds of times, so kubectl describe shows and sorts it", async () => {
-  const { time, events, recorder } = makeRecorder();
-  recorder.record(note());
-  await time.advance(0);
+  const { events, record } = makeRecorder();
+  await record({});
   expect(events.events).toStrictEqual([
     {
       apiVersion: "v1",
@@ -97,11 +101,10 @@ test("an event has both kinds of times, so kubectl describe shows and sorts it",
 
 describe("repetition", () => {
   test("a repeated note increases the count and updates the last time", async () => {
-    const { time, events, recorder } = makeRecorder();
-    recorder.record(note());
+    const { time, events, record } = makeRecorder();
+    await record({});
     await time.advance(90_000);
-    recorder.record(note());
-    await time.advance(0);
+    await record({});
     expect(events.requests.map((request) => request.split(" ")[0])).toStrictEqual(["create", "patch"]);
     expect(events.events[0]).toMatchObject({
       count: 2,
@@ -111,20 +114,18 @@ describe("repetition", () => {
   });
 
   test("notes that arrive during a request need only one more request together", async () => {
-    const { time, events, recorder } = makeRecorder();
-    for (let index = 0; index < 500; index += 1) recorder.record(note());
-    await time.advance(0);
+    const { events, record } = makeRecorder();
+    await record(...Array.from({ length: 500 }, () => ({})));
     expect(events.requests).toHaveLength(2);
     expect(events.events[0]).toMatchObject({ count: 500 });
   });
 
   test("an event that has expired on the server is created again with the same count", async () => {
-    const { time, events, recorder } = makeRecorder();
-    recorder.record(note());
+    const { time, events, record } = makeRecorder();
+    await record({});
     await time.advance(3_700_000);
     events.stored.clear();
-    recorder.record(note());
-    await time.advance(0);
+    await record({});
     expect(events.events[0]).toMatchObject({ count: 2 });
   });
 
@@ -149,13 +150,11 @@ describe("faults", () => {
     { code: "TooManyRequests", status: 429 },
     { code: "Unavailable", status: 500 },
   ] as const)("an event refused with $status is retried later, and the others do not wait for it", async (fault) => {
-    const { time, events, recorder, dropped } = makeRecorder();
+    const { time, events, record, dropped } = makeRecorder();
     events.faults.push(fault, fault);
-    for (const reason of ["A", "B", "C"]) recorder.record(note({ reason }));
-    await time.advance(0);
+    await record({ reason: "A" }, { reason: "B" }, { reason: "C" });
     expect(events.events.map(({ reason }) => reason)).toStrictEqual(["C"]);
-    recorder.record(note({ reason: "D" }));
-    await time.advance(0);
+    await record({ reason: "D" });
     expect(events.events.map(({ reason }) => reason)).toStrictEqual(["C", "D"]);
     await time.advance(1_500);
     expect(events.events.map(({ reason }) => reason)).toStrictEqual(["C", "D", "A", "B"]);
@@ -196,17 +195,14 @@ describe("faults", () => {
   });
 
   test("a refusal is reported, unless the namespace is terminating", async () => {
-    const { time, events, recorder, dropped } = makeRecorder();
+    const { events, record, dropped } = makeRecorder();
     events.faults.push({ code: "Forbidden", causes: ["NamespaceTerminating"] });
-    recorder.record(note({ reason: "A" }));
-    await time.advance(0);
+    await record({ reason: "A" });
     events.faults.push({ code: "NotFound" });
-    recorder.record(note({ reason: "B" }));
-    await time.advance(0);
+    await record({ reason: "B" });
     expect(dropped).toStrictEqual([]);
     events.faults.push({ code: "Forbidden" });
-    recorder.record(note({ reason: "C" }));
-    await time.advance(0);
+    await record({ reason: "C" });
     expect(dropped).toStrictEqual(["Refused"]);
   });
 
@@ -251,24 +247,15 @@ describe("stopping", () => {
 });
 
 test("notes that differ in object, type, reason or message are different events", async () => {
-  const { time, events, recorder } = makeRecorder();
-  const notes = [
-    note(),
-    note({ type: "Normal" }),
-    note({ reason: "Removed" }),
-    note({ message: "Added another entry" }),
-    note({ object: { ...object, uid: "u2" } }),
-    note(),
-  ];
-  for (const one of notes) recorder.record(one);
-  await time.advance(0);
+  const { events, record } = makeRecorder();
+  const others = [{ type: "Normal" }, { reason: "Removed" }, { message: "Added another entry" }] as const;
+  await record({}, ...others, { object: { ...object, uid: "u2" } }, {});
   expect(events.events.map(({ count }) => count)).toStrictEqual([2, 1, 1, 1, 1]);
 });
 
 test("a long message is truncated, but never within a character", async () => {
-  const { time, events, recorder } = makeRecorder();
-  recorder.record(note({ message: "x".repeat(5_000) }));
-  await time.advance(0);
+  const { events, record } = makeRecorder();
+  await record({ message: "x".repeat(5_000) });
   const { message = "" } = events.events[0] ?? {};
   expect(Buffer.byteLength(message)).toBe(messageBytesMax);
   expect(message.endsWith("x…")).toBe(true);
@@ -277,8 +264,7 @@ test("a long message is truncated, but never within a character", async () => {
 });
 
 test("the name of an event is not longer than Kubernetes allows", async () => {
-  const { time, events, recorder } = makeRecorder();
-  recorder.record(note({ object: { ...object, name: "n".repeat(253) } }));
-  await time.advance(0);
+  const { events, record } = makeRecorder();
+  await record({ object: { ...object, name: "n".repeat(253) } });
   expect(events.events[0]?.metadata.name).toHaveLength(253);
 });

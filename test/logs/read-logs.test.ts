@@ -44,8 +44,17 @@ async function lastOf(pieces: AsyncIterable<LogPiece>): Promise<LogPiece | undef
   return last;
 }
 
+async function* only(piece: LogPiece): AsyncGenerator<LogPiece> {
+  yield piece;
+}
+
 /** The rows of one day. Each list is one reading of it. */
-async function read(readings: readonly (readonly Answer[])[], total?: number): Promise<string[]> {
+async function read(...readings: readonly (readonly Answer[])[]): Promise<string[]> {
+  return await readOf(undefined, ...readings);
+}
+
+/** The same, of a day for which the API says this total. */
+async function readOf(total: number | undefined, ...readings: readonly (readonly Answer[])[]): Promise<string[]> {
   const logs = scriptedLogs({ [date]: readings }, total === undefined ? {} : { [date]: total });
   return await told(readLogs(portsOf(logs), { days }));
 }
@@ -66,7 +75,7 @@ describe("the stream of rows", () => {
   });
 
   test("treats an empty page with a scroll ID as the end if all rows have arrived", async () => {
-    expect(await read([["a b", pageOf([], 2, "more")]])).toStrictEqual(["a b", "done 2/2"]);
+    expect(await read(["a b", pageOf([], 2, "more")])).toStrictEqual(["a b", "done 2/2"]);
   });
 });
 
@@ -74,20 +83,13 @@ describe("a failed scroll", () => {
   test.each([["Unavailable"], ["TimedOut"], ["ContractBroken"], ["Rejected"]] as const)(
     "with %s is restarted at its day, and nothing is returned twice",
     async (fault) => {
-      expect(
-        await read([
-          ["a a", { fault }, "c"],
-          ["a a", "b", "c"],
-        ]),
-      ).toStrictEqual(["a a", "b", "c", "done 4/4"]);
+      const pieces = await read(["a a", { fault }, "c"], ["a a", "b", "c"]);
+      expect(pieces).toStrictEqual(["a a", "b", "c", "done 4/4"]);
     },
   );
 
   test("returns rows that have arrived meanwhile, at any position, and equal rows as often as they occur", async () => {
-    const pieces = await read([
-      ["a b a", "c", { fault: "Unavailable" }],
-      ["x a y", "c b", "a a"],
-    ]);
+    const pieces = await read(["a b a", "c", { fault: "Unavailable" }], ["x a y", "c b", "a a"]);
     expect(pieces).toStrictEqual(["a b a", "c", "x y", "a", "done 7/7"]);
   });
 
@@ -105,19 +107,14 @@ describe("a failed scroll", () => {
   });
 
   test("never reuses a scroll ID that may have been consumed, except after a 429", async () => {
-    const broken = scriptedLogs({
-      [date]: [
-        ["a", { fault: "TimedOut" }],
-        ["a", "b"],
-      ],
-    });
+    const interrupted = [
+      ["a", { fault: "TimedOut" }],
+      ["a", "b"],
+    ] as const;
+    const broken = scriptedLogs({ [date]: interrupted });
     await told(readLogs(portsOf(broken), { days }));
-    expect(broken.calls).toStrictEqual([
-      `query ${date}/10000`,
-      `scroll ${date} 0 1`,
-      `query ${date}/10000`,
-      `scroll ${date} 1 1`,
-    ]);
+    const query = `query ${date}/10000`;
+    expect(broken.calls).toStrictEqual([query, `scroll ${date} 0 1`, query, `scroll ${date} 1 1`]);
     const limited = scriptedLogs({ [date]: [["a", { fault: "RateLimited", retryAfterMs: 7_000 }]] });
     const ports = portsOf(limited);
     const pieces = readLogs(ports, { days });
@@ -129,47 +126,46 @@ describe("a failed scroll", () => {
 });
 
 describe("a reading that contradicts itself", () => {
-  test("is repeated if a page occurs twice, before that page is returned", async () => {
-    expect(
-      await read([
+  test.each<[string, number | undefined, readonly (readonly string[])[], readonly string[]]>([
+    [
+      "a page occurs twice",
+      undefined,
+      [
         ["a b", "a b", "c d"],
         ["a b", "c d", "e f"],
-      ]),
-    ).toStrictEqual(["a b", "c d", "e f", "done 6/6"]);
-  });
-
-  test("is repeated if rows are missing at its end", async () => {
-    expect(
-      await read(
-        [
-          ["a b", "c"],
-          ["a b", "c d"],
-        ],
-        4,
-      ),
-    ).toStrictEqual(["a b", "c", "d", "done 4/4"]);
-  });
-
-  test("is repeated if there are too many rows, before they are returned", async () => {
-    expect(
-      await read(
-        [
-          ["a b", "b c"],
-          ["a b", "c"],
-        ],
-        3,
-      ),
-    ).toStrictEqual(["a b", "c", "done 3/3"]);
+      ],
+      ["a b", "c d", "e f", "done 6/6"],
+    ],
+    [
+      "rows are missing at its end",
+      4,
+      [
+        ["a b", "c"],
+        ["a b", "c d"],
+      ],
+      ["a b", "c", "d", "done 4/4"],
+    ],
+    [
+      "there are too many rows",
+      3,
+      [
+        ["a b", "b c"],
+        ["a b", "c"],
+      ],
+      ["a b", "c", "done 3/3"],
+    ],
+  ])("is repeated if %s, before what is wrong is returned", async (_, total, readings, expected) => {
+    expect(await readOf(total, ...readings)).toStrictEqual(expected);
   });
 
   test("is accepted if every repetition is the same: equal pages are equal requests", async () => {
-    expect(await read([["a a", "a a", "b"]])).toStrictEqual(["a a", "a a", "b", "done 5/5"]);
+    expect(await read(["a a", "a a", "b"])).toStrictEqual(["a a", "a a", "b", "done 5/5"]);
   });
 
   test("is accepted if rows stay missing, and this is reported", async () => {
-    expect(await read([["a b"]], 3)).toStrictEqual(["a b", "done 2/3"]);
-    expect(await read([["a", "b"]], 3)).toStrictEqual(["a", "b", "done 2/3"]);
-    expect(await read([["a", "b", "c"]], 2)).toStrictEqual(["a", "b", "c", "done 3/2"]);
+    expect(await readOf(3, ["a b"])).toStrictEqual(["a b", "done 2/3"]);
+    expect(await readOf(3, ["a", "b"])).toStrictEqual(["a", "b", "done 2/3"]);
+    expect(await readOf(2, ["a", "b", "c"])).toStrictEqual(["a", "b", "c", "done 3/2"]);
   });
 
   test("trusts the rows and not a total that grows while the pages arrive", async () => {
@@ -237,13 +233,7 @@ describe("repeated reading with a cursor", () => {
     const words: string[] = [];
     const range = cursor.daysToRead(day(today), lookbackDays);
     for await (const piece of readLogs(portsOf(logs), { days: range, cursor })) {
-      words.push(
-        ...(await told(
-          (async function* () {
-            yield piece;
-          })(),
-        )),
-      );
+      words.push(...(await told(only(piece))));
       if (piece.kind === "DayDone") cursor.dayDone(piece.day, piece.total);
     }
     cursor.forget(range.lastDay, lookbackDays);

@@ -1,7 +1,8 @@
 // The WafRecords of one namespace in memory, with the API server's rules for versions, finalizers and deletions, and with a garbage
 // collector that runs when the test says so.
-import { type ApiFaultCode, type ApiResult, localFault } from "../../src/kube/api-result.ts";
+import type { ApiResult } from "../../src/kube/api-result.ts";
 import type { ApiRequest, ApiServer } from "../../src/kube/api-server.ts";
+import { done, failed } from "../kube/fake-api-server.ts";
 
 export interface StoredObject {
   metadata: {
@@ -27,7 +28,7 @@ export class MemoryRecords {
   open(writesLeft = Number.POSITIVE_INFINITY): ApiServer {
     let left = writesLeft;
     const request = async (sent: ApiRequest): Promise<ApiResult<unknown>> => {
-      if (sent.method !== "GET" && (left -= 1) < 0) return fault("Unavailable");
+      if (sent.method !== "GET" && (left -= 1) < 0) return failed("Unavailable");
       return structuredClone(this.#answer(sent));
     };
     return { request, openStream: request, close: async () => undefined } as unknown as ApiServer;
@@ -53,8 +54,8 @@ export class MemoryRecords {
       );
       return done({ metadata: { resourceVersion: "1" }, items });
     }
-    if (method === "POST") return known === undefined ? this.#put(body as StoredObject) : fault("AlreadyExists");
-    if (known === undefined) return fault("NotFound");
+    if (method === "POST") return known === undefined ? this.#put(body as StoredObject) : failed("AlreadyExists");
+    if (known === undefined) return failed("NotFound");
     if (method === "PATCH") {
       known.metadata.finalizers = [];
       if (known.metadata.deletionTimestamp !== undefined) this.objects.delete(known.metadata.name);
@@ -63,7 +64,7 @@ export class MemoryRecords {
     if (method === "DELETE") return done(this.#end(known.metadata.name));
     if (method === "GET") return done(known);
     const isCurrent = (body as StoredObject).metadata.resourceVersion === known.metadata.resourceVersion;
-    return isCurrent ? this.#put(body as StoredObject, known) : fault("Conflict");
+    return isCurrent ? this.#put(body as StoredObject, known) : failed("Conflict");
   }
 
   #put(body: StoredObject, known?: StoredObject): ApiResult<unknown> {
@@ -82,12 +83,4 @@ export class MemoryRecords {
     else this.objects.delete(name);
     return known;
   }
-}
-
-function done(value: unknown): ApiResult<unknown> {
-  return { ok: true, value, status: 200 };
-}
-
-function fault(code: ApiFaultCode): ApiResult<never> {
-  return { ok: false, fault: localFault(code, code) };
 }

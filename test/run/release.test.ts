@@ -3,11 +3,12 @@ import { countManaged } from "../../src/model/inventory.ts";
 import { describe, expect, test } from "@jest/globals";
 import { ApiKey } from "../../src/model/api-key.ts";
 import { addresses, anInstance, anOrigin, blocking, type InstanceOverrides } from "../support/builders/declare.ts";
-import type { WafFaultRule } from "../support/fakes/fake-waf.ts";
+import type { WafFault } from "../../src/model/waf-result.ts";
 import { ConvergeWorld, converged } from "../support/worlds/converge-world.ts";
 
 const foreign = "203.0.113.7";
 const meta = { deleting: true };
+const missingKey = { state: "Missing", problem: "Secret edge/shop-key does not exist." } as const;
 
 /** An instance with three entries and an origin, which is deleted. */
 async function deletedWorld(overrides: InstanceOverrides = {}): Promise<ConvergeWorld> {
@@ -20,11 +21,11 @@ async function deletedWorld(overrides: InstanceOverrides = {}): Promise<Converge
 }
 
 describe("The deletion of an instance", () => {
-  test("removes the managed entries, even if rules still declare them, and then removes the finalizer", async () => {
-    const world = await deletedWorld({ guards: { maxRemovals: 1 } });
+  test("removes only the managed entries, whatever rules, guards and policies say, and then the finalizer", async () => {
+    const policies = { blocklist: "Exclusive", allowlist: "Exclusive" } as const;
+    const world = await deletedWorld({ guards: { maxRemovals: 1 }, policies });
     expect(world.lifecycle.isHeld(world.instance)).toBe(true);
-    const { result } = await world.pass();
-    expect(result).toStrictEqual({ kind: "Gone" });
+    expect((await world.pass()).result).toStrictEqual({ kind: "Gone" });
     expect(world.waf.lists.blocklist).toStrictEqual([foreign]);
     expect(world.waf.origins.size).toBe(0);
     expect(world.lifecycle.isHeld(world.instance)).toBe(false);
@@ -58,11 +59,8 @@ describe("The deletion of an instance", () => {
       world.waf.keys.add("the-key-of-staging");
       const moved = { expectedDomain: "staging.shop.example", consistencyWindowMs: 0 };
       const key = { state: "Present", key: new ApiKey("the-key-of-staging") } as const;
-      world.declare({
-        rules: hasEntries ? rules : [],
-        instance: anInstance({ ...moved, meta: { generation: 2 } }),
-        key,
-      });
+      const instance = anInstance({ ...moved, meta: { generation: 2 } });
+      world.declare({ rules: hasEntries ? rules : [], instance, key });
       await world.pass();
       world.declare({ instance: anInstance({ ...moved, meta: { ...meta, generation: 3 } }) });
       await world.passesUntilGone();
@@ -97,12 +95,6 @@ describe("The deletion of an instance", () => {
     expect((await world.pass()).result).toStrictEqual({ kind: "Gone" });
     expect(world.status.eventReasons()).toContain("EntriesLeftBehind");
     expect(countManaged(world.owned())).toBe(4);
-  });
-
-  test("leaves foreign entries, even if the policy is Exclusive", async () => {
-    const world = await deletedWorld({ policies: { blocklist: "Exclusive", allowlist: "Exclusive" } });
-    await world.pass();
-    expect(world.waf.lists.blocklist).toStrictEqual([foreign]);
   });
 
   test.each([
@@ -142,7 +134,7 @@ describe("The deletion of an instance", () => {
 
   test("uses the last known key if the Secret is already deleted", async () => {
     const world = await deletedWorld();
-    world.declare({ key: { state: "Missing", problem: "Secret edge/shop-key does not exist." } });
+    world.declare({ key: missingKey });
     expect((await world.pass()).result).toStrictEqual({ kind: "Gone" });
     expect(world.waf.lists.blocklist).toStrictEqual([foreign]);
   });
@@ -153,10 +145,7 @@ describe("The deletion of an instance", () => {
   ])("does not send the last known key if %s", async (_, overrides) => {
     const world = await deletedWorld();
     const calls = world.waf.calls.length;
-    world.declare({
-      instance: anInstance(overrides),
-      key: { state: "Missing", problem: "Secret edge/shop-key does not exist." },
-    });
+    world.declare({ instance: anInstance(overrides), key: missingKey });
     expect((await world.pass()).result).toStrictEqual({ kind: "Gone" });
     expect(world.waf.calls).toHaveLength(calls);
     expect(world.status.eventReasons()).toContain("EntriesLeftBehind");
@@ -164,30 +153,36 @@ describe("The deletion of an instance", () => {
 
   test("without any key leaves all entries and reports this, instead of waiting forever", async () => {
     const world = await deletedWorld();
-    world.declare({ key: { state: "Missing", problem: "Secret edge/shop-key does not exist." } });
+    world.declare({ key: missingKey });
     world.restart();
     expect((await world.pass()).result).toStrictEqual({ kind: "Gone" });
     expect(world.status.eventReasons()).toContain("EntriesLeftBehind");
   });
 
-  const faults: Readonly<Record<string, WafFaultRule["fault"]>> = {
-    "that can't be reached": { code: "Unavailable", message: "The WAF can't be reached." },
-    "whose API key was refused": { code: "BadApiKey", message: "The API says that the key is wrong." },
-    "that asks to wait for an hour": {
-      code: "RateLimited",
-      message: "The WAF asks to wait (429).",
-      status: 429,
-      retryAfterMs: 3_600_000,
-    },
-  };
-
-  test.each(Object.entries(faults))("waits for a WAF %s for ten minutes and no longer", async (_, fault) => {
-    const world = await deletedWorld();
+  const failing = (fault: WafFault) => (world: ConvergeWorld) =>
     world.waf.failOn({ on: "Any", times: 1_000, effect: "Before", fault });
+  const limited = { status: 429, retryAfterMs: 3_600_000 };
+  const stay = "4 managed entries and origins stay";
+
+  test.each<[string, (world: ConvergeWorld) => void, string]>([
+    ["a WAF that can't be reached", failing({ code: "Unavailable", message: "It can't be reached." }), stay],
+    ["a WAF whose API key was refused", failing({ code: "BadApiKey", message: "The key is wrong." }), stay],
+    ["a WAF that asks to wait for an hour", failing({ code: "RateLimited", message: "Wait (429).", ...limited }), stay],
+    [
+      "an unreadable inventory",
+      (world) => world.inventory.makeUnreadable("The inventory is damaged: shard 1 is missing."),
+      "An unknown number of managed entries and origins stay",
+    ],
+  ])("waits for %s for ten minutes and no longer", async (_, strike, said) => {
+    const world = await deletedWorld();
+    strike(world);
     const startMs = world.clock.nowMs();
     await world.passesUntilGone(40);
     expect(world.clock.nowMs() - startMs).toBe(600_000);
-    expect(world.status.eventReasons()).toContain("EntriesLeftBehind");
+    expect(world.status.events.at(-1)).toMatchObject({
+      reason: "EntriesLeftBehind",
+      message: expect.stringContaining(said),
+    });
   });
 
   test("continues for as long as it removes entries, however slowly", async () => {
@@ -220,14 +215,5 @@ describe("The deletion of an instance", () => {
     }
     expect(world.clock.nowMs() - startMs).toBeLessThanOrEqual(605_000);
     expect(world.lifecycle.isHeld(world.instance)).toBe(false);
-  });
-
-  test("waits for an unreadable inventory for ten minutes and no longer", async () => {
-    const world = await deletedWorld();
-    world.inventory.makeUnreadable("The inventory is damaged: shard 1 is missing.");
-    const startMs = world.clock.nowMs();
-    await world.passesUntilGone(40);
-    expect(world.clock.nowMs() - startMs).toBe(600_000);
-    expect(world.status.events.at(-1)?.message).toContain("An unknown number of managed entries and origins stay");
   });
 });

@@ -169,6 +169,8 @@ describe("A new process", () => {
 });
 
 describe("Before removals", () => {
+  const missing = { state: "Missing", source: mapSource("edge/b"), problem: "ConfigMap edge/b is missing." } as const;
+
   test("the declared state is read once more, and entries that are declared after all stay", async () => {
     const world = await worldAfter(3);
     world.declare({ rules: [blocking("feed", addresses(3))] });
@@ -218,16 +220,7 @@ describe("Before removals", () => {
 
   test.each([
     ["a broken source", { brokenSources: ["rules/a.yaml could not be read."] }],
-    [
-      "a missing ConfigMap",
-      {
-        rules: [
-          aRule("b", {
-            texts: [{ state: "Missing", source: mapSource("edge/b"), problem: "ConfigMap edge/b is missing." }],
-          }),
-        ],
-      },
-    ],
+    ["a missing ConfigMap", { rules: [aRule("b", { texts: [missing] })] }],
     ["an invalid line", { rules: [aRule("feed", { texts: ["192.0.2.1\nnonsense"] })] }],
   ])("%s keeps the entries, before and after a restart", async (_what, broken) => {
     const world = await worldAfter(3);
@@ -566,9 +559,8 @@ describe("A dispute over an entry", () => {
     const feed = addresses(disputesMax + 2);
     const world = new ConvergeWorld({ declared: { rules: [blocking("feed", feed)] } });
     const atMs = [4, 3, 2, 1].map((minutes) => world.clock.nowMs() - minutes * 60_000);
-    const disputes = feed
-      .slice(0, disputesMax)
-      .map((text) => ({ list: "blocklist" as const, entry: entry(text), atMs }));
+    const tracked = feed.slice(0, disputesMax);
+    const disputes = tracked.map((text) => ({ list: "blocklist" as const, entry: entry(text), atMs }));
     world.inventory.put(world.instance, anInventory({ blocklist: feed, disputes }));
     await world.pass();
     expect(world.waf.lists.blocklist).toStrictEqual(feed.slice(disputesMax));
@@ -623,11 +615,7 @@ describe("Facts that a list does not show", () => {
     async (consistencyWindowMs) => {
       const instance = anInstance({ consistencyWindowMs });
       const world = new ConvergeWorld({ declared: { instance, rules: [blocking("feed", addresses(2))] } });
-      const fault = {
-        code: "RateLimited",
-        message: "The WAF asks to wait for 3 s (429).",
-        retryAfterMs: 3_000,
-      } as const;
+      const fault = { code: "RateLimited", message: "The WAF asks to wait (429).", retryAfterMs: 3_000 } as const;
       world.waf.failOn({ on: "AddEntry", effect: "After", fault });
       const { promise, isOver } = world.begin();
       await world.clock.advanceUntil(() => world.waf.count("AddEntry") === 1, 60_000);

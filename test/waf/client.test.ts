@@ -112,9 +112,8 @@ describe("a former key that the API returns", () => {
     const former = "the-former-key-0123456789-abcdefghij";
     const formerKeys = [new ApiKey("another-former-key-0"), new ApiKey(former)];
     const host = `${former}.example`;
-    const { server, waf } = await start(json(200, { success: true, domain: host, origin: "a.example" }), {
-      formerKeys,
-    });
+    const elsewhere = json(200, { success: true, domain: host, origin: "a.example" });
+    const { server, waf } = await start(elsewhere, { formerKeys });
     expect(faultIn(await waf.readOrigins())).toMatchObject({ code: "ContractBroken" });
     server.answers(json(200, { success: true, domain, origin: host }));
     expect(faultIn(await waf.readOrigins())).toMatchObject({ code: "ContractBroken" });
@@ -158,14 +157,10 @@ describe("a former key that the API returns", () => {
 describe("documented responses", () => {
   test("for origins contain the primary, which is the first host if there is a list", async () => {
     const { server, waf } = await start(json(200, { success: true, domain, origin: "a.example", more: { of: "it" } }));
-    expect(await waf.readOrigins()).toStrictEqual({
-      ok: true,
-      value: { domain, primary: "a.example" },
-    });
+    const value = { domain, primary: "a.example" };
+    expect(await waf.readOrigins()).toStrictEqual({ ok: true, value });
     server.answers(json(200, { success: true, domain, origin: ["a.example", "b.example"] }));
-    expect(await waf.readOrigins()).toMatchObject({
-      value: { primary: "a.example" },
-    });
+    expect(await waf.readOrigins()).toMatchObject({ value });
   });
 
   test("for lists contain the API's spelling", async () => {
@@ -187,14 +182,13 @@ const html = "<!doctype html><html><body>Bad gateway</body></html>";
 const failure = (message: string) => ({ success: false, domain, message });
 
 describe("the meaning of a response for a read and for a write", () => {
+  const missing = json(403, { success: false, message: "Missing parameter api_key" });
+  const notUtf8: Answer = (_, response) => response.end(Buffer.from([0x5b, 0x22, 0xff, 0x22, 0x5d]));
+  const cutBody = raw('HTTP/1.1 200 OK\r\ncontent-length: 50\r\n\r\n["192.');
+  const cutChunks = raw('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n4\r\n["19\r\n');
   const cases: readonly (readonly [string, Answer, string, string])[] = [
     ["403 for a wrong key", json(403, { success: false, message: "Bad API Key Value" }), "BadApiKey", "BadApiKey"],
-    [
-      "403 for a missing key",
-      json(403, { success: false, message: "Missing parameter api_key" }),
-      "MissingApiKey",
-      "MissingApiKey",
-    ],
+    ["403 for a missing key", missing, "MissingApiKey", "MissingApiKey"],
     ["403 from something else", text(403, html), "ContractBroken", "OutcomeUnknown"],
     ["400 with the API's message", json(400, failure("IP already on the list")), "Rejected", "Rejected"],
     ["400 from something else", text(400, html), "ContractBroken", "OutcomeUnknown"],
@@ -210,25 +204,10 @@ describe("the meaning of a response for a read and for a write", () => {
     ["200 with null", json(200, null), "ContractBroken", "OutcomeUnknown"],
     ["200 with an object that is something else", json(200, { items: [] }), "ContractBroken", "OutcomeUnknown"],
     ["200 with items that are no strings", json(200, ["192.0.2.1", 7]), "ContractBroken", "OutcomeUnknown"],
-    [
-      "200 with no UTF-8",
-      (_, response) => response.end(Buffer.from([0x5b, 0x22, 0xff, 0x22, 0x5d])),
-      "ContractBroken",
-      "OutcomeUnknown",
-    ],
-    [
-      "200 cut off by the connection",
-      raw('HTTP/1.1 200 OK\r\ncontent-length: 50\r\n\r\n["192.'),
-      "Unavailable",
-      "OutcomeUnknown",
-    ],
+    ["200 with no UTF-8", notUtf8, "ContractBroken", "OutcomeUnknown"],
+    ["200 cut off by the connection", cutBody, "Unavailable", "OutcomeUnknown"],
     ["200 cut off at its own end", text(200, `["192.0.2.1"`), "ContractBroken", "OutcomeUnknown"],
-    [
-      "chunks cut off",
-      raw('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n4\r\n["19\r\n'),
-      "Unavailable",
-      "OutcomeUnknown",
-    ],
+    ["chunks cut off", cutChunks, "Unavailable", "OutcomeUnknown"],
     ["a reset before any answer", (_, { socket }) => socket?.resetAndDestroy(), "Unavailable", "OutcomeUnknown"],
     ["an end before any answer", (_, { socket }) => socket?.end(), "Unavailable", "OutcomeUnknown"],
     ["something that is not HTTP", raw("SSH-2.0-OpenSSH\r\n\r\n"), "ContractBroken", "OutcomeUnknown"],
@@ -259,27 +238,19 @@ describe("the meaning of a response for a read and for a write", () => {
 
   test("the message of a rejection is returned in one line", async () => {
     const { server, waf } = await start(json(400, failure("Invalid\nIP \u001B[31maddress")));
-    expect(faultIn(await write(waf))).toStrictEqual({
-      code: "Rejected",
-      status: 400,
-      message: "Invalid IP [31maddress",
-    });
+    const rejected = { code: "Rejected", status: 400, message: "Invalid IP [31maddress" };
+    expect(faultIn(await write(waf))).toStrictEqual(rejected);
     server.answers(json(400, failure("sorry ".repeat(1_000))));
     expect(faultIn(await write(waf))).toMatchObject({ message: `${"sorry ".repeat(excerptLengthMax / 6)}…` });
   });
 
   test("failures of logs may be plain sentences", async () => {
     const { server, waf } = await start(text(400, "Invalid scroll_id"));
-    expect(faultIn(await waf.scrollLogs("x"))).toStrictEqual({
-      code: "Rejected",
-      status: 400,
-      message: "Invalid scroll_id",
-    });
-    server.answers(json(404, "No WAF configured for this account"));
-    expect(faultIn(await waf.scrollLogs("x"))).toMatchObject({
-      code: "NotFound",
-      message: "No WAF configured for this account",
-    });
+    const rejected = { code: "Rejected", status: 400, message: "Invalid scroll_id" };
+    expect(faultIn(await waf.scrollLogs("x"))).toStrictEqual(rejected);
+    const message = "No WAF configured for this account";
+    server.answers(json(404, message));
+    expect(faultIn(await waf.scrollLogs("x"))).toMatchObject({ code: "NotFound", message });
     server.answers(text(400, html));
     expect(faultIn(await waf.scrollLogs("x"))).toMatchObject({ code: "ContractBroken" });
   });
@@ -440,9 +411,8 @@ describe("a signal", () => {
     await server.received(1);
     waiting.abort();
     expect(faultIn(await second)).toMatchObject({ code: "Aborted" });
-    expect(faultIn(await waf.addEntry("blocklist", "192.0.2.3", { signal: waiting.signal }))).toMatchObject({
-      code: "Aborted",
-    });
+    const third = waf.addEntry("blocklist", "192.0.2.3", { signal: waiting.signal });
+    expect(faultIn(await third)).toMatchObject({ code: "Aborted" });
     running.abort();
     await first;
     expect(server.requests).toHaveLength(1);

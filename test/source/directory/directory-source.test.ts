@@ -72,50 +72,32 @@ describe("the key of an instance", () => {
     expect(await keyOf({ "a.yaml": instanceYaml, "b.yaml": elsewhere }, "horse-key", isFor)).toBe("horse-key");
   });
 
-  test.each([
-    [
-      "a missing Secret",
-      undefined,
-      undefined,
-      /^Secret shop\/waf-key \(spec\.apiKeySecretRef\) is not in the directory: add it, or set the environment variables WAFSYNC_API_KEY to the API key and WAFSYNC_BASE_URL to the base URL\.$/,
-    ],
-    [
-      "a Secret with another name",
-      secretYaml.replace("waf-key", "waf-keys"),
-      undefined,
-      /Did you mean shop\/waf-keys\?$/,
-    ],
-    [
-      "a Secret without the key",
-      secretYaml.replace("apiKey:", "token:"),
-      undefined,
-      /^Secret shop\/waf-key \(secret\.yaml:1\) has no key apiKey: it has token\./,
-    ],
-    [
-      "an empty key",
-      secretYaml.replace("correct-horse-battery", '""'),
-      undefined,
-      /apiKey of Secret shop\/waf-key \(secret\.yaml:1\), is empty/,
-    ],
-    ["a key that YAML parses as null", secretYaml.replace("correct-horse-battery", ""), undefined, /is empty/],
-    ["a key with whitespace", secretYaml.replace("correct-horse", "correct horse"), undefined, /contains whitespace/],
-    [
-      "a key with whitespace in the environment",
-      undefined,
-      " correct-horse",
-      /^The API key in the environment variable WAFSYNC_API_KEY begins with whitespace/,
-    ],
-    [
-      "an empty key in the environment",
-      undefined,
-      "",
-      /^The API key in the environment variable WAFSYNC_API_KEY is empty/,
-    ],
-    ["an unreadable part", "a: [", undefined, /part of which cannot be read/],
-  ])("%s is a problem that says what to do, and never the key", async (_, secret, environmentKey, problem) => {
-    const files = { "a.yaml": instanceYaml, ...(secret === undefined ? {} : { "secret.yaml": secret }) };
-    const text = await keyOf(files, environmentKey);
+  const secret = (from: string, to: string): string => secretYaml.replace(from, to);
+  const addIt =
+    /^Secret shop\/waf-key \(spec\.apiKeySecretRef\) is not in the directory: add it, or set the environment variables WAFSYNC_API_KEY to the API key and WAFSYNC_BASE_URL to the base URL\.$/;
+  const noKey = /^Secret shop\/waf-key \(secret\.yaml:1\) has no key apiKey: it has token\./;
+  const empty = /apiKey of Secret shop\/waf-key \(secret\.yaml:1\), is empty/;
+
+  test.each<[string, string | undefined, RegExp]>([
+    ["a missing Secret", undefined, addIt],
+    ["a Secret with another name", secret("waf-key", "waf-keys"), /Did you mean shop\/waf-keys\?$/],
+    ["a Secret without the key", secret("apiKey:", "token:"), noKey],
+    ["an empty key", secret("correct-horse-battery", '""'), empty],
+    ["a key that YAML parses as null", secret("correct-horse-battery", ""), /is empty/],
+    ["a key with whitespace", secret("correct-horse", "correct horse"), /contains whitespace/],
+    ["an unreadable part", "a: [", /part of which cannot be read/],
+  ])("%s is a problem that says what to do, and never the key", async (_, yaml, problem) => {
+    const text = await keyOf({ "a.yaml": instanceYaml, ...(yaml === undefined ? {} : { "secret.yaml": yaml }) });
     expect(text).toMatch(problem);
+    expect(text).not.toMatch(/horse/);
+  });
+
+  test.each([
+    [" correct-horse", "begins with whitespace"],
+    ["", "is empty"],
+  ])("in the environment that is %j is a problem that does not show it", async (key, problem) => {
+    const text = await keyOf({ "a.yaml": instanceYaml }, key);
+    expect(text).toContain(`The API key in the environment variable WAFSYNC_API_KEY ${problem}`);
     expect(text).not.toMatch(/horse/);
   });
 
