@@ -2,10 +2,9 @@
 // what is left of a network without others. Two networks are nested or disjoint, so after sorting them by first address, wider
 // networks first, each comes behind those that contain it.
 import { type Entry, isOpaque, networkOf, readSpelling, toEntry } from "./entry.ts";
-import { type Address, type AddressFamily, type Network, networkAt, partsOf, prefixLengthMax } from "./network.ts";
+import { type Address, type AddressFamily, type Network, networkAt, prefixLengthMax } from "./network.ts";
 
 const families = ["ipv4", "ipv6"] as const;
-const groupBits = 16;
 
 interface Item {
   readonly entry: Entry;
@@ -142,13 +141,11 @@ export function networksAround(entry: Entry): Entry[] {
 export class AddressCover {
   readonly entry: Entry;
   readonly #network: Network;
-  readonly #groups: readonly number[];
   readonly #covering: ReadonlySet<string>;
 
   constructor(entry: Entry) {
     this.entry = entry;
     this.#network = networkOf(entry);
-    this.#groups = partsOf(this.#network.first);
     this.#covering = new Set([entry, ...networksAround(entry)]);
   }
 
@@ -168,19 +165,9 @@ export class AddressCover {
   /** False for most strings that can't be another spelling: parsing takes far longer. */
   #mayBeSpelled(text: string): boolean {
     const isIpv6 = text.includes(":");
-    if (this.#network.family === "ipv6") return isIpv6 && this.#startsLike(text);
+    if (this.#network.family === "ipv6") return isIpv6;
     // A mapped IPv4 address begins like `::ffff:` or `0:0:`.
     return isIpv6 ? !/^[1-9a-f]/iu.test(text) : text.includes("/") || text !== text.trim();
-  }
-
-  /** Compares group by group, up to `::` or the end of the network. */
-  #startsLike(text: string): boolean {
-    if (text.includes(".")) return true;
-    const [address = "", length = prefixLengthMax("ipv6")] = text.split("/", 2);
-    const groups = address.split(":", Math.floor(Number(length) / groupBits));
-    const end = groups.indexOf("");
-    const read = end === -1 ? groups : groups.slice(0, end);
-    return read.every((group, index) => Number.parseInt(group, 16) === this.#groups[index]);
   }
 }
 
