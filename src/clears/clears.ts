@@ -174,6 +174,7 @@ export class CacheClears implements RunHooks {
   async #callOnce(run: World, { due, waiting }: AdvancedClears): Promise<HookStep | undefined> {
     const { waf, ports } = run;
     const { clock, abandon, observer, stopping } = ports;
+    if (!due.every(({ meta }) => run.permits({ kind: "ClearCache", clear: meta }))) return { kind: "Interrupted" };
     for (const clear of due) this.#memory.keep(clear, withAttempt(this.#known(run, clear), clock.nowMs()));
     await this.#report(run, due);
     if (stopping.aborted) return { kind: "Interrupted" };

@@ -2,21 +2,21 @@
 import type { Preview } from "../app/standalone.ts";
 import { listNames } from "../model/declared.ts";
 import { hexDigest } from "../model/hex-digest.ts";
-import type { Operation } from "../model/operation.ts";
+import type { Effect } from "../model/operation.ts";
 import { nameKey } from "../model/resource.ts";
 import type { ReviewPort } from "../run/ports.ts";
 
 /** The same as of the hashes that approve removals. */
 const hashLength = 12;
 
-/** Permits the operations of a plan, and approves its removals on hold. */
+/** Permits the effects of a plan, and approves its removals on hold. */
 export interface Review extends ReviewPort {
   /**
    * Identifies what `apply` would do on all instances, without times and reasons: the same on every machine for the same folder, state
    * and WAFs.
    */
   readonly hash: string;
-  /** The first operation that was not reviewed, and that a run therefore has not executed. */
+  /** The first effect that was not reviewed, and that a run therefore has not executed. */
   stray: string | undefined;
 }
 
@@ -29,7 +29,11 @@ export function reviewOf(previews: readonly Preview[]): Review {
     if (plan === undefined) continue;
     const name = nameKey(gathered.instance.meta);
     const { operations, adoptions, held, outcomes } = plan;
-    const due = operations.map(effectOf);
+    const due = [
+      ...operations,
+      ...pendingClears.map(({ meta }) => ({ kind: "ClearCache", clear: meta }) as const),
+      ...adoptions.map((adoption) => ({ kind: "Adopt", ...adoption }) as const),
+    ].map(effectOf);
     // What follows once the removals on hold are approved: these, and the additions that they make room for.
     const open = listNames.flatMap((list) => [
       ...(held?.removals[list].map(({ entry }) => `RemoveEntry ${list} ${entry}`) ?? []),
@@ -40,8 +44,6 @@ export function reviewOf(previews: readonly Preview[]): Review {
     for (const effect of [...due, ...open]) permitted.add(`${name} ${effect}`);
     const effects = [
       ...due,
-      ...pendingClears.map(({ meta }) => `ClearCache ${nameKey(meta)}`),
-      ...adoptions.map(({ list, entry }) => `Adopt ${list} ${entry}`),
       ...open.map((effect) => `open ${effect}`),
       ...(held?.origins ?? []).map(({ host }) => `open RemoveOrigin ${host}`),
       // It depends on the number of used approvals: the same removals have another hash when they are on hold again.
@@ -55,8 +57,8 @@ export function reviewOf(previews: readonly Preview[]): Review {
     hash: hexDigest([...lines].toSorted().join("\n"), hashLength),
     stray: undefined,
     approvalOf: (instance) => approvals.get(nameKey(instance)),
-    permits: (instance, operation) => {
-      const effect = `${nameKey(instance)} ${effectOf(operation)}`;
+    permits: (instance, wanted) => {
+      const effect = `${nameKey(instance)} ${effectOf(wanted)}`;
       if (permitted.has(effect)) return true;
       review.stray ??= effect;
       return false;
@@ -66,9 +68,8 @@ export function reviewOf(previews: readonly Preview[]): Review {
 }
 
 /** A removal is that of an entry in all its spellings. */
-function effectOf(operation: Operation): string {
-  const { kind } = operation;
-  return "entry" in operation
-    ? `${kind} ${operation.list} ${operation.entry}`
-    : `${kind} ${operation.host} ${operation.type}`;
+function effectOf(effect: Effect): string {
+  const { kind } = effect;
+  if ("clear" in effect) return `${kind} ${nameKey(effect.clear)}`;
+  return "entry" in effect ? `${kind} ${effect.list} ${effect.entry}` : `${kind} ${effect.host} ${effect.type}`;
 }

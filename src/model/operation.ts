@@ -1,6 +1,7 @@
 // One planned write to the WAF. `reason` is a sentence that explains it to users in a plan.
 import type { ListName, OriginType } from "./declared.ts";
 import type { Entry } from "../address/entry.ts";
+import type { ObjectName } from "./resource.ts";
 
 export type Operation =
   | {
@@ -33,6 +34,12 @@ export interface Adoption {
   /** `namespace/name` of the rules that adopt it. */
   readonly rules: readonly string[];
 }
+
+/** Everything that a run does on behalf of a user who has reviewed it. */
+export type Effect =
+  | Operation
+  | ({ readonly kind: "Adopt" } & Pick<Adoption, "list" | "entry">)
+  | { readonly kind: "ClearCache"; readonly clear: ObjectName };
 
 /** The part of the WAF that an operation changes. */
 export function partOf(operation: Operation): ListName | "origins" {

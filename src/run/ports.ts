@@ -4,7 +4,7 @@ import type { DeclaredCacheClear, DeclaredInstance } from "../model/declared.ts"
 import type { ApiKey } from "../model/api-key.ts";
 import type { ConfirmedGathering, ConfirmOptions, Gathered } from "../model/gathered.ts";
 import type { Approval, Refusal, InventoryPort } from "../model/inventory.ts";
-import type { Adoption, Operation } from "../model/operation.ts";
+import type { Adoption, Effect, Operation } from "../model/operation.ts";
 import type { ObjectName, ResourceMeta } from "../model/resource.ts";
 import type { WafFault, WafPort } from "../model/waf-result.ts";
 import type { Plan } from "../decide/plan.ts";
@@ -134,8 +134,8 @@ export interface HistoryPort {
 export interface ReviewPort {
   /** The hash of the removals on hold that the plan contains, which approves them; undefined if there are none. */
   approvalOf(instance: ObjectName): string | undefined;
-  /** Asked before each call. False ends the run. */
-  permits(instance: ObjectName, operation: Operation): boolean;
+  /** Asked before each call, and before each adoption. False ends the run. */
+  permits(instance: ObjectName, effect: Effect): boolean;
 }
 
 export interface ReconcilePorts {

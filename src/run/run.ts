@@ -102,7 +102,7 @@ async function nextStep(world: World): Promise<RunResult | undefined> {
   if (isOver) return { kind: "Yielded" };
   // A fresh read comes before removals, and before the first write of this process.
   if (next === undefined || !world.isConfirmedFor(next)) return await world.confirm({ beforeRemovals });
-  if (world.ports.review?.permits(world.name, next) === false) return { kind: "Interrupted" };
+  if (!world.permits(next)) return { kind: "Interrupted" };
   return await call(world, next);
 }
 

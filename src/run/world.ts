@@ -7,7 +7,7 @@ import type { ConfirmOptions, Gathered } from "../model/gathered.ts";
 import { emptyInventory, type Inventory } from "../model/inventory.ts";
 import { observeSpellings } from "../model/observed.ts";
 import type { Observed } from "../model/observed.ts";
-import type { Operation } from "../model/operation.ts";
+import type { Effect, Operation } from "../model/operation.ts";
 import { type ObjectName, resourceKey } from "../model/resource.ts";
 import type { WafResult, WafPort } from "../model/waf-result.ts";
 import { admitInstance, attemptOf } from "../decide/admit-instance.ts";
@@ -394,8 +394,15 @@ export class World {
     return undefined;
   }
 
+  /** Whether this may be done: false if a user has reviewed another plan. */
+  permits(effect: Effect): boolean {
+    return this.ports.review?.permits(this.name, effect) ?? true;
+  }
+
   async #save(): Promise<RunResult | undefined> {
     const { inventory: before, plan } = this;
+    if (!plan.adoptions.every((adoption) => this.permits({ kind: "Adopt", ...adoption })))
+      return { kind: "Interrupted" };
     // Only if owners are all that changed, nothing follows from the lists.
     const followsFromLists = before !== this.#stored || !plan.onlyOwnersChanged;
     const ended = followsFromLists ? await this.#verifyDomain() : undefined;

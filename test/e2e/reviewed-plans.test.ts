@@ -206,23 +206,35 @@ describe("apply --plan", () => {
     expect(blocked(folder)).toStrictEqual(["192.0.2.2"]);
   });
 
-  test("stops before a change that was not reviewed, if the files change meanwhile", async () => {
+  test.each([
+    ["an addition", ruleDocument("late", { addresses: ["192.0.2.99"] }), "AddEntry blocklist 192.0.2.99"],
+    [
+      "an adoption",
+      ruleDocument("late", { addresses: ["192.0.2.98"] }).replace(
+        "shop}",
+        'shop, annotations: {wafsync.dev/adopt: "true"}}',
+      ),
+      "Adopt blocklist 192.0.2.98",
+    ],
+    ["a cache clear", cacheClearDocument("late", "one"), "ClearCache shop/late"],
+  ])("stops before %s that was not reviewed, if the files change meanwhile", async (_, document, effect) => {
     await using folder = await wafFolder();
-    const addresses = Array.from({ length: 40 }, (_, index) => `198.51.100.${index}`);
+    folder.simulator.waf(testKey).add("blocklist", ["192.0.2.98"]);
+    const addresses = Array.from({ length: 40 }, (_unused, index) => `198.51.100.${index}`);
     await declare(folder, addresses);
     const hash = await hashOf(folder);
     folder.simulator.settings.latencyMs = 50;
     const applying = folder.run("apply", "--plan", hash);
-    while (blocked(folder).length < 3) await new Promise((resolve) => setTimeout(resolve, 20));
-    await folder.files.write("late.yaml", ruleDocument("late", { addresses: ["192.0.2.99"] }));
+    while (blocked(folder).length < 4) await new Promise((resolve) => setTimeout(resolve, 20));
+    await folder.files.write("late.yaml", document);
     const { code, stderr } = await applying;
     expect([code, stderr]).toStrictEqual([
       1,
-      expect.stringContaining(
-        "stopped before a change that was not reviewed (shop/main AddEntry blocklist 192.0.2.99)",
-      ),
+      expect.stringContaining(`stopped before a change that was not reviewed (shop/main ${effect})`),
     ]);
     expect(blocked(folder)).not.toContain("192.0.2.99");
+    expect(await folder.everyFile()).not.toMatch(/^192\.0\.2\.98 /m);
+    expect(folder.simulator.waf(testKey).counters.cacheClears).toBe(0);
   });
 });
 

@@ -47,7 +47,7 @@ interface Place extends AsyncDisposable {
   readonly machine: (name: string, kill?: { readonly step: number; readonly moment: number }) => Promise<Machine>;
   /** Tells a machine which process to kill. */
   readonly runs: (machine: Machine, process: RunningProcess) => void;
-  /** All stored files, each of which begins with its path. */
+  /** All stored files, by path. */
   readonly stored: () => Promise<ReadonlyMap<string, string>>;
 }
 
@@ -125,7 +125,7 @@ async function clusterPlace(cluster: ClusterAccess, namespace: string): Promise<
       const path = `/apis/wafsync.dev/v1alpha1/namespaces/${namespace}/wafrecords/shop-state`;
       const { spec } = (await cluster.request({ path })).body as { spec?: { text: string } };
       const blocks = (spec?.text ?? "").split(/\n(?! )/).slice(1);
-      return new Map(blocks.map((block) => [block.split("\n")[0]!, block.replaceAll("\n ", "\n")]));
+      return new Map(blocks.map((block) => [block.split("\n")[0]!, block.split("\n ").slice(1).join("\n")]));
     },
     [Symbol.asyncDispose]: async () => await scratch[Symbol.asyncDispose](),
   };
