@@ -8,3 +8,8 @@ export function seededRandom(seed: number): () => number {
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
   };
 }
+
+/** A whole number from 0 to below this limit. */
+export function below(random: () => number, limit: number): number {
+  return Math.floor(random() * limit);
+}

@@ -4,7 +4,7 @@ import { readFile, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as realDelay } from "node:timers/promises";
 import type { SimulatedWaf } from "../../../src/simulator/simulated-waf.ts";
-import { seededRandom } from "../builders/seeded-random.ts";
+import { below, seededRandom } from "../builders/seeded-random.ts";
 import { type FinishedProcess, startWafsync } from "../processes/wafsync-process.ts";
 import { scratchDirectory } from "../worlds/scratch-directory.ts";
 import { instanceDocument, ruleDocument, testKey, type WafFolder, wafFolder } from "../worlds/waf-folder.ts";
@@ -216,10 +216,6 @@ function randomCommand(random: () => number): readonly string[] {
   const addresses = pool.filter(() => random() < 0.3);
   if (addresses.length === 0) addresses.push(pool[below(random, pool.length)] ?? "");
   return share < 0.65 ? ["block", ...addresses] : ["unblock", ...addresses];
-}
-
-function below(random: () => number, limit: number): number {
-  return Math.floor(random() * limit);
 }
 
 function fileOf(address: string): string {

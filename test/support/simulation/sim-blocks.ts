@@ -6,7 +6,7 @@ import type { Gathered } from "../../../src/model/gathered.ts";
 import type { LogEntry } from "../../../src/model/log-entry.ts";
 import type { ResourceMeta } from "../../../src/model/resource.ts";
 import type { PublishedJudgements } from "../../../src/blocks/judges.ts";
-import { seededRandom } from "../builders/seeded-random.ts";
+import { below, seededRandom } from "../builders/seeded-random.ts";
 import { allowing } from "../builders/declare.ts";
 import { anAutoBlock } from "../builders/declare-auto-block.ts";
 import { anEntry } from "../builders/log-entry.ts";
@@ -40,6 +40,7 @@ export class SimBlocks {
   readonly isUsed: boolean;
   readonly #world: SimWorld;
   readonly #random: () => number;
+  readonly #pick = (count: number): number => below(this.#random, count);
   readonly #oracles = new Map<string, BlockOracle>();
   readonly requests: BlockedRequest[] = [];
   /** Sets clocks that are ahead right. */
@@ -238,9 +239,5 @@ export class SimBlocks {
     const isWrong = processes.some(({ life, wall }) => life.alive && wall.offsetMs !== 0);
     if (!isWrong && !this.#world.writes.includes(`POST /api/blocklist_ip ${lastClient}`))
       this.#world.ledger.violation(`${lastClient} sent ${threshold} blocked requests, and was never blocked`);
-  }
-
-  #pick(count: number): number {
-    return Math.floor(this.#random() * count);
   }
 }

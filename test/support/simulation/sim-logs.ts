@@ -5,7 +5,7 @@ import type { LogEntry } from "../../../src/model/log-entry.ts";
 import type { ResourceMeta } from "../../../src/model/resource.ts";
 import { dayMs, dayOf, parseDay } from "../../../src/model/time-text.ts";
 import type { LoadedLogRecord, LogRecord, SavedLogRecord } from "../../../src/logs/log-records.ts";
-import { seededRandom } from "../builders/seeded-random.ts";
+import { below, seededRandom } from "../builders/seeded-random.ts";
 import { anEntry } from "../builders/log-entry.ts";
 import { LogOracle, type Output } from "./log-oracle.ts";
 import { describeSaveFault } from "./sim-faults.ts";
@@ -42,6 +42,7 @@ export class SimLogs {
   readonly isUsed: boolean;
   readonly #world: SimWorld;
   readonly #random: () => number;
+  readonly #pick = (count: number): number => below(this.#random, count);
   readonly #rows: Row[] = [];
   readonly #scrolls = new Map<string, { readonly rows: readonly LogEntry[]; readonly total: number }>();
   readonly #kept = new Map<string, Kept>();
@@ -187,9 +188,5 @@ export class SimLogs {
     const timestamp = new Date(nowMs - this.#pick(this.#random() < 0.5 ? 1_000 : rowAgeMsMax)).toISOString();
     const entry = anEntry({ timestamp, request_path: `/row-${this.#rows.length}` });
     this.#rows.push({ entry, visibleAtMs: nowMs + this.#pick(this.#random() < 0.5 ? 1_000 : rowLateMsMax) });
-  }
-
-  #pick(count: number): number {
-    return Math.floor(this.#random() * count);
   }
 }

@@ -4,7 +4,7 @@
 import type { DeclaredInstance, WorkloadRef } from "../../../src/model/declared.ts";
 import type { Gathered } from "../../../src/model/gathered.ts";
 import { resourceKey } from "../../../src/model/resource.ts";
-import { seededRandom } from "../builders/seeded-random.ts";
+import { below, seededRandom } from "../builders/seeded-random.ts";
 import type { SimProcess } from "./sim-process.ts";
 import type { SimWorld } from "./sim-world.ts";
 
@@ -27,6 +27,7 @@ export class SimRollouts {
   readonly isUsed: boolean;
   readonly #world: SimWorld;
   readonly #random: () => number;
+  readonly #pick = (count: number): number => below(this.#random, count);
   #isQuiet = false;
   #revision = 0;
   /** How many clears are permitted. */
@@ -126,9 +127,5 @@ export class SimRollouts {
     const observed = { workload: resourceKey(workload), state, rollout: String(revision) } as const;
     this.#world.note(undefined, `Deployment ${workload.name}: revision ${revision}${isComplete ? "" : " begins"}`);
     cluster.change({ workloads: new Map(cluster.now.workloads).set(workload.name, observed) });
-  }
-
-  #pick(count: number): number {
-    return Math.floor(this.#random() * count);
   }
 }

@@ -11,7 +11,7 @@ import {
 } from "../../../src/model/inventory.ts";
 import { nameKey, type ObjectName, resourceKey, type ResourceMeta } from "../../../src/model/resource.ts";
 import type { ObjectEvent } from "../../../src/run/ports.ts";
-import { seededRandom } from "../builders/seeded-random.ts";
+import { below, seededRandom } from "../builders/seeded-random.ts";
 import { RecordedStatus } from "../fakes/recorded-status.ts";
 import { callMsMax, Ledger } from "./ledger.ts";
 import { SimBlocks } from "./sim-blocks.ts";
@@ -106,7 +106,7 @@ export class SimWorld {
   }
 
   pick(count: number): number {
-    return Math.floor(this.random() * count);
+    return below(this.random, count);
   }
 
   chance(share: number): boolean {

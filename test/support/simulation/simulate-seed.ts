@@ -1,5 +1,6 @@
 // Simulates one installation that a seed determines: active users and processes, faults, crashes, stale views; then a quiet phase, in
 // which the declared state must be reached and kept. The same seed always has the same result.
+import type { Gathered } from "../../../src/model/gathered.ts";
 import { type ListName, listNames } from "../../../src/model/declared.ts";
 import type { Entry } from "../../../src/address/entry.ts";
 import { isCoveredBy } from "./oracle-networks.ts";
@@ -311,12 +312,10 @@ class Installation {
     const wanted = wantedEntries(this.#world.blocks.extended(gathered, known), this.#wallMs(), ledger.memory);
     // Entries that another instance has left on the WAF and still records belong to that instance.
     const own = this.#world.inventoryOf(gathered.instance.meta);
-    const isOfOther = (list: ListName, entry: Entry): boolean =>
-      !own.entries[list].has(entry) && this.#world.inventory().entries[list].has(entry);
+    const all = this.#world.inventory().entries;
     for (const list of listNames) {
-      const isExclusive = gathered.instance.policies[list] === "Exclusive";
-      const isMerging = aggregates(gathered, list);
-      this.#expectList(list, { wanted: wanted[list], isExclusive, isMerging }, (entry) => isOfOther(list, entry));
+      const isOfOther = (entry: Entry): boolean => !own.entries[list].has(entry) && all[list].has(entry);
+      this.#expectList(list, gathered, wanted[list], isOfOther);
     }
     for (const [host, type] of wantedOrigins(gathered)) {
       if (waf.origins.get(host) !== type) ledger.violation(`${host} is not an origin as ${type} in the end`);
@@ -337,14 +336,13 @@ class Installation {
 
   #expectList(
     list: ListName,
-    {
-      wanted,
-      isExclusive,
-      isMerging,
-    }: { readonly wanted: ReadonlySet<string>; readonly isExclusive: boolean; readonly isMerging: boolean },
+    gathered: Gathered,
+    wanted: ReadonlySet<string>,
     isOfOther: (entry: Entry) => boolean,
   ): void {
     const { waf, ledger } = this.#world;
+    const isExclusive = gathered.instance.policies[list] === "Exclusive";
+    const isMerging = aggregates(gathered, list);
     const live = waf.entries(list);
     for (const entry of wanted) {
       const isOn = isMerging ? isCoveredBy(entry, live) : live.has(entry as never);
