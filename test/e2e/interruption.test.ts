@@ -7,7 +7,7 @@ import { expect, test } from "@jest/globals";
 import type { FaultRule } from "../../src/simulator/fault-rule.ts";
 import type { RequestRecord } from "../../src/simulator/simulated-waf.ts";
 import { ruleDocument, testKey, wafFolder, type WafFolder } from "../support/worlds/waf-folder.ts";
-import { ownedIn } from "../support/worlds/random-folder.ts";
+import { ownedIn } from "./random-folder.ts";
 import { timeLimit, within } from "../support/processes/slowness.ts";
 import { type FinishedProcess, startWafsync } from "../support/processes/wafsync-process.ts";
 

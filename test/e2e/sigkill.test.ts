@@ -8,7 +8,7 @@ import { expect, test } from "@jest/globals";
 import { caseCount } from "../support/builders/case-count.ts";
 import { seededRandom } from "../support/builders/seeded-random.ts";
 import { testKey, wafFolder, type WafFolder } from "../support/worlds/waf-folder.ts";
-import { declareAtRandom, ownedIn } from "../support/worlds/random-folder.ts";
+import { declareAtRandom, ownedIn } from "./random-folder.ts";
 import { runFaster, startWafsync } from "../support/processes/wafsync-process.ts";
 
 runFaster();

@@ -18,7 +18,7 @@ import {
 } from "../support/processes/wafsync-process.ts";
 import { apiProxy, setUpClusterState } from "../support/worlds/cluster-state.ts";
 import { gitRemote, stateBranch } from "../support/worlds/git-remote.ts";
-import { declareAtRandom, ownedIn } from "../support/worlds/random-folder.ts";
+import { declareAtRandom, ownedIn } from "./random-folder.ts";
 import { scratchDirectory } from "../support/worlds/scratch-directory.ts";
 import { testKey, wafFolder } from "../support/worlds/waf-folder.ts";
 
@@ -136,7 +136,7 @@ async function owned(place: Place): Promise<Set<string>> {
 }
 
 /** Most of the time is spent waiting, so several WAFs are worked on at once. */
-const worlds = kills > 20 ? 4 : 2;
+const worlds = kills > 20 ? 8 : 2;
 const testMsMax = 3_600_000;
 /** A minute is four seconds here, and a busy machine can stand still that long: then the job ends, and somebody starts it again. */
 const stall = /could not be renewed|cannot be held: It is in use by/;

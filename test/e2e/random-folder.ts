@@ -1,6 +1,6 @@
 // Folders whose rules and origin change at random while processes that work on them are killed.
-import { decodeInventory } from "../../../src/records/inventory-text.ts";
-import { originDocument, ruleDocument, type WafFolder } from "./waf-folder.ts";
+import { decodeInventory } from "../../src/records/inventory-text.ts";
+import { originDocument, ruleDocument, type WafFolder } from "../support/worlds/waf-folder.ts";
 
 export interface RandomRules {
   readonly names: readonly string[];
@@ -29,10 +29,10 @@ export async function declareAtRandom(
   return wanted;
 }
 
-/** The entries of the blocklist in a stored inventory, whose first line says what the file is; none if there is no file. */
+/** The entries of the blocklist in a stored inventory, which begins behind the lines that say what it is; none if there is no file. */
 export function ownedIn(file: string): Set<string> {
   if (file === "") return new Set();
-  const decoded = decodeInventory(file.slice(file.indexOf("\n") + 1));
+  const decoded = decodeInventory(file.slice(file.indexOf("\n{") + 1));
   if (!decoded.ok) throw new Error(decoded.problem);
   return new Set(decoded.inventory.entries.blocklist.keys());
 }
