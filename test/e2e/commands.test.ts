@@ -114,17 +114,6 @@ test("a cache clear is in the plan until it is complete; apply waits for its sec
   expect(waf.counters.cacheClears).toBe(1);
 
   expect((await folder.run("plan")).code).toBe(0);
-  await folder.files.write("clear.yaml", cacheClearDocument("after-release", "release-2"));
-  const json = await folder.run("plan -o json");
-  expect(json.code).toBe(1);
-  expect(instanceIn(json.stdout).operations).toStrictEqual([
-    {
-      operation: "ClearCache",
-      target: "cache",
-      value: "shop/after-release",
-      reason: "trigger release-2 is not handled yet",
-    },
-  ]);
 });
 
 test("plan exits with 1 or 2 for removals on hold, a conflict and a suspended instance", async () => {

@@ -7,7 +7,7 @@ import { describe, expect, test } from "@jest/globals";
 import { parse } from "yaml";
 import { startSimulator } from "../../src/simulator/start-simulator.ts";
 import { compileCache, wafsyncProgram } from "../support/processes/wafsync-process.ts";
-import { type Forge, openForge } from "../support/worlds/forge.ts";
+import { type Forge, openForge } from "./forge.ts";
 import { gitRemote, type GitRemote } from "../support/worlds/git-remote.ts";
 import { instanceDocument, ruleDocument, testDomain, testKey } from "../support/worlds/waf-folder.ts";
 
