@@ -70,9 +70,8 @@ describe("What a plan prints", () => {
     const atMs = [4, 3, 2, 1].map((minutes) => world.clock.nowMs() - minutes * 60_000);
     const disputes = [{ list: "blocklist" as const, entry: entry(text), atMs }];
     world.inventory.put(world.instance, anInventory({ blocklist: [text], disputes }));
-    expect(await printed(world)).toMatch(
-      /\? blocklist {2}\S+ {2}another writer keeps reverting it: corrections are paused/,
-    );
+    const paused = /\? blocklist {2}\S+ {2}another writer keeps reverting it: corrections are paused/;
+    expect(await printed(world)).toMatch(paused);
     world.waf.lists.blocklist.push(text);
     expect(await printed(world)).toContain("Nothing to do: the WAF matches the declared state.");
   });
@@ -84,11 +83,8 @@ describe("An origin that exists already", () => {
     world.waf.origins.set("a.example", "Alternate");
     await world.pass();
     expect(world.owned().origins.get("a.example")).toMatchObject({ manner: "Adopted", type: "Alternate" });
-    expect(messages(world, "AddedUnconfirmed")).toStrictEqual([
-      expect.stringContaining(
-        "the request was not accepted.), but its WafOrigin adopts it: wafsync counts it as added",
-      ),
-    ]);
+    const said = "the request was not accepted.), but its WafOrigin adopts it: wafsync counts it as added";
+    expect(messages(world, "AddedUnconfirmed")).toStrictEqual([expect.stringContaining(said)]);
     const { meta } = world.declared().origins[0]!;
     expect(world.status.condition(meta, "Ready")).toBe("True Synced");
     expect(world.status.read(meta)).toMatchObject({ state: "AddedUnconfirmed" });

@@ -66,12 +66,8 @@ describe("The status of a rule", () => {
     const except = ["192.0.2.5", "192.0.2.6"];
     const rules = [blocking("a", ["192.0.2.0/29", "192.0.2.4", "203.0.113.9", "198.51.100.7"], { except })];
     const world = await converged({ instance, rules });
-    expect(world.waf.lists.blocklist.toSorted()).toStrictEqual([
-      "192.0.2.0/30",
-      "192.0.2.4",
-      "192.0.2.7",
-      "198.51.100.7",
-    ]);
+    const listed = ["192.0.2.0/30", "192.0.2.4", "192.0.2.7", "198.51.100.7"];
+    expect(world.waf.lists.blocklist.toSorted()).toStrictEqual(listed);
     expect(world.status.read(metaOf(world))).toMatchObject({
       entries: { desired: 4, synced: 4, pending: 0, rejected: 1, declared: 4 },
       progress: "4/5",
@@ -124,9 +120,8 @@ describe("The status of a rule", () => {
 
 describe("The status of an instance", () => {
   test("counts live, managed and foreign entries, and removals on hold", async () => {
-    const world = new ConvergeWorld({
-      declared: { rules: [blocking("a", addresses(3)), allowing("b", ["192.0.2.1"])] },
-    });
+    const rules = [blocking("a", addresses(3)), allowing("b", ["192.0.2.1"])];
+    const world = new ConvergeWorld({ declared: { rules } });
     world.waf.lists.blocklist.push("203.0.113.9");
     await world.pass();
     expect(world.status.read(world.instance)).toMatchObject({
@@ -163,11 +158,8 @@ describe("Events", () => {
     const told = world.status.eventReasons();
     expect(told.toSorted()).toStrictEqual(["EntriesAdded", "EntriesAdded", "InvalidEntries", "Rejected"]);
     await world.pass();
-    world.waf.failOn({
-      on: "Read",
-      effect: "Before",
-      fault: { code: "TimedOut", message: "No answer came within 10 s." },
-    });
+    const fault = { code: "TimedOut", message: "No answer came within 10 s." } as const;
+    world.waf.failOn({ on: "Read", effect: "Before", fault });
     await world.sleepUntil((await world.pass()).wakeAtMs);
     await world.pass();
     expect(world.status.eventReasons().slice(told.length)).toStrictEqual(["ApiUnavailable", "Recovered"]);
