@@ -22,7 +22,8 @@ import { declareAtRandom, ownedIn } from "./random-folder.ts";
 import { scratchDirectory } from "../support/worlds/scratch-directory.ts";
 import { testKey, wafFolder } from "../support/worlds/waf-folder.ts";
 
-const kills = caseCount(200);
+/** In each place. */
+const kills = caseCount(100);
 const seed = 20_261_127;
 const foreign = ["198.51.100.7", "198.51.100.8"];
 const rules = { names: ["one", "two"], poolSize: 60, counts: [3, 11] } as const;
@@ -136,7 +137,7 @@ async function owned(place: Place): Promise<Set<string>> {
 }
 
 /** Most of the time is spent waiting, so several WAFs are worked on at once. */
-const worlds = kills > 20 ? 8 : 2;
+const worlds = kills > 10 ? 5 : 2;
 const testMsMax = 3_600_000;
 /** A minute is four seconds here, and a busy machine can stand still that long: then the job ends, and somebody starts it again. */
 const stall = /could not be renewed|cannot be held: It is in use by/;
