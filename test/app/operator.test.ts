@@ -93,7 +93,7 @@ await describeWithOwnControlPlane("wafsync operator", (cluster) => {
     const bug = (): never => {
       throw new Error("a bug");
     };
-    Object.defineProperty(options, "feedPolicy", { get: bug, enumerable: false });
+    Object.defineProperty(options, "logRowsMax", { get: bug });
     expect(await runOperator(options)).toStrictEqual({ state: "Failed" });
   });
 });
