@@ -71,7 +71,9 @@ export abstract class Controller<Run extends RunOf<unknown>, Memory> {
   protected abstract readonly workersMax: number;
 
   /** When the next run is due; undefined if now. */
-  protected abstract restOf(key: string): NextRun | undefined;
+  protected restOf(_key: string): NextRun | undefined {
+    return undefined;
+  }
 
   protected abstract carryOut(key: string, run: Run, startMs: number): Promise<Ended>;
 
@@ -162,7 +164,7 @@ export class InstanceController extends Controller<InstanceRun, InstanceMemory> 
     for (const known of [this.#settled, this.#unwritten]) known.delete(nameKey(instance));
   }
 
-  protected restOf(key: string): NextRun | undefined {
+  protected override restOf(key: string): NextRun | undefined {
     const settled = this.#settled.get(key);
     if (settled === undefined || settled.version !== this.#options.version(nameOfKey(key))) return undefined;
     if (this.clock.monotonicMs() >= settled.untilMs) return undefined;

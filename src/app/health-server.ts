@@ -1,4 +1,5 @@
 // Liveness, readiness and metrics. Plain HTTP, GET only.
+import { once } from "node:events";
 import { createServer, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
@@ -21,13 +22,11 @@ const requestTimeoutMs = 10_000;
 
 /** Serves each service on its own port. Rejects with Node's error if one of them is in use. @param host all addresses if undefined */
 export async function listen(host: string | undefined, services: readonly Service[]): Promise<Listening> {
-  const servers = services.map(({ handle, port }) => ({ port, server: serverOf(handle) }));
-  const close = async (): Promise<void> =>
-    void (await Promise.all(servers.map(async ({ server }) => await stop(server))));
-  const ports: number[] = [];
+  const started: Awaited<ReturnType<typeof startServer>>[] = [];
+  const close = async (): Promise<void> => void (await Promise.all(started.map(async (one) => await one.close())));
   try {
-    for (const { server, port } of servers) ports.push(await start(server, host, port));
-    return { ports, close };
+    for (const { handle, port } of services) started.push(await startServer(serverOf(handle), host, port));
+    return { ports: started.map(({ port }) => port), close };
   } catch (error) {
     // An open port would keep the process alive.
     await close();
@@ -71,16 +70,16 @@ function answer(response: ServerResponse, status: number, body: string, type = "
   response.writeHead(status, { "content-type": type }).end(body);
 }
 
-async function start(server: Server, host: string | undefined, port: number): Promise<number> {
-  const listening = Promise.withResolvers<void>();
-  server.once("error", listening.reject);
-  server.listen({ port, ...(host === undefined ? {} : { host }) }, () => listening.resolve());
-  await listening.promise;
-  return (server.address() as AddressInfo).port;
-}
-
-async function stop(server: Server): Promise<void> {
-  const closed = new Promise((resolve) => server.close(resolve));
-  server.closeAllConnections();
-  await closed;
+/** Rejects with Node's error if the port is in use. @param host all addresses if undefined */
+export async function startServer(server: Server, host: string | undefined, port: number) {
+  server.listen({ port, ...(host === undefined ? {} : { host }) });
+  await once(server, "listening");
+  return {
+    port: (server.address() as AddressInfo).port,
+    close: async (): Promise<void> => {
+      const closed = new Promise((resolve) => server.close(resolve));
+      server.closeAllConnections();
+      await closed;
+    },
+  };
 }

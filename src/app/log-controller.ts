@@ -29,10 +29,6 @@ export class LogController extends Controller<RunOf<ForwardLogsPorts>, ForwardMe
     if (this.memories.has(key) || this.#concerns(instance)) this.queue.add(key, { priority: "Change", reason });
   }
 
-  protected restOf(): undefined {
-    return undefined;
-  }
-
   /** A failure with backoff increases `memory.failures`; any other failure needs a change from outside. */
   protected async carryOut(key: string, { ports }: RunOf<ForwardLogsPorts>): Promise<Ended> {
     const memory = this.memories.get(key) ?? new ForwardMemory();

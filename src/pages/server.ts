@@ -1,6 +1,7 @@
 // Serves the page over HTTP: read-only, without a session, and only to pages of its own origin.
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import { type AddressInfo, isIP, isIPv6 } from "node:net";
+import { isIP, isIPv6 } from "node:net";
+import { startServer } from "../app/health-server.ts";
 import { CommandError } from "../cli/describe-error.ts";
 
 export interface BindAddress {
@@ -73,20 +74,9 @@ export async function startPageServer({ bind, handle, onProblem }: PageServerOpt
       })
       .then((found) => send(request, response, found), onProblem);
   });
-  const listening = Promise.withResolvers<void>();
-  server.once("error", listening.reject);
-  server.listen({ host: bind.host, port: bind.port }, () => listening.resolve());
-  await listening.promise;
-  server.off("error", listening.reject).on("error", onProblem);
-  const { port } = server.address() as AddressInfo;
-  return {
-    url: urlOf({ host: bind.host, port }),
-    close: async () => {
-      const closed = new Promise((resolve) => server.close(resolve));
-      server.closeAllConnections();
-      await closed;
-    },
-  };
+  const { port, close } = await startServer(server, bind.host, bind.port);
+  server.on("error", onProblem);
+  return { url: urlOf({ host: bind.host, port }), close };
 }
 
 function refusalOf({ method, headers: sent, url = "" }: IncomingMessage): PageResponse | undefined {

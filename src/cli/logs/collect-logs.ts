@@ -70,7 +70,7 @@ export type CollectionEnd = RowsEnd & { readonly rows: number };
 export async function collectRange(collection: LogCollection, days: DayRange): Promise<CollectionEnd> {
   const { ports, perPage, format, output, watcher } = collection;
   const { nextDay = days.firstDay, rows = 0, isNew = true } = output.from ?? {};
-  const copy = new Copy(collection, rows);
+  const copy = copyTo(collection, rows);
   if (isNew) {
     await output.write(format.start);
     await output.dayDone?.(nextDay, 0);
@@ -97,7 +97,7 @@ export async function followLogs(collection: LogCollection, following: Following
   const { clock, intervalMs, lookbackDays, firstDay } = following;
   const { ports, perPage, watcher, output, format } = collection;
   const cursor = new LogCursor(firstDay, randomSeed(ports.random));
-  const copy = new Copy(collection, 0);
+  const copy = copyTo(collection, 0);
   await output.write(format.start);
   while (!ports.stopping.aborted) {
     const days = cursor.daysToRead(dayOf(clock.nowMs()), lookbackDays);
@@ -116,25 +116,19 @@ function isTransient({ code }: WafFault): boolean {
   return code === "Unavailable" || code === "TimedOut" || code === "RateLimited" || code === "ContractBroken";
 }
 
-/** Rows on their way to the output. */
-class Copy {
-  readonly #collection: LogCollection;
-  rows: number;
-
-  constructor(collection: LogCollection, rows: number) {
-    this.#collection = collection;
-    this.rows = rows;
-  }
-
-  /** @returns false if the reader has closed the output */
-  readonly write = async (entries: readonly LogEntry[]): Promise<boolean> => {
-    const { filter, format, output } = this.#collection;
-    for (let start = 0; start < entries.length; start += rowsPerWrite) {
-      const chosen = entries.slice(start, start + rowsPerWrite).filter(filter);
-      if (chosen.length === 0) continue;
-      if (!(await output.write(format.rows(chosen, this.rows === 0)))) return false;
-      this.rows += chosen.length;
-    }
-    return true;
+/** Rows on their way to the output. `write` returns false if the reader has closed it. @param rows those of earlier runs */
+function copyTo({ filter, format, output }: LogCollection, rows: number) {
+  const copy = {
+    rows,
+    write: async (entries: readonly LogEntry[]): Promise<boolean> => {
+      for (let start = 0; start < entries.length; start += rowsPerWrite) {
+        const chosen = entries.slice(start, start + rowsPerWrite).filter(filter);
+        if (chosen.length === 0) continue;
+        if (!(await output.write(format.rows(chosen, copy.rows === 0)))) return false;
+        copy.rows += chosen.length;
+      }
+      return true;
+    },
   };
+  return copy;
 }
