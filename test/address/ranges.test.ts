@@ -105,11 +105,12 @@ const casesOf = (networks: fc.Arbitrary<WrittenNetwork>) =>
     ),
   );
 
-describe("The rest of a network without others", () => {
-  test.each([
-    ["IPv4", ipv4Network],
-    ["IPv6", ipv6Network],
-  ] as const)("of %s has exactly the other addresses, as the fewest networks", (_family, networks) => {
+test.each([
+  ["IPv4", ipv4Network],
+  ["IPv6", ipv6Network],
+] as const)(
+  "The rest of a network without others of %s has exactly the other addresses, as the fewest networks",
+  (_family, networks) => {
     fc.assert(
       fc.property(casesOf(networks), ([network, cut]) => {
         const pieces = rest(written(network), ...cut.map(written)) ?? [];
@@ -124,8 +125,8 @@ describe("The rest of a network without others", () => {
       }),
       { numRuns: caseCount(1_000) },
     );
-  });
-});
+  },
+);
 
 /** No two networks in order are the halves of one. */
 function expectFewest(ranges: readonly Bounds[]): void {

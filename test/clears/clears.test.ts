@@ -120,8 +120,7 @@ describe("Objects that wait together", () => {
     expect(wakeAtMs).toBe(world.clock.nowMs() + 8_000);
     await world.clock.advance(3_000);
     const second = aCacheClear("second");
-    world.declare({ cacheClears: [first, second] });
-    await world.pass();
+    await world.pass({ cacheClears: [first, second] });
     expect(world.waf.cacheClears).toBe(1);
     expect(complete(world, first)).toBe("True Cleared");
     expect(statusOf(world, first)).toMatchObject({ attempts: 3, coalescedWith: "edge/second" });
@@ -129,112 +128,97 @@ describe("Objects that wait together", () => {
   });
 });
 
-describe("A cache clear during a long plan", () => {
-  test("is made between two entries, as soon as it is declared", async () => {
-    const world = new ConvergeWorld({ declared: { rules: [blocking("feed", addresses(200))] } });
-    world.onCall(({ name }) => {
-      if (name === "AddEntry" && world.waf.count("AddEntry") === 50) world.declare({ cacheClears: [aCacheClear("x")] });
-    });
-    const { result } = await world.pass();
-    expect(result).toStrictEqual({ kind: "Done" });
-    expect(world.waf.writes().indexOf("ClearCache")).toBe(50);
-    expect(world.waf.count("AddEntry")).toBe(200);
-    expect(world.waf.count("ClearCache")).toBe(1);
+test("A cache clear during a long plan is made between two entries, as soon as it is declared", async () => {
+  const world = new ConvergeWorld({ declared: { rules: [blocking("feed", addresses(200))] } });
+  world.onCall(({ name }) => {
+    if (name === "AddEntry" && world.waf.count("AddEntry") === 50) world.declare({ cacheClears: [aCacheClear("x")] });
   });
+  expect((await world.pass()).result).toStrictEqual({ kind: "Done" });
+  expect(world.waf.writes().indexOf("ClearCache")).toBe(50);
+  expect(world.waf.count("AddEntry")).toBe(200);
+  expect(world.waf.count("ClearCache")).toBe(1);
 });
 
-describe("A call that fails", () => {
-  test("is retried later, counts its attempts, and stops nothing else", async () => {
-    const clear = aCacheClear("deploy");
-    const world = new ConvergeWorld({
-      declared: { rules: [blocking("feed", addresses(3))], cacheClears: [clear] },
-    });
-    world.waf.failOn({ on: "ClearCache", effect: "Before", fault: serverError, times: 2 });
-    const first = await world.pass();
-    expect(first).toMatchObject({ result: { kind: "Done" }, pendingClears: 1, wakeAtMs: world.clock.nowMs() + 2_000 });
-    expect(world.waf.count("AddEntry")).toBe(3);
-    expect(complete(world, clear)).toBe("False Pending");
-    expect(world.status.condition(clear.meta, "Reconciling")).toBe("True Pending");
-    expect(statusOf(world, clear)).toMatchObject({ attempts: 1, message: "The WAF answered 500." });
-    const outcomes = await passesUntilCleared(world);
-    expect(outcomes).toHaveLength(3);
-    expect(statusOf(world, clear)).toMatchObject({ attempts: 3 });
-    expect(complete(world, clear)).toBe("True Cleared");
-    expect(world.clock.nowMs() - Date.UTC(2026, 0, 1)).toBe(6_000);
+test("A cache clear that fails is retried later, counts its attempts, and stops nothing else", async () => {
+  const clear = aCacheClear("deploy");
+  const world = new ConvergeWorld({
+    declared: { rules: [blocking("feed", addresses(3))], cacheClears: [clear] },
   });
+  world.waf.failOn({ on: "ClearCache", effect: "Before", fault: serverError, times: 2 });
+  const first = await world.pass();
+  expect(first).toMatchObject({ result: { kind: "Done" }, pendingClears: 1, wakeAtMs: world.clock.nowMs() + 2_000 });
+  expect(world.waf.count("AddEntry")).toBe(3);
+  expect(complete(world, clear)).toBe("False Pending");
+  expect(world.status.condition(clear.meta, "Reconciling")).toBe("True Pending");
+  expect(statusOf(world, clear)).toMatchObject({ attempts: 1, message: "The WAF answered 500." });
+  const outcomes = await passesUntilCleared(world);
+  expect(outcomes).toHaveLength(3);
+  expect(statusOf(world, clear)).toMatchObject({ attempts: 3 });
+  expect(complete(world, clear)).toBe("True Cleared");
+  expect(world.clock.nowMs() - Date.UTC(2026, 0, 1)).toBe(6_000);
 });
 
-describe("A process that is killed", () => {
-  test("starts no call once it is asked to stop", async () => {
-    const clear = aCacheClear("deploy");
-    const world = aWorld(clear);
-    world.onCall(({ name, list }) => {
-      if (name === "ReadList" && list === "allowlist") world.stop();
-    });
-    const { result } = await world.pass();
-    expect(result).toStrictEqual({ kind: "Interrupted" });
-    expect(world.waf.count("ClearCache")).toBe(0);
-    world.onCall(() => undefined);
-    world.restart();
-    await passesUntilCleared(world);
-    expect(world.waf.cacheClears).toBe(1);
+test("A process that is asked to stop starts no cache clear, and the next process does", async () => {
+  const clear = aCacheClear("deploy");
+  const world = aWorld(clear);
+  world.onCall(({ name, list }) => {
+    if (name === "ReadList" && list === "allowlist") world.stop();
   });
+  expect((await world.pass()).result).toStrictEqual({ kind: "Interrupted" });
+  expect(world.waf.count("ClearCache")).toBe(0);
+  world.onCall(() => undefined);
+  world.restart();
+  await passesUntilCleared(world);
+  expect(world.waf.cacheClears).toBe(1);
 });
 
-describe("The inventory", () => {
-  test("that could not be written takes the clear from the status later", async () => {
-    const clear = aCacheClear("deploy", { trigger: "a" });
-    const world = aWorld(clear);
-    world.inventory.put({ namespace: "edge", name: "shop" }, anInventory());
-    world.inventory.failNext("Failed");
-    const { result } = await world.pass();
-    expect(result).toMatchObject({ blocker: "InventoryUnwritable" });
-    expect(complete(world, clear)).toBe("True Cleared");
-    world.restart();
-    await world.pass();
-    expect(world.owned().handledTriggers).toStrictEqual([
-      { cacheClear: "edge/deploy", trigger: "a", handledAtMs: Date.UTC(2026, 0, 1) },
-    ]);
-    expect(world.waf.cacheClears).toBe(1);
-  });
+test("A cache clear that could not be recorded in the inventory is taken from the status later", async () => {
+  const clear = aCacheClear("deploy", { trigger: "a" });
+  const world = aWorld(clear);
+  world.inventory.put({ namespace: "edge", name: "shop" }, anInventory());
+  world.inventory.failNext("Failed");
+  expect((await world.pass()).result).toMatchObject({ blocker: "InventoryUnwritable" });
+  expect(complete(world, clear)).toBe("True Cleared");
+  world.restart();
+  await world.pass();
+  expect(world.owned().handledTriggers).toStrictEqual([
+    { cacheClear: "edge/deploy", trigger: "a", handledAtMs: Date.UTC(2026, 0, 1) },
+  ]);
+  expect(world.waf.cacheClears).toBe(1);
 });
 
-describe("While the instance can't be reconciled", () => {
-  test("clears for an unreachable WAF continue when it is reachable again, and their deadlines keep running", async () => {
-    const patient = aCacheClear("patient", { activeDeadlineMs: 3_600_000 });
-    const hasty = aCacheClear("hasty", { activeDeadlineMs: 20_000 });
-    const world = aWorld(patient, hasty);
-    const fault = { code: "Unavailable", message: "No connection to the WAF." } as const;
-    world.waf.failOn({ on: "ReadOrigins", effect: "Before", fault, times: 6 });
-    const startMs = world.clock.nowMs();
-    let failedAtMs: number | undefined;
-    for (let pass = 0; pass < 40 && complete(world, patient) !== "True Cleared"; pass += 1) {
-      const { wakeAtMs } = await world.pass();
-      if (failed(world, hasty) !== undefined) failedAtMs ??= world.clock.nowMs();
-      await world.sleepUntil(wakeAtMs);
-    }
-    expect(failedAtMs).toBe(startMs + 20_000);
-    expect(world.status.message(hasty.meta, "Failed")).toContain("No connection to the WAF.");
-    expect(failed(world, hasty)).toBe("True Failed");
-    expect(complete(world, patient)).toBe("True Cleared");
-    expect(statusOf(world, patient)).toMatchObject({ startTime: "2026-01-01T00:00:00Z", attempts: 1 });
-    expect(world.waf.cacheClears).toBe(1);
-  });
-});
-
-describe("The time to live after the finish", () => {
-  test("deletes the object in a cluster, and wakes the instance for this", async () => {
-    const clear = aCacheClear("deploy", { ttlAfterFinishedMs: 60_000 });
-    const world = aWorld(clear);
-    const removed: ResourceMeta[] = [];
-    Object.assign(world.source, { removeObject: async (meta: ResourceMeta) => void removed.push(meta) });
+test("Cache clears wait until an unreachable WAF is reachable again, and their deadlines keep running", async () => {
+  const patient = aCacheClear("patient", { activeDeadlineMs: 3_600_000 });
+  const hasty = aCacheClear("hasty", { activeDeadlineMs: 20_000 });
+  const world = aWorld(patient, hasty);
+  const fault = { code: "Unavailable", message: "No connection to the WAF." } as const;
+  world.waf.failOn({ on: "ReadOrigins", effect: "Before", fault, times: 6 });
+  const startMs = world.clock.nowMs();
+  let failedAtMs: number | undefined;
+  for (let pass = 0; pass < 40 && complete(world, patient) !== "True Cleared"; pass += 1) {
     const { wakeAtMs } = await world.pass();
-    expect(wakeAtMs).toBe(world.clock.nowMs() + 60_000);
-    expect(removed).toStrictEqual([]);
-    world.restart();
+    if (failed(world, hasty) !== undefined) failedAtMs ??= world.clock.nowMs();
     await world.sleepUntil(wakeAtMs);
-    await world.pass();
-    expect(removed).toStrictEqual([clear.meta]);
-    expect(world.waf.cacheClears).toBe(1);
-  });
+  }
+  expect(failedAtMs).toBe(startMs + 20_000);
+  expect(world.status.message(hasty.meta, "Failed")).toContain("No connection to the WAF.");
+  expect(failed(world, hasty)).toBe("True Failed");
+  expect(complete(world, patient)).toBe("True Cleared");
+  expect(statusOf(world, patient)).toMatchObject({ startTime: "2026-01-01T00:00:00Z", attempts: 1 });
+  expect(world.waf.cacheClears).toBe(1);
+});
+
+test("An object is deleted in a cluster when its time to live has passed, and the instance wakes for this", async () => {
+  const clear = aCacheClear("deploy", { ttlAfterFinishedMs: 60_000 });
+  const world = aWorld(clear);
+  const removed: ResourceMeta[] = [];
+  Object.assign(world.source, { removeObject: async (meta: ResourceMeta) => void removed.push(meta) });
+  const { wakeAtMs } = await world.pass();
+  expect(wakeAtMs).toBe(world.clock.nowMs() + 60_000);
+  expect(removed).toStrictEqual([]);
+  world.restart();
+  await world.sleepUntil(wakeAtMs);
+  await world.pass();
+  expect(removed).toStrictEqual([clear.meta]);
+  expect(world.waf.cacheClears).toBe(1);
 });

@@ -23,8 +23,7 @@ const unseen: ObservedWorkload = { ...web(0, "NotSeen"), rollout: "", why: "Ther
 /** A run after the workload has changed, and the number of cache clears until then. */
 async function seen(world: ConvergeWorld, workload: ObservedWorkload, afterMs = 0): Promise<number> {
   await world.clock.advance(afterMs);
-  world.declare({ workloads: [workload] });
-  await world.pass();
+  await world.pass({ workloads: [workload] });
   return world.waf.cacheClears;
 }
 
@@ -51,8 +50,7 @@ describe("A complete rollout", () => {
     const world = await converged({ instance, workloads: [complete(1)] });
     await seen(world, complete(2));
     await world.clock.advance(10_000);
-    world.declare({ workloads: [complete(3)] });
-    const { wakeAtMs } = await world.pass();
+    const { wakeAtMs } = await world.pass({ workloads: [complete(3)] });
     expect(world.waf.cacheClears).toBe(1);
     expect(status(world)).toMatchObject([{ state: "Pending", message: expect.stringContaining("minInterval") }]);
     expect(wakeAtMs).toBe(world.clock.nowMs() + 50_000);
@@ -145,32 +143,30 @@ test.each([
   expect(world.waf.cacheClears).toBe(clears);
 });
 
-describe("Rollouts within the interval", () => {
-  test("clear at most once per interval, and always at the end, whatever happens when", async () => {
-    const step = fc.record({
-      afterMs: fc.integer({ min: 0, max: 90_000 }),
-      begins: fc.boolean(),
-      isComplete: fc.boolean(),
-    });
-    await fc.assert(
-      fc.asyncProperty(fc.array(step, { maxLength: 30 }), async (steps) => {
-        const world = await converged({ instance, workloads: [complete(0)] });
-        const times: number[] = [];
-        world.onCall(({ name }) => void (name === "ClearCache" && times.push(world.clock.nowMs())));
-        let revision = 0;
-        for (const { afterMs, begins, isComplete } of steps) {
-          revision += begins ? 1 : 0;
-          await seen(world, isComplete ? complete(revision) : begun(revision), afterMs);
-        }
-        const last = times.length;
-        await seen(world, complete(revision), minIntervalMs);
-        await seen(world, complete(revision), minIntervalMs);
-        const gaps = times.slice(1).map((timeMs, place) => timeMs - (times[place] ?? 0));
-        expect(gaps.every((gapMs) => gapMs >= minIntervalMs)).toBe(true);
-        expect(times.length - last).toBeLessThanOrEqual(1);
-        expect(status(world)).toMatchObject([{ state: "Handled" }]);
-      }),
-      { numRuns: caseCount(200) },
-    );
+test("Rollouts clear at most once per interval, and always at its end, whatever happens when", async () => {
+  const step = fc.record({
+    afterMs: fc.integer({ min: 0, max: 90_000 }),
+    begins: fc.boolean(),
+    isComplete: fc.boolean(),
   });
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { maxLength: 30 }), async (steps) => {
+      const world = await converged({ instance, workloads: [complete(0)] });
+      const times: number[] = [];
+      world.onCall(({ name }) => void (name === "ClearCache" && times.push(world.clock.nowMs())));
+      let revision = 0;
+      for (const { afterMs, begins, isComplete } of steps) {
+        revision += begins ? 1 : 0;
+        await seen(world, isComplete ? complete(revision) : begun(revision), afterMs);
+      }
+      const last = times.length;
+      await seen(world, complete(revision), minIntervalMs);
+      await seen(world, complete(revision), minIntervalMs);
+      const gaps = times.slice(1).map((timeMs, place) => timeMs - (times[place] ?? 0));
+      expect(gaps.every((gapMs) => gapMs >= minIntervalMs)).toBe(true);
+      expect(times.length - last).toBeLessThanOrEqual(1);
+      expect(status(world)).toMatchObject([{ state: "Handled" }]);
+    }),
+    { numRuns: caseCount(200) },
+  );
 });

@@ -11,8 +11,7 @@ function told({ history }: ConvergeWorld): string[] {
 describe("A run adds to the history", () => {
   test("the entries that it added and removed, and their rules", async () => {
     const world = await converged({ rules: [blocking("a", ["192.0.2.1", "192.0.2.2"])] });
-    world.declare({ rules: [blocking("a", ["192.0.2.1"])] });
-    await world.pass();
+    await world.pass({ rules: [blocking("a", ["192.0.2.1"])] });
     await world.pass();
     expect(told(world)).toStrictEqual([
       "Added blocklist 192.0.2.1 WafIpRule:edge/a ",
@@ -52,12 +51,10 @@ describe("A run adds to the history", () => {
   test("the removals that a person approved", async () => {
     const all = addresses(200);
     const world = await converged({ rules: [blocking("a", all)] });
-    world.declare({ rules: [blocking("a", all.slice(0, 1))] });
-    const { facts } = await world.pass();
+    const { facts } = await world.pass({ rules: [blocking("a", all.slice(0, 1))] });
     const hash = facts?.plan?.held?.hash ?? "";
     const before = world.history.length;
-    world.declare({ instance: anInstance({ meta: { annotations: { "wafsync.dev/approve-removals": hash } } }) });
-    await world.pass();
+    await world.pass({ instance: anInstance({ meta: { annotations: { "wafsync.dev/approve-removals": hash } } }) });
     const kinds = world.history.slice(before).map(({ kind }) => kind);
     expect(kinds.filter((kind) => kind === "Approved")).toHaveLength(199);
     expect(kinds.filter((kind) => kind === "Removed")).toHaveLength(199);

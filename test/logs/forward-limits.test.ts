@@ -47,8 +47,7 @@ describe("the rows of an hour", () => {
     const calls = world.queries.length;
     for (let minute = 1; minute <= 20; minute += 1) {
       world.declare({ intervalMs: 60_000 + minute });
-      await world.wait(60_000);
-      await world.look();
+      await world.lookAfter(60_000);
     }
     expect(world.forwarded).toHaveLength(1000);
     expect(world.queries).toHaveLength(calls);
@@ -108,8 +107,7 @@ describe("rows that are remembered", () => {
     expect(world.queries).toHaveLength(calls);
     world.forwarded.length = 0;
     const tomorrow = world.block("2026-03-11T00:00:00Z", 5);
-    await world.wait(12 * hourMs);
-    await world.look();
+    await world.lookAfter(12 * hourMs);
     expect(world.takeForwarded()).toStrictEqual(tomorrow);
     expect(world.condition()).toBe("True Forwarded");
   });

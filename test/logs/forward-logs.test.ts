@@ -19,8 +19,7 @@ describe("each entry is forwarded once", () => {
     await world.look();
     expect(world.takeForwarded()).toStrictEqual(first);
     const next = world.block("2026-03-10T12:01:00Z", 2);
-    await world.wait(5 * 60_000);
-    await world.look();
+    await world.lookAfter(5 * 60_000);
     expect(world.takeForwarded()).toStrictEqual(next);
     await world.lookOnTime();
     expect(world.takeForwarded()).toStrictEqual([]);
@@ -35,8 +34,7 @@ describe("each entry is forwarded once", () => {
   test("a run that is not due makes no call", async () => {
     await world.look();
     const asked = world.queries.length;
-    await world.wait(60_000);
-    await world.look();
+    await world.lookAfter(60_000);
     expect(world.queries).toHaveLength(asked);
   });
 
@@ -50,8 +48,7 @@ describe("each entry is forwarded once", () => {
       const again = await world.look();
       expect((again?.wakeAtMs ?? 0) - world.clock.nowMs()).toBe(leftMs);
       expect(world.queries.length).toBe(asked);
-      await world.wait(leftMs);
-      await world.look();
+      await world.lookAfter(leftMs);
       expect(world.queries.length).toBeGreaterThan(asked);
     },
   );
@@ -96,28 +93,26 @@ describe("a new process", () => {
   });
 });
 
-describe("an output that fails", () => {
-  test("gets no entries, is retried with backoff, and then gets each entry once", async () => {
-    const rows = world.block("2026-03-10T11:00:00Z", 1700).sort();
-    let writes = 0;
-    // The third write fails, after a thousand entries were accepted.
-    world.onWrite = () => (++writes >= 3 && writes < 6 ? "The reader is gone." : undefined);
-    const pausesMs: number[] = [];
-    for (let looks = 0; looks < 4; looks += 1) {
-      const outcome = await world.look();
-      const delayMs = (outcome?.wakeAtMs ?? 0) - world.clock.nowMs();
-      if (looks < 3) {
-        expect(world.condition()).toBe("False OutputUnavailable");
-        pausesMs.push(delayMs);
-      }
-      await world.wait(delayMs);
+test("an output that fails gets no entries, is retried with backoff, and then gets each entry once", async () => {
+  const rows = world.block("2026-03-10T11:00:00Z", 1700).sort();
+  let writes = 0;
+  // The third write fails, after a thousand entries were accepted.
+  world.onWrite = () => (++writes >= 3 && writes < 6 ? "The reader is gone." : undefined);
+  const pausesMs: number[] = [];
+  for (let looks = 0; looks < 4; looks += 1) {
+    const outcome = await world.look();
+    const delayMs = (outcome?.wakeAtMs ?? 0) - world.clock.nowMs();
+    if (looks < 3) {
+      expect(world.condition()).toBe("False OutputUnavailable");
+      pausesMs.push(delayMs);
     }
-    expect(world.takeForwarded()).toStrictEqual(rows);
-    expect(pausesMs[0]).toBeGreaterThanOrEqual(2_000);
-    expect(pausesMs[2]).toBeGreaterThan(pausesMs[0] ?? 0);
-    expect(world.condition()).toBe("True Forwarded");
-    expect(world.status.eventReasons()).toStrictEqual(["LogForwardingFailed", "LogForwardingRecovered"]);
-  });
+    await world.wait(delayMs);
+  }
+  expect(world.takeForwarded()).toStrictEqual(rows);
+  expect(pausesMs[0]).toBeGreaterThanOrEqual(2_000);
+  expect(pausesMs[2]).toBeGreaterThan(pausesMs[0] ?? 0);
+  expect(world.condition()).toBe("True Forwarded");
+  expect(world.status.eventReasons()).toStrictEqual(["LogForwardingFailed", "LogForwardingRecovered"]);
 });
 
 describe("a failure of the WAF", () => {
@@ -153,11 +148,9 @@ describe("a failure of the record", () => {
     expect(world.condition()).toBe("False OutputUnavailable");
     expect(world.takeForwarded()).toStrictEqual(first);
     const next = world.block("2026-03-10T11:30:00Z", 2);
-    await world.wait(300_000);
-    await world.look();
+    await world.lookAfter(300_000);
     expect(world.takeForwarded()).toStrictEqual([]);
-    await world.wait(300_000);
-    await world.look();
+    await world.lookAfter(300_000);
     expect(world.takeForwarded()).toStrictEqual(next);
     world.restart();
     await world.look();
@@ -172,10 +165,8 @@ describe("a failure of the record", () => {
     const onTime = world.block("2026-03-09T10:00:00Z", 1, "2026-03-10T12:01:00Z");
     world.saveFaults.push("TooLarge");
     world.block("2026-03-10T11:59:00Z", 1);
-    await world.wait(301_000);
-    await world.look();
-    await world.wait(301_000);
-    await world.look();
+    await world.lookAfter(301_000);
+    await world.lookAfter(301_000);
     expect(world.status.eventReasons()).toContain("LogCursorTooLarge");
     expect(world.takeForwarded()).toStrictEqual(expect.arrayContaining([...rows, ...onTime]));
     world.restart();
@@ -213,8 +204,7 @@ describe("a clock that is wrong", () => {
     await world.look();
     world.clock.jumpWallClock(-40 * 24 * hourMs);
     const rows = world.block("2026-03-10T11:00:00Z", 6).sort();
-    await world.wait(300_000);
-    await world.look();
+    await world.lookAfter(300_000);
     expect(world.condition()).toBe("True Forwarded");
     expect(world.takeForwarded()).toStrictEqual(rows);
   });
@@ -229,8 +219,7 @@ describe("a clock that is wrong", () => {
     await world.look();
     world.clock.jumpWallClock(-4 * 24 * hourMs);
     rows.push(...world.block("2026-03-10T11:30:00Z", 2));
-    await world.wait(300_000);
-    await world.look();
+    await world.lookAfter(300_000);
     expect(world.takeForwarded()).toStrictEqual(rows.sort());
   });
 
@@ -238,16 +227,14 @@ describe("a clock that is wrong", () => {
     const before = world.block("2026-03-10T11:00:00Z", 2);
     await world.look();
     world.clock.jumpWallClock(40 * 24 * hourMs);
-    await world.wait(300_000);
-    await world.look();
+    await world.lookAfter(300_000);
     await world.wait(6 * 24 * hourMs);
     const missed = ["11", "13", "16"].flatMap((day) => world.block(`2026-03-${day}T09:00:00Z`, 2));
     await world.look();
     world.clock.jumpWallClock(-40 * 24 * hourMs);
     world.restart();
     for (let look = 0; look < 3; look += 1) {
-      await world.wait(300_000);
-      await world.look();
+      await world.lookAfter(300_000);
     }
     expect(world.takeForwarded()).toStrictEqual([...before, ...missed].sort());
   });
@@ -256,11 +243,9 @@ describe("a clock that is wrong", () => {
     const rows = world.block("2026-03-10T11:00:00Z", 2);
     await world.look();
     world.clock.jumpWallClock(-40 * 24 * hourMs);
-    await world.wait(300_000);
-    await world.look();
+    await world.lookAfter(300_000);
     world.clock.jumpWallClock(40 * 24 * hourMs);
-    await world.wait(300_000);
-    await world.look();
+    await world.lookAfter(300_000);
     expect(world.takeForwarded()).toStrictEqual(rows);
     expect(world.condition()).toBe("True Forwarded");
   });
@@ -271,8 +256,7 @@ test("a longer lookback forwards no row of a closed day again", async () => {
   await world.look();
   world.block("2026-03-14T11:00:00Z", 1).forEach((path) => rows.push(path));
   for (let day = 0; day < 5; day += 1) {
-    await world.wait(24 * hourMs);
-    await world.look();
+    await world.lookAfter(24 * hourMs);
   }
   world.declare({ lookbackMs: 6 * 24 * hourMs });
   await world.look();

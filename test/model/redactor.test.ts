@@ -225,14 +225,12 @@ describe("a redactor", () => {
   });
 });
 
-describe("the beginning of a string from outside", () => {
-  test("is the whole string up to the limit, and ends between two words if it is longer", () => {
-    const short = "a ".repeat(excerptLengthMax / 2);
-    expect(excerpt(short)).toBe(short);
-    const cut = `${"a ".repeat(excerptLengthMax / 2 - 4)}a-key-that-would-be-cut`;
-    expect(excerpt(cut)).toBe(`${"a ".repeat(excerptLengthMax / 2 - 4)}…`);
-    expect(excerpt("a".repeat(excerptLengthMax + 1))).toBe("…");
-  });
+test("An excerpt is the whole string up to the limit, and ends between two words if the string is longer", () => {
+  const short = "a ".repeat(excerptLengthMax / 2);
+  expect(excerpt(short)).toBe(short);
+  const cut = `${"a ".repeat(excerptLengthMax / 2 - 4)}a-key-that-would-be-cut`;
+  expect(excerpt(cut)).toBe(`${"a ".repeat(excerptLengthMax / 2 - 4)}…`);
+  expect(excerpt("a".repeat(excerptLengthMax + 1))).toBe("…");
 });
 
 test.each([

@@ -17,20 +17,18 @@ function messages(world: ConvergeWorld, reason: string): string[] {
   return world.status.events.filter((event) => event.reason === reason).map(({ message }) => message);
 }
 
-describe("A rule that adopts", () => {
-  test("makes foreign entries managed in one run without a write, and names the first ten on itself and on the instance", async () => {
-    const world = worldOfForeign();
-    const { result, facts } = await world.pass();
-    expect(result).toStrictEqual({ kind: "Done" });
-    expect(world.waf.calls.filter(({ name }) => !name.startsWith("Read"))).toStrictEqual([]);
-    expect(facts?.done.adopted).toBe(foreign);
-    expect([...world.owned().entries.blocklist.values()].every(({ manner }) => manner === "Adopted")).toBe(true);
-    const message = `Adopted 1,413 entries for WafIpRule edge/office: ${addresses(10).join(", ")} and 1,403 more.`;
-    expect(messages(world, "EntriesAdopted")).toStrictEqual([message, message]);
-    expect(messages(world, "RecordMissing")).toStrictEqual([]);
-    await world.pass();
-    expect(messages(world, "EntriesAdopted")).toHaveLength(2);
-  });
+test("A rule that adopts makes foreign entries managed in one run without a write, and two events name the first ten", async () => {
+  const world = worldOfForeign();
+  const { result, facts } = await world.pass();
+  expect(result).toStrictEqual({ kind: "Done" });
+  expect(world.waf.calls.filter(({ name }) => !name.startsWith("Read"))).toStrictEqual([]);
+  expect(facts?.done.adopted).toBe(foreign);
+  expect([...world.owned().entries.blocklist.values()].every(({ manner }) => manner === "Adopted")).toBe(true);
+  const message = `Adopted 1,413 entries for WafIpRule edge/office: ${addresses(10).join(", ")} and 1,403 more.`;
+  expect(messages(world, "EntriesAdopted")).toStrictEqual([message, message]);
+  expect(messages(world, "RecordMissing")).toStrictEqual([]);
+  await world.pass();
+  expect(messages(world, "EntriesAdopted")).toHaveLength(2);
 });
 
 describe("What a plan prints", () => {
@@ -89,8 +87,7 @@ describe("An origin that exists already", () => {
     expect(world.status.condition(meta, "Ready")).toBe("True Synced");
     expect(world.status.read(meta)).toMatchObject({ state: "AddedUnconfirmed" });
     expect(world.status.message(meta, "Ready")).toContain("wafsync.dev/adopt says that it exists");
-    world.declare({ origins: [] });
-    await world.pass();
+    await world.pass({ origins: [] });
     expect(world.waf.origins.size).toBe(0);
   });
 
@@ -106,8 +103,7 @@ describe("An origin that exists already", () => {
     expect(world.status.message(meta, "Ready")).toContain('annotate the WafOrigin with wafsync.dev/adopt: "true"');
     await world.pass();
     expect(world.waf.count("AddOrigin")).toBe(1);
-    world.declare({ origins: [anOrigin("a.example", adopt)] });
-    await world.pass();
+    await world.pass({ origins: [anOrigin("a.example", adopt)] });
     expect(world.waf.count("AddOrigin")).toBe(2);
     expect(world.status.condition(meta, "Ready")).toBe("True Synced");
     expect(world.status.read(meta)).toMatchObject({ state: "AddedUnconfirmed" });
@@ -123,8 +119,7 @@ describe("An origin that exists already", () => {
       if (effect === "Before") world.waf.refusedTexts.add("a.example");
       await world.pass();
       expect(world.owned().origins.get("a.example")?.addedAtMs).toBeUndefined();
-      await world.clock.advance(600_000);
-      await world.pass();
+      await world.passAfter(600_000);
       const { meta } = world.declared().origins[0]!;
       expect(world.owned().origins.get("a.example")).toMatchObject({ type: "Backup", addedAtMs: expect.any(Number) });
       expect(world.status.condition(meta, "Ready")).toBe("True Synced");
@@ -133,8 +128,7 @@ describe("An origin that exists already", () => {
       expect(messages(world, "AddedUnconfirmed")).toStrictEqual([
         expect.stringContaining("counts it as added with type Backup. Origins can't be read back, so check"),
       ]);
-      await world.clock.advance(7_200_000);
-      await world.pass();
+      await world.passAfter(7_200_000);
       expect(world.waf.writes()).toStrictEqual(["AddOrigin a.example", "AddOrigin a.example"]);
     },
   );
@@ -144,10 +138,8 @@ describe("An origin that exists already", () => {
     world.waf.refusedTexts.add("a.example");
     await world.pass();
     world.waf.refusedTexts.clear();
-    world.declare({ origins: [] });
-    await world.pass();
-    world.declare({ origins: [anOrigin("a.example", adopt)] });
-    await world.pass();
+    await world.pass({ origins: [] });
+    await world.pass({ origins: [anOrigin("a.example", adopt)] });
     const { meta } = world.declared().origins[0]!;
     expect(world.status.condition(meta, "Ready")).toBe("True Synced");
     expect(world.status.read(meta)).toMatchObject({ state: "Added" });

@@ -184,8 +184,7 @@ describe("The entries of a rule with aggregate", () => {
     const strict = { guards: { maxRemovals: 1, maxRemovalPercent: 100 } };
     const expiresAtMs = new ConvergeWorld().clock.nowMs() + 60_000;
     const world = await worldWith({ rules: [blocking("hosts", four, { aggregate, expiresAtMs })], guards: strict });
-    await world.clock.advance(60_000);
-    await world.pass();
+    await world.passAfter(60_000);
     expect(world.waf.lists.blocklist).toStrictEqual([merged]);
     expect(synced(world, "hosts")).toContain("1 of its entries is still on the blocklist");
   });

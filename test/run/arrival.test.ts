@@ -36,11 +36,9 @@ describe("An instance that continues another one", () => {
     // As in a cluster, where objects change one by one.
     Object.assign(world.source, { isSettled: undefined });
     await world.pass();
-    world.declare({ rules: [] });
-    await world.pass();
+    await world.pass({ rules: [] });
     expect(world.waf.lists.blocklist).toStrictEqual(["192.0.2.1"]);
-    await world.clock.advance(arrivalMs);
-    await world.pass();
+    await world.passAfter(arrivalMs);
     expect(world.waf.lists.blocklist).toStrictEqual([]);
   });
 

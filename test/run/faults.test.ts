@@ -104,15 +104,13 @@ describe("A write that the API refuses", () => {
       rejected: [{ entry: "192.0.2.1", source: "the WAF's API", message: "192.0.2.1 is not accepted." }],
     });
     expect(world.owned().entries.blocklist.has(entry("192.0.2.1"))).toBe(false);
-    await world.clock.advance(3_599_000);
-    await world.pass();
+    await world.passAfter(3_599_000);
     world.restart();
     await world.pass();
     expect(world.waf.count("AddEntry")).toBe(2);
     expect(world.status.eventReasons().filter((reason) => reason === "Rejected")).toHaveLength(2);
     world.waf.refusedTexts.clear();
-    await world.clock.advance(2_000);
-    await world.pass();
+    await world.passAfter(2_000);
     expect(world.waf.lists.blocklist).toStrictEqual(["192.0.2.2", "192.0.2.1"]);
     expect(world.status.condition(rule, "Ready")).toBe("True Synced");
   });
@@ -138,11 +136,9 @@ describe("A write that the API refuses", () => {
     expect(world.waf.count("AddEntry")).toBe(2_600);
     expect(world.status.condition(rule, "Ready")).toBe("False Rejected");
     expect(world.status.read(rule)).toMatchObject({ entries: { synced: 100, pending: 0, rejected: 2_500 } });
-    await world.clock.advance(600_000);
-    await world.pass();
+    await world.passAfter(600_000);
     expect(world.waf.count("AddEntry")).toBe(2_600);
-    await world.clock.advance(3_600_000);
-    await world.pass();
+    await world.passAfter(3_600_000);
     expect(world.waf.count("AddEntry")).toBe(5_100);
   });
 
@@ -157,22 +153,19 @@ describe("A write that the API refuses", () => {
   });
 });
 
-describe("An entry that another writer adds during a run", () => {
-  test("is foreign if a read shows it before wafsync has sent it", async () => {
-    const world = new ConvergeWorld({ declared: { rules: [blocking("feed", addresses(5))] } });
-    const theirs = addresses(1, 4)[0]!;
-    world.waf.failOn({ on: "AddEntry", nth: 2, effect: "After", fault: unknown });
-    world.onCall((call) => {
-      if (call.name === "AddEntry" && world.waf.count("AddEntry") === 2) world.waf.lists.blocklist.push(theirs);
-    });
-    await world.pass();
-    expect(world.waf.lists.blocklist).toHaveLength(5);
-    expect(world.owned().entries.blocklist.has(entry(theirs))).toBe(false);
-    expect(world.owned().entries.blocklist.size).toBe(4);
-    world.declare({ rules: [] });
-    await world.pass();
-    expect(world.waf.lists.blocklist).toStrictEqual([theirs]);
+test("An entry of another writer is foreign if a read shows it before wafsync has sent it", async () => {
+  const world = new ConvergeWorld({ declared: { rules: [blocking("feed", addresses(5))] } });
+  const theirs = addresses(1, 4)[0]!;
+  world.waf.failOn({ on: "AddEntry", nth: 2, effect: "After", fault: unknown });
+  world.onCall((call) => {
+    if (call.name === "AddEntry" && world.waf.count("AddEntry") === 2) world.waf.lists.blocklist.push(theirs);
   });
+  await world.pass();
+  expect(world.waf.lists.blocklist).toHaveLength(5);
+  expect(world.owned().entries.blocklist.has(entry(theirs))).toBe(false);
+  expect(world.owned().entries.blocklist.size).toBe(4);
+  await world.pass({ rules: [] });
+  expect(world.waf.lists.blocklist).toStrictEqual([theirs]);
 });
 
 describe("A WAF that limits the rate of requests", () => {
@@ -210,32 +203,30 @@ describe("A WAF that limits the rate of requests", () => {
   });
 });
 
-describe("An invalid key", () => {
-  test("costs one call for each attempt, with increasing delays, until there is another key", async () => {
-    const world = new ConvergeWorld({ declared: { rules: [blocking("feed", addresses(2))] } });
-    world.waf.keys.clear();
-    const waits: number[] = [];
-    for (let count = 1; count <= 10; count += 1) {
-      const { result, wakeAtMs } = await world.pass();
-      expect(result).toMatchObject({ kind: "Failed", fault: { code: "BadApiKey" } });
-      expect(world.waf.calls).toHaveLength(count);
-      waits.push(wakeAtMs! - world.clock.nowMs());
-      await world.clock.advance(wakeAtMs! - world.clock.nowMs() - 1);
-      await world.pass();
-      expect(world.waf.calls).toHaveLength(count);
-      await world.clock.advance(1);
-    }
-    expect(waits[0]).toBeGreaterThanOrEqual(1_000);
-    expect(waits[5]).toBeGreaterThanOrEqual(32_000);
-    expect(waits.at(-1)).toBe(300_000);
-    expect(world.status.condition(world.instance, "Ready")).toBe("False BadApiKey");
-    expect(world.status.eventReasons()).toStrictEqual(["BadApiKey"]);
-    await world.pass();
-    const calls = world.waf.calls.length;
-    world.waf.keys.add("a-key-of-the-tests-2");
-    world.declare({ key: { state: "Present", key: new ApiKey("a-key-of-the-tests-2") } });
-    expect((await world.pass()).result).toStrictEqual({ kind: "Done" });
-    expect(world.waf.calls.length).toBeGreaterThan(calls);
-    expect(world.status.eventReasons().filter((reason) => reason === "Recovered")).toHaveLength(1);
-  });
+test("An invalid key costs one call for each attempt, with increasing delays, until there is another key", async () => {
+  const world = new ConvergeWorld({ declared: { rules: [blocking("feed", addresses(2))] } });
+  world.waf.keys.clear();
+  const waits: number[] = [];
+  for (let count = 1; count <= 10; count += 1) {
+    const { result, wakeAtMs } = await world.pass();
+    expect(result).toMatchObject({ kind: "Failed", fault: { code: "BadApiKey" } });
+    expect(world.waf.calls).toHaveLength(count);
+    waits.push(wakeAtMs! - world.clock.nowMs());
+    await world.passAfter(wakeAtMs! - world.clock.nowMs() - 1);
+    expect(world.waf.calls).toHaveLength(count);
+    await world.clock.advance(1);
+  }
+  expect(waits[0]).toBeGreaterThanOrEqual(1_000);
+  expect(waits[5]).toBeGreaterThanOrEqual(32_000);
+  expect(waits.at(-1)).toBe(300_000);
+  expect(world.status.condition(world.instance, "Ready")).toBe("False BadApiKey");
+  expect(world.status.eventReasons()).toStrictEqual(["BadApiKey"]);
+  await world.pass();
+  const calls = world.waf.calls.length;
+  world.waf.keys.add("a-key-of-the-tests-2");
+  expect(
+    (await world.pass({ key: { state: "Present", key: new ApiKey("a-key-of-the-tests-2") } })).result,
+  ).toStrictEqual({ kind: "Done" });
+  expect(world.waf.calls.length).toBeGreaterThan(calls);
+  expect(world.status.eventReasons().filter((reason) => reason === "Recovered")).toHaveLength(1);
 });

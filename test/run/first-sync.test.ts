@@ -6,8 +6,7 @@ import { ConvergeWorld, converged } from "../support/worlds/converge-world.ts";
 describe("A first sync", () => {
   test("records all entries, adds each with one call, and reads the written list and the domain twice, the rest once", async () => {
     const world = new ConvergeWorld({ declared: { rules: [blocking("feed", addresses(50))] } });
-    const { result } = await world.pass();
-    expect(result).toStrictEqual({ kind: "Done" });
+    expect((await world.pass()).result).toStrictEqual({ kind: "Done" });
     expect(world.waf.count("AddEntry")).toBe(50);
     expect(world.waf.count("ReadList", "blocklist")).toBe(2);
     expect(world.waf.count("ReadList", "allowlist")).toBe(1);
@@ -72,8 +71,9 @@ describe("A first sync", () => {
   test("records new owners once, without calls except the reads of a run, when a rule is renamed or split", async () => {
     const world = await converged({ rules: [blocking("feed", addresses(5))] });
     const calls = world.waf.calls.length;
-    world.declare({ rules: [blocking("one", addresses(3)), blocking("two", addresses(2, 3))] });
-    expect((await world.pass()).result).toStrictEqual({ kind: "Done" });
+    expect(
+      (await world.pass({ rules: [blocking("one", addresses(3)), blocking("two", addresses(2, 3))] })).result,
+    ).toStrictEqual({ kind: "Done" });
     expect(world.waf.calls).toHaveLength(calls + 3);
     expect(world.inventory.saves).toHaveLength(2);
     const owners = [...world.owned().entries.blocklist.values()].map((record) => readOwners(record.owners)[0]?.name);

@@ -18,13 +18,11 @@ test.each(cases)(
     const world = new ConvergeWorld();
     world.waf.lists.blocklist.push(foreign);
     const rules = [blocking("feed", addresses(12)), allowing("office", ["192.0.2.1", "2001:db8::/32"])];
-    world.declare({ rules, origins: [anOrigin("198.51.100.1")] });
-    await world.pass();
+    await world.pass({ rules, origins: [anOrigin("198.51.100.1")] });
     expect(world.waf.lists.blocklist).toHaveLength(13);
     expect(world.lifecycle.isHeld(world.instance)).toBe(true);
     const guards = { [guard]: value } as Partial<Guards>;
-    world.declare({ instance: anInstance({ guards, consistencyWindowMs: 0, meta: { deleting: true } }) });
-    await world.pass();
+    await world.pass({ instance: anInstance({ guards, consistencyWindowMs: 0, meta: { deleting: true } }) });
     expect(world.lifecycle.isHeld(world.instance)).toBe(false);
     expect(world.waf.lists).toStrictEqual({ blocklist: [foreign], allowlist: [] });
     expect(world.waf.origins.size).toBe(0);

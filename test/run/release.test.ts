@@ -14,8 +14,7 @@ const missingKey = { state: "Missing", problem: "Secret edge/shop-key does not e
 async function deletedWorld(overrides: InstanceOverrides = {}): Promise<ConvergeWorld> {
   const world = new ConvergeWorld();
   world.waf.lists.blocklist.push(foreign);
-  world.declare({ rules: [blocking("feed", addresses(3))], origins: [anOrigin("a.example")] });
-  await world.pass();
+  await world.pass({ rules: [blocking("feed", addresses(3))], origins: [anOrigin("a.example")] });
   world.declare({ instance: anInstance({ consistencyWindowMs: 0, ...overrides, meta }) });
   return world;
 }
@@ -60,8 +59,7 @@ describe("The deletion of an instance", () => {
       const moved = { expectedDomain: "staging.shop.example", consistencyWindowMs: 0 };
       const key = { state: "Present", key: new ApiKey("the-key-of-staging") } as const;
       const instance = anInstance({ ...moved, meta: { generation: 2 } });
-      world.declare({ rules: hasEntries ? rules : [], instance, key });
-      await world.pass();
+      await world.pass({ rules: hasEntries ? rules : [], instance, key });
       world.declare({ instance: anInstance({ ...moved, meta: { ...meta, generation: 3 } }) });
       await world.passesUntilGone();
       expect(world.waf.lists.blocklist).toStrictEqual([]);
@@ -77,9 +75,9 @@ describe("The deletion of an instance", () => {
     const world = await deletedWorld();
     world.restart();
     world.source.freezeCache();
-    world.declare({ instance: anInstance({ meta: { uid: "created-again" } }) });
-    const { result } = await world.pass();
-    expect(result).toStrictEqual({ kind: "Done" });
+    expect((await world.pass({ instance: anInstance({ meta: { uid: "created-again" } }) })).result).toStrictEqual({
+      kind: "Done",
+    });
     expect(world.waf.lists.blocklist).toStrictEqual([foreign, ...addresses(3)]);
     expect([...world.waf.origins.keys()]).toStrictEqual(["a.example"]);
     expect(countManaged(world.owned())).toBe(4);
@@ -88,11 +86,9 @@ describe("The deletion of an instance", () => {
   test("waits while a fresh read fails, but not forever", async () => {
     const world = await deletedWorld();
     world.source.failConfirm("The API server can't be reached.");
-    const { result } = await world.pass();
-    expect(result).toMatchObject({ kind: "Blocked", blocker: "Unconfirmed" });
+    expect((await world.pass()).result).toMatchObject({ kind: "Blocked", blocker: "Unconfirmed" });
     expect(world.waf.lists.blocklist).toStrictEqual([foreign, ...addresses(3)]);
-    await world.clock.advance(600_000);
-    expect((await world.pass()).result).toStrictEqual({ kind: "Gone" });
+    expect((await world.passAfter(600_000)).result).toStrictEqual({ kind: "Gone" });
     expect(world.status.eventReasons()).toContain("EntriesLeftBehind");
     expect(countManaged(world.owned())).toBe(4);
   });
@@ -126,16 +122,16 @@ describe("The deletion of an instance", () => {
   test("removes nothing if only a stale cache lacks the policy Retain", async () => {
     const world = await deletedWorld();
     world.source.freezeCache();
-    world.declare({ instance: anInstance({ deletionPolicy: "Retain", meta }) });
-    expect((await world.pass()).result).toStrictEqual({ kind: "Gone" });
+    expect((await world.pass({ instance: anInstance({ deletionPolicy: "Retain", meta }) })).result).toStrictEqual({
+      kind: "Gone",
+    });
     expect(world.waf.lists.blocklist).toStrictEqual([foreign, ...addresses(3)]);
     expect(world.status.eventReasons()).toContain("EntriesRetained");
   });
 
   test("uses the last known key if the Secret is already deleted", async () => {
     const world = await deletedWorld();
-    world.declare({ key: missingKey });
-    expect((await world.pass()).result).toStrictEqual({ kind: "Gone" });
+    expect((await world.pass({ key: missingKey })).result).toStrictEqual({ kind: "Gone" });
     expect(world.waf.lists.blocklist).toStrictEqual([foreign]);
   });
 
@@ -145,8 +141,9 @@ describe("The deletion of an instance", () => {
   ])("does not send the last known key if %s", async (_, overrides) => {
     const world = await deletedWorld();
     const calls = world.waf.calls.length;
-    world.declare({ instance: anInstance(overrides), key: missingKey });
-    expect((await world.pass()).result).toStrictEqual({ kind: "Gone" });
+    expect((await world.pass({ instance: anInstance(overrides), key: missingKey })).result).toStrictEqual({
+      kind: "Gone",
+    });
     expect(world.waf.calls).toHaveLength(calls);
     expect(world.status.eventReasons()).toContain("EntriesLeftBehind");
   });

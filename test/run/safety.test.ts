@@ -19,8 +19,7 @@ import { ConvergeWorld, converged } from "../support/worlds/converge-world.ts";
 /** A world in which a rule added `count` entries and was then deleted. */
 async function worldAfter(count: number, options: ConstructorParameters<typeof ConvergeWorld>[0] = {}) {
   const world = new ConvergeWorld(options);
-  world.declare({ rules: [blocking("feed", addresses(count))] });
-  await world.pass();
+  await world.pass({ rules: [blocking("feed", addresses(count))] });
   world.declare({ rules: [] });
   world.source.confirmCount = 0;
   return world;
@@ -54,8 +53,7 @@ describe("While declared objects are being replaced", () => {
   test("a rule that retains its entries does not count as deleted: the entries stay managed", async () => {
     const world = new ConvergeWorld();
     const retaining = { ...blocking("feed", addresses(3)), deletionPolicy: "Retain" as const };
-    world.declare({ rules: [retaining] });
-    await world.pass();
+    await world.pass({ rules: [retaining] });
     world.declare({ rules: [] });
     world.source.unsettle(() => world.declare({ rules: [retaining] }));
     await world.pass();
@@ -90,10 +88,8 @@ describe("A new process", () => {
     expect(world.source.confirmCount).toBe(2);
     expect(world.waf.writes()).toStrictEqual([]);
     world.source.thawCache();
-    world.declare({ rules: [blocking("new", ["192.0.2.2"])] });
-    await world.pass();
-    world.declare({ rules: [blocking("new", ["192.0.2.2", "192.0.2.3"])] });
-    await world.pass();
+    await world.pass({ rules: [blocking("new", ["192.0.2.2"])] });
+    await world.pass({ rules: [blocking("new", ["192.0.2.2", "192.0.2.3"])] });
     expect(world.source.confirmCount).toBe(3);
     expect(world.waf.lists.blocklist).toStrictEqual(["192.0.2.2", "192.0.2.3"]);
   });
@@ -107,8 +103,7 @@ describe("A new process", () => {
     expect(world.waf.writes()).toStrictEqual([]);
     expect(world.status.message(world.instance, "Ready")).toContain("The API server does not answer.");
     world.source.failConfirm(undefined);
-    await world.clock.advance(2_000);
-    await world.pass();
+    await world.passAfter(2_000);
     expect(world.waf.lists.blocklist).toStrictEqual(["192.0.2.2"]);
   });
 
@@ -145,10 +140,8 @@ describe("A new process", () => {
     world.source.confirmCount = 0;
     await world.pass();
     expect(world.source.confirmCount).toBe(0);
-    world.declare({ rules: [blocking("feed", addresses(5))] });
-    await world.pass();
-    world.declare({ rules: [blocking("feed", addresses(8))] });
-    await world.pass();
+    await world.pass({ rules: [blocking("feed", addresses(5))] });
+    await world.pass({ rules: [blocking("feed", addresses(8))] });
     expect(world.source.confirmCount).toBe(1);
     expect(world.waf.lists.blocklist).toHaveLength(8);
   });
@@ -162,8 +155,7 @@ describe("A new process", () => {
     await world.pass();
     expect(world.waf.cacheClears).toBe(0);
     world.source.thawCache();
-    world.declare({ cacheClears: [aCacheClear("deploy")] });
-    await world.pass();
+    await world.pass({ cacheClears: [aCacheClear("deploy")] });
     expect(world.waf.cacheClears).toBe(1);
   });
 });
@@ -179,8 +171,7 @@ describe("Before removals", () => {
     world.source.thawCache();
     world.declare({ rules: [] });
     world.source.freezeCache();
-    world.declare({ rules: [blocking("feed", addresses(1))] });
-    await world.pass();
+    await world.pass({ rules: [blocking("feed", addresses(1))] });
     expect(world.source.confirmCount).toBe(1);
     expect(world.waf.lists.blocklist).toStrictEqual(addresses(1));
   });
@@ -189,8 +180,7 @@ describe("Before removals", () => {
     const world = await worldAfter(3);
     world.declare({ rules: [blocking("new", ["192.0.2.1"])] });
     world.source.failConfirm("The API server does not answer.");
-    const { result } = await world.pass();
-    expect(result).toStrictEqual({ kind: "Done" });
+    expect((await world.pass()).result).toStrictEqual({ kind: "Done" });
     expect(world.waf.lists.blocklist).toStrictEqual([...addresses(3), "192.0.2.1"]);
     expect(world.status.condition(world.instance, "RemovalsHeld")).toBe("True Unconfirmed");
     expect(world.status.message(world.instance, "RemovalsHeld")).toContain("The API server does not answer.");
@@ -212,8 +202,7 @@ describe("Before removals", () => {
   test("a confirmation with the key of another WAF ends the run without a removal", async () => {
     const world = await worldAfter(3);
     world.source.freezeCache();
-    world.declare({ key: { state: "Present", key: new ApiKey("the-key-of-another") } });
-    const { result } = await world.pass();
+    const { result } = await world.pass({ key: { state: "Present", key: new ApiKey("the-key-of-another") } });
     expect(result).toStrictEqual({ kind: "Outdated" });
     expect(world.waf.lists.blocklist).toHaveLength(3);
   });
@@ -224,8 +213,7 @@ describe("Before removals", () => {
     ["an invalid line", { rules: [aRule("feed", { texts: ["192.0.2.1\nnonsense"] })] }],
   ])("%s keeps the entries, before and after a restart", async (_what, broken) => {
     const world = await worldAfter(3);
-    world.declare(broken);
-    await world.pass();
+    await world.pass(broken);
     expect(world.waf.count("RemoveEntry")).toBe(0);
     expect(world.source.confirmCount).toBe(0);
     expect(world.status.condition(world.instance, "SourceBroken")).toBe("True SourceBroken");
@@ -235,8 +223,7 @@ describe("Before removals", () => {
     await world.pass();
     expect(world.waf.count("RemoveEntry")).toBe(0);
     // The way out: the object, or the reference, is deleted.
-    world.declare({ rules: [], brokenSources: [] });
-    await world.pass();
+    await world.pass({ rules: [], brokenSources: [] });
     expect(world.waf.lists.blocklist).toStrictEqual([]);
     expect(world.status.condition(world.instance, "SourceBroken")).toBeUndefined();
   });
@@ -245,8 +232,7 @@ describe("Before removals", () => {
 describe("More removals than the guards allow", () => {
   test("wait for an approval of exactly these removals, which survives a crash", async () => {
     const world = await worldAfter(150);
-    world.declare({ rules: [blocking("new", ["192.0.2.1"])] });
-    await world.pass();
+    await world.pass({ rules: [blocking("new", ["192.0.2.1"])] });
     expect(world.waf.count("RemoveEntry")).toBe(0);
     expect(world.waf.lists.blocklist).toContain("192.0.2.1");
     const { heldPlan } = world.status.read(world.instance) as { heldPlan: string };
@@ -279,20 +265,16 @@ describe("More removals than the guards allow", () => {
     await world.passesUntilDone();
     expect(world.waf.lists.blocklist).toHaveLength(340);
     world.restart();
-    world.declare({ rules: [blocking("feed", all.slice(101))] });
-    await world.pass();
+    await world.pass({ rules: [blocking("feed", all.slice(101))] });
     expect(world.status.condition(world.instance, "Ready")).toBe("False Held");
     expect(world.status.message(world.instance, "Synced")).toContain(
       "guards allow at most 100 removals and 30% of a list per plan and within 1h, and 60 entries were already removed in this time.",
     );
-    world.declare({ rules: [blocking("feed", all.slice(100))] });
-    await world.pass();
+    await world.pass({ rules: [blocking("feed", all.slice(100))] });
     expect(world.waf.lists.blocklist).toHaveLength(300);
-    world.declare({ rules: [blocking("feed", all.slice(101))] });
-    await world.pass();
+    await world.pass({ rules: [blocking("feed", all.slice(101))] });
     expect(world.waf.lists.blocklist).toHaveLength(300);
-    await world.clock.advance(3_600_000);
-    await world.pass();
+    await world.passAfter(3_600_000);
     expect(world.waf.lists.blocklist).toHaveLength(299);
     expect(world.status.condition(world.instance, "Ready")).toBe("True Synced");
   });
@@ -307,8 +289,7 @@ describe("More removals than the guards allow", () => {
     world.declare({ rules: [blocking("feed", all.slice(100)), temporary] });
     world.waf.failOn({ on: "RemoveEntry", nth: 40, effect: "After", fault: "Crash" });
     expect(await world.passOrCrash()).toBeUndefined();
-    await world.clock.advance(60_000);
-    await world.pass();
+    await world.passAfter(60_000);
     expect(world.waf.lists.blocklist).toHaveLength(300);
     expect(world.owned().allowed.blocklist).toMatchObject({ pending: new Set(), count: 100 });
   });
@@ -330,40 +311,36 @@ describe("More removals than the guards allow", () => {
     expect(world.waf.lists.blocklist).toHaveLength(401);
     expect(world.source.confirmCount).toBe(2);
     world.source.thawCache();
-    world.declare({ rules: [blocking("feed", all.slice(0, 300)), urgent] });
-    await world.pass();
+    await world.pass({ rules: [blocking("feed", all.slice(0, 300)), urgent] });
     expect(world.waf.lists.blocklist).toHaveLength(301);
   });
 });
 
-describe("Another domain", () => {
-  test("stops all writes until expectedDomain names it, and the earlier entries stay recorded", async () => {
-    const world = await converged({ rules: [blocking("feed", addresses(2))] });
-    world.waf.domain = "staging.shop.example";
-    world.waf.lists.blocklist.splice(0);
-    world.waf.lists.blocklist.push("198.18.0.0", "203.0.113.9");
-    const writes = world.waf.writes().length;
-    const { result, wakeAtMs } = await world.pass();
-    expect(result).toMatchObject({ kind: "Blocked", blocker: "DomainChanged" });
-    expect(wakeAtMs).toBe(world.clock.nowMs() + 300_000);
-    expect(world.waf.writes()).toHaveLength(writes);
-    expect(world.status.condition(world.instance, "Ready")).toBe("False Blocked");
-    expect(world.status.message(world.instance, "Ready")).toContain("spec.expectedDomain: staging.shop.example");
-    world.waf.keys.add("the-key-of-staging");
-    world.declare({
-      instance: anInstance({ expectedDomain: "staging.shop.example", meta: { generation: 2 } }),
-      key: { state: "Present", key: new ApiKey("the-key-of-staging") },
-    });
-    await world.pass();
-    expect(world.waf.lists.blocklist).toStrictEqual(["198.18.0.0", "203.0.113.9", "198.18.0.1"]);
-    expect([...world.owned().entries.blocklist.keys()]).toStrictEqual(["198.18.0.1"]);
-    expect([...(world.owned().otherDomains.get("shop.example")?.entries.blocklist.keys() ?? [])]).toStrictEqual(
-      addresses(2),
-    );
-    expect(world.status.eventReasons()).toContain("DomainMoved");
-    expect(world.status.eventReasons()).not.toContain("DriftDetected");
-    expect(world.owned().disputes).toStrictEqual([]);
+test("Another domain stops all writes until expectedDomain names it, and the earlier entries stay recorded", async () => {
+  const world = await converged({ rules: [blocking("feed", addresses(2))] });
+  world.waf.domain = "staging.shop.example";
+  world.waf.lists.blocklist.splice(0);
+  world.waf.lists.blocklist.push("198.18.0.0", "203.0.113.9");
+  const writes = world.waf.writes().length;
+  const { result, wakeAtMs } = await world.pass();
+  expect(result).toMatchObject({ kind: "Blocked", blocker: "DomainChanged" });
+  expect(wakeAtMs).toBe(world.clock.nowMs() + 300_000);
+  expect(world.waf.writes()).toHaveLength(writes);
+  expect(world.status.condition(world.instance, "Ready")).toBe("False Blocked");
+  expect(world.status.message(world.instance, "Ready")).toContain("spec.expectedDomain: staging.shop.example");
+  world.waf.keys.add("the-key-of-staging");
+  await world.pass({
+    instance: anInstance({ expectedDomain: "staging.shop.example", meta: { generation: 2 } }),
+    key: { state: "Present", key: new ApiKey("the-key-of-staging") },
   });
+  expect(world.waf.lists.blocklist).toStrictEqual(["198.18.0.0", "203.0.113.9", "198.18.0.1"]);
+  expect([...world.owned().entries.blocklist.keys()]).toStrictEqual(["198.18.0.1"]);
+  expect([...(world.owned().otherDomains.get("shop.example")?.entries.blocklist.keys() ?? [])]).toStrictEqual(
+    addresses(2),
+  );
+  expect(world.status.eventReasons()).toContain("DomainMoved");
+  expect(world.status.eventReasons()).not.toContain("DriftDetected");
+  expect(world.owned().disputes).toStrictEqual([]);
 });
 
 describe("The inventory", () => {
@@ -374,8 +351,7 @@ describe("The inventory", () => {
     expect(result).toMatchObject({ kind: "Blocked", blocker: "InventoryConflict" });
     expect(world.waf.writes()).toStrictEqual([]);
     expect(wakeAtMs).toBeLessThanOrEqual(world.clock.nowMs() + 2_000);
-    await world.clock.advance(2_000);
-    await world.pass();
+    await world.passAfter(2_000);
     expect(world.waf.lists.blocklist).toHaveLength(2);
   });
 
@@ -415,8 +391,9 @@ describe("The WAF is not called", () => {
 
   test("without a key", async () => {
     const world = new ConvergeWorld({ declared: { rules: [blocking("feed", addresses(1))] } });
-    world.declare({ key: { state: "Missing", problem: "Secret edge/shop-key does not exist." } });
-    expect((await world.pass()).result).toMatchObject({ blocker: "MissingApiKey" });
+    expect(
+      (await world.pass({ key: { state: "Missing", problem: "Secret edge/shop-key does not exist." } })).result,
+    ).toMatchObject({ blocker: "MissingApiKey" });
     expect(world.status.condition(world.instance, "Ready")).toBe("False BadApiKey");
     expect(world.waf.calls).toStrictEqual([]);
   });
@@ -429,8 +406,7 @@ describe("The WAF is not called", () => {
     expect(world.status.message(world.instance, "Ready")).toContain("WafInstance edge/older is older");
     expect(world.waf.calls).toStrictEqual([]);
     const younger = aMeta("WafInstance", "edge/younger", { createdAtMs: createdMs + 1 });
-    world.declare({ sameKey: [younger] });
-    expect((await world.pass()).result).toStrictEqual({ kind: "Done" });
+    expect((await world.pass({ sameKey: [younger] })).result).toStrictEqual({ kind: "Done" });
   });
 });
 
@@ -467,8 +443,7 @@ describe("During a run", () => {
       world.onCall((call) => {
         if (call.name === "AddEntry" && world.waf.count("AddEntry") === 4) world[how]();
       });
-      const { result } = await world.pass();
-      expect(result).toStrictEqual({ kind: "Interrupted" });
+      expect((await world.pass()).result).toStrictEqual({ kind: "Interrupted" });
       expect(world.waf.count("AddEntry")).toBe(4);
       world.restart();
       world.onCall(() => undefined);
@@ -511,8 +486,7 @@ describe("During a run", () => {
       world.declare({ origins: [] });
       world.waf.failOn({ on: "RemoveOrigin", effect, fault: "Crash" });
       await world.passOrCrash();
-      world.declare({ origins: [anOrigin("a.example")] });
-      await world.pass();
+      await world.pass({ origins: [anOrigin("a.example")] });
       const state = effect === "After" ? "Added" : "AddedUnconfirmed";
       expect([...world.waf.origins]).toStrictEqual([["a.example", "Alternate"]]);
       expect(world.status.read(world.declared().origins[0]!.meta)).toMatchObject({ state });
@@ -522,8 +496,7 @@ describe("During a run", () => {
   test("the primary origin is not removed before another host is the primary", async () => {
     const world = await converged({ origins: [anOrigin("a.example")] });
     world.waf.primary = "a.example";
-    world.declare({ origins: [] });
-    await world.pass();
+    await world.pass({ origins: [] });
     expect(world.waf.origins.has("a.example")).toBe(true);
     expect(world.status.message(world.instance, "Ready")).toContain("Origin a.example is the primary, and stays");
     world.waf.primary = "b.example";
@@ -541,8 +514,7 @@ describe("A dispute over an entry", () => {
     for (let minute = 0; minute < 360; minute += 5) {
       const { length } = world.waf.writes();
       world.waf.lists.blocklist = world.waf.lists.blocklist.filter((text) => text !== "192.0.2.1");
-      await world.clock.advance(300_000);
-      await world.pass();
+      await world.passAfter(300_000);
       verdicts.add(world.status.condition(world.instance, "Ready"));
       if (world.waf.writes().length > length) addedAtMs.push((world.clock.nowMs() - startedMs) / 60_000);
     }
@@ -592,8 +564,7 @@ describe("Facts that a list does not show", () => {
       world.waf.domain = "staging.example";
       world.waf.lists.blocklist = [];
     });
-    const { result } = await world.pass();
-    expect(result).toMatchObject({ kind: "Blocked", blocker: "DomainChanged" });
+    expect((await world.pass()).result).toMatchObject({ kind: "Blocked", blocker: "DomainChanged" });
     expect([...world.owned().entries.blocklist.keys()].toSorted()).toStrictEqual(mine.toSorted());
   });
 
@@ -632,24 +603,20 @@ describe("Facts that a list does not show", () => {
     const world = new ConvergeWorld({ declared: { rules: [blocking("feed", addresses(2))] } });
     world.source.freezeCache();
     world.source.remove(world.instance);
-    const { result } = await world.pass();
-    expect(result).toStrictEqual({ kind: "Gone" });
+    expect((await world.pass()).result).toStrictEqual({ kind: "Gone" });
     expect(world.waf.writes()).toStrictEqual([]);
     expect(world.inventory.saves).toStrictEqual([]);
   });
 });
 
-describe("A guard that can't be read", () => {
-  test("stops all writes until it is corrected, and is reported", async () => {
-    const rules = [blocking("feed", addresses(2))];
-    const world = await converged({ rules, instance: anInstance({ guards: { neverBlock: ["office"] } }) });
-    expect(world.waf.writes()).toStrictEqual([]);
-    expect(world.owned().entries.blocklist.size).toBe(0);
-    expect(world.status.message(world.instance, "Accepted")).toContain("spec.guards.neverBlock[0]");
-    world.declare({ instance: anInstance({ meta: { generation: 2 } }) });
-    await world.pass();
-    expect(world.waf.lists.blocklist).toStrictEqual(addresses(2));
-  });
+test("A guard that can't be read stops all writes until it is corrected, and is reported", async () => {
+  const rules = [blocking("feed", addresses(2))];
+  const world = await converged({ rules, instance: anInstance({ guards: { neverBlock: ["office"] } }) });
+  expect(world.waf.writes()).toStrictEqual([]);
+  expect(world.owned().entries.blocklist.size).toBe(0);
+  expect(world.status.message(world.instance, "Accepted")).toContain("spec.guards.neverBlock[0]");
+  await world.pass({ instance: anInstance({ meta: { generation: 2 } }) });
+  expect(world.waf.lists.blocklist).toStrictEqual(addresses(2));
 });
 
 describe("A stale cache", () => {
@@ -663,12 +630,10 @@ describe("A stale cache", () => {
     if (isNew) world.restart();
     world.declare({ rules: [], origins: [] });
     world.source.freezeCache();
-    world.declare({ rules, origins });
-    await world.pass();
+    await world.pass({ rules, origins });
     expect([...world.owned().entries.blocklist.keys()]).toStrictEqual(addresses(2));
     expect([...world.owned().origins.keys()]).toStrictEqual(["a.example"]);
-    world.declare({ rules: [], origins: [] });
-    await world.pass();
+    await world.pass({ rules: [], origins: [] });
     expect(world.owned().entries.blocklist.size).toBe(0);
     expect(world.waf.lists.blocklist).toStrictEqual(addresses(2));
   });
@@ -677,8 +642,9 @@ describe("A stale cache", () => {
     const world = await converged({ rules: [blocking("feed", addresses(3))] });
     world.declare({ rules: [] });
     world.source.freezeCache();
-    world.declare({ instance: anInstance({ expectedDomain: "shop.example", meta: { generation: 2 } }) });
-    const { result, wakeAtMs } = await world.pass();
+    const { result, wakeAtMs } = await world.pass({
+      instance: anInstance({ expectedDomain: "shop.example", meta: { generation: 2 } }),
+    });
     expect(result).toStrictEqual({ kind: "Outdated" });
     expect(wakeAtMs).toBe(world.clock.nowMs() + 1_000);
     expect(world.waf.lists.blocklist).toHaveLength(3);
@@ -691,11 +657,9 @@ describe("An inventory that is older than the status", () => {
   /** After an older inventory was restored and two addresses are no longer declared. */
   async function restored() {
     const world = new ConvergeWorld();
-    world.declare({ rules: [blocking("feed", all.slice(0, 4))] });
-    await world.pass();
+    await world.pass({ rules: [blocking("feed", all.slice(0, 4))] });
     const backup = world.owned();
-    world.declare({ rules: [blocking("feed", all)] });
-    await world.pass();
+    await world.pass({ rules: [blocking("feed", all)] });
     world.inventory.put(instanceName, backup);
     world.declare({ rules: [blocking("feed", [...all.slice(2), "192.0.2.1"])] });
     return world;
@@ -725,8 +689,7 @@ describe("An inventory that is older than the status", () => {
     // Neither more runs nor a restart make it any newer.
     world.restart();
     for (let run = 0; run < 5; run += 1) {
-      world.declare({ rules: [blocking("feed", [...all.slice(2), "192.0.2.1", `192.0.2.${run + 2}`])] });
-      await world.pass();
+      await world.pass({ rules: [blocking("feed", [...all.slice(2), "192.0.2.1", `192.0.2.${run + 2}`])] });
     }
     expect(world.status.read(world.instance)).toHaveProperty("heldPlan", heldPlan);
     world.declare({ rules: [blocking("feed", [...all.slice(2), "192.0.2.1"])] });
@@ -744,8 +707,7 @@ describe("An inventory that is older than the status", () => {
 
   test("is reported even if there is nothing to remove", async () => {
     const world = await restored();
-    world.declare({ rules: [blocking("feed", all)] });
-    await world.pass();
+    await world.pass({ rules: [blocking("feed", all)] });
     expect(world.status.condition(world.instance, "Ready")).toBe("False Held");
     expect(world.status.eventReasons()).toContain("RemovalsHeld");
   });

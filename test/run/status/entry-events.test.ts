@@ -49,8 +49,7 @@ describe("An event about entries", () => {
   test("names the rule that still exists if several rules last declared the entry", async () => {
     const rules = [blocking("gone", ["192.0.2.1"]), blocking("stays", ["192.0.2.1", "192.0.2.2"])];
     const world = await converged({ instance: open, rules });
-    world.declare({ rules: [blocking("stays", ["192.0.2.2"])] });
-    await world.pass();
+    await world.pass({ rules: [blocking("stays", ["192.0.2.2"])] });
     expect(eventsOf(world, "WafIpRule edge/stays").at(-1)).toBe("Removed 1 entry of WafIpRule edge/stays: 192.0.2.1.");
   });
 

@@ -27,15 +27,13 @@ function messageOf(world: ConvergeWorld): string {
   return world.status.message(metaOf(world), "Ready");
 }
 
-describe("A rule without entries", () => {
-  test("is not Ready, and says what to write", async () => {
-    const world = await converged({ rules: [blocking("empty", [])] });
-    expect(world.status.condition(metaOf(world), "Accepted")).toBe("False InvalidEntries");
-    expect(readyOf(world)).toBe("False InvalidEntries");
-    expect(messageOf(world)).toBe(
-      "The rule declares no entries: write addresses or networks into spec.addresses, name ConfigMaps in spec.addressesFrom, or delete the rule.",
-    );
-  });
+test("A rule without entries is not Ready, and says what to write", async () => {
+  const world = await converged({ rules: [blocking("empty", [])] });
+  expect(world.status.condition(metaOf(world), "Accepted")).toBe("False InvalidEntries");
+  expect(readyOf(world)).toBe("False InvalidEntries");
+  expect(messageOf(world)).toBe(
+    "The rule declares no entries: write addresses or networks into spec.addresses, name ConfigMaps in spec.addressesFrom, or delete the rule.",
+  );
 });
 
 describe("The progress of a rule", () => {
@@ -61,8 +59,7 @@ describe("The progress of a rule", () => {
 describe("An expired rule", () => {
   async function expired(world: ConvergeWorld): Promise<void> {
     await world.pass();
-    await world.clock.advance(2 * hour);
-    await world.pass();
+    await world.passAfter(2 * hour);
   }
 
   test("is Ready with the reason Expired, and its progress is expired", async () => {

@@ -28,16 +28,14 @@ describe("The status of an instance whose spec changed", () => {
 
   test("is Ready only for a generation that was reconciled", async () => {
     const world = await converged({ rules: [blocking("feed", addresses(2))] });
-    world.declare({ instance: anInstance({ requestTimeoutMs: 9_000, meta: { generation: 2 } }) });
-    await world.pass();
+    await world.pass({ instance: anInstance({ requestTimeoutMs: 9_000, meta: { generation: 2 } }) });
     expect(readyOfSecond(world)).toStrictEqual(["Unknown", "True"]);
   });
 
   test("is never Ready for a generation that the WAF refuses", async () => {
     const world = await converged({ rules: [blocking("feed", addresses(2))] });
     const key = { state: "Present", key: new ApiKey("another-key") } as const;
-    world.declare({ key, instance: anInstance({ meta: { generation: 2 } }) });
-    await world.pass();
+    await world.pass({ key, instance: anInstance({ meta: { generation: 2 } }) });
     expect(readyOfSecond(world)).toStrictEqual(["Unknown", "False"]);
   });
 });
@@ -76,8 +74,7 @@ describe("The status of a rule", () => {
     expect(world.status.message(metaOf(world), "Synced")).toBe(
       "All 4 entries are on the blocklist. The rule declares 4 entries, before spec.except.",
     );
-    world.declare({ instance, rules: [blocking("a", ["198.51.100.7"], { meta: { generation: 2 } })] });
-    await world.pass();
+    await world.pass({ instance, rules: [blocking("a", ["198.51.100.7"], { meta: { generation: 2 } })] });
     const status = world.status.read(metaOf(world));
     expect(status).toMatchObject({ entries: { desired: 1, synced: 1, pending: 0, rejected: 0 } });
     expect(status).not.toHaveProperty("entries.declared");
@@ -143,25 +140,22 @@ describe("The status of an instance", () => {
     expect(world.status.read(world.instance)).toMatchObject({ plan: { additions: 30, removals: 0 } });
     expect((world.status.read(world.instance) as { plan: { examples: string[] } }).plan.examples).toHaveLength(10);
     expect(world.status.condition(metaOf(world), "Synced")).toBe("False Observed");
-    world.declare({ rules: [] });
-    await world.pass();
+    await world.pass({ rules: [] });
     expect(world.status.read(world.instance)).not.toHaveProperty("plan");
   });
 });
 
-describe("Events", () => {
-  test("about an unchanged state are emitted once, even if runs fail in between", async () => {
-    const rules = [blocking("bad", ["192.0.2.1", "nonsense"]), blocking("refused", ["192.0.2.2"])];
-    const world = new ConvergeWorld({ declared: { rules } });
-    world.waf.refusedTexts.add("192.0.2.2");
-    await world.pass();
-    const told = world.status.eventReasons();
-    expect(told.toSorted()).toStrictEqual(["EntriesAdded", "EntriesAdded", "InvalidEntries", "Rejected"]);
-    await world.pass();
-    const fault = { code: "TimedOut", message: "No answer came within 10 s." } as const;
-    world.waf.failOn({ on: "Read", effect: "Before", fault });
-    await world.sleepUntil((await world.pass()).wakeAtMs);
-    await world.pass();
-    expect(world.status.eventReasons().slice(told.length)).toStrictEqual(["ApiUnavailable", "Recovered"]);
-  });
+test("Events about an unchanged state are emitted once, even if runs fail in between", async () => {
+  const rules = [blocking("bad", ["192.0.2.1", "nonsense"]), blocking("refused", ["192.0.2.2"])];
+  const world = new ConvergeWorld({ declared: { rules } });
+  world.waf.refusedTexts.add("192.0.2.2");
+  await world.pass();
+  const told = world.status.eventReasons();
+  expect(told.toSorted()).toStrictEqual(["EntriesAdded", "EntriesAdded", "InvalidEntries", "Rejected"]);
+  await world.pass();
+  const fault = { code: "TimedOut", message: "No answer came within 10 s." } as const;
+  world.waf.failOn({ on: "Read", effect: "Before", fault });
+  await world.sleepUntil((await world.pass()).wakeAtMs);
+  await world.pass();
+  expect(world.status.eventReasons().slice(told.length)).toStrictEqual(["ApiUnavailable", "Recovered"]);
 });

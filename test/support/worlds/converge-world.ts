@@ -114,17 +114,22 @@ export class ConvergeWorld {
     return await previewed;
   }
 
-  /** Executes one run to its end, and advances the clock through its waits. */
-  async pass(): Promise<ReconcileOutcome> {
+  /** Executes one run to its end, after this change of the declared state. Advances the clock through the run's waits. */
+  async pass(change?: Partial<Gathered>): Promise<ReconcileOutcome> {
+    if (change !== undefined) this.declare(change);
     const { promise, isOver } = this.begin();
     await this.clock.advanceUntil(isOver, passTimeMsMax);
     return await promise;
   }
 
+  async passAfter(delayMs: number): Promise<ReconcileOutcome> {
+    await this.clock.advance(delayMs);
+    return await this.pass();
+  }
+
   /** The second read of the lists, after which removed entries are deleted from the record. */
   async lookAgain(): Promise<ReconcileOutcome> {
-    await this.clock.advance(this.declared().instance.consistencyWindowMs);
-    return await this.pass();
+    return await this.passAfter(this.declared().instance.consistencyWindowMs);
   }
 
   /** Starts a run, for tests that observe it while it is in progress. */

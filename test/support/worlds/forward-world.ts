@@ -127,6 +127,11 @@ export class ForwardWorld {
     return await this.look();
   }
 
+  async lookAfter(delayMs: number): Promise<ForwardOutcome | undefined> {
+    await this.wait(delayMs);
+    return await this.look();
+  }
+
   async wait(delayMs: number): Promise<void> {
     await this.clock.advance(delayMs);
   }
