@@ -58,30 +58,22 @@ describe("judged logs", () => {
     expect(queries).toStrictEqual(other.queries);
   });
 
-  test("are not read for a suspended WafAutoBlock", async () => {
-    await start({ suspend: true });
+  test.each([
+    ["a suspended WafAutoBlock", { suspend: true }, undefined],
+    ["a WafAutoBlock of a namespace without access", { name: "shop/scanners" }, []],
+  ])("are not read for %s", async (_what, overrides, access) => {
+    await start(overrides);
+    const { instance } = world.gathered!;
+    world.gathered = { ...world.gathered!, instance: { ...instance, access: access ?? instance.access } };
     attack("203.0.113.7", 5, "2026-03-10T11:55:00Z");
-    expect(await world.look()).toStrictEqual({ wakeAtMs: undefined });
-    expect(world.queries).toStrictEqual([]);
-  });
-
-  test("are not read for a WafAutoBlock of a namespace without access", async () => {
-    await start();
-    const { gathered } = world;
-    if (gathered === undefined) throw new Error("nothing is declared");
-    const instance = { ...gathered.instance, access: [] };
-    world.gathered = { ...gathered, instance, autoBlocks: [anAutoBlock({ name: "shop/scanners" })] };
     expect(await world.look()).toStrictEqual({ wakeAtMs: undefined });
     expect(world.queries).toStrictEqual([]);
   });
 
   test("list no client that a rule allows", async () => {
     await start();
-    const { autoBlocks = [] } = world.gathered ?? {};
-    world.declare(
-      { enabled: false },
-      { autoBlocks, rules: [aRule("partners", { action: "Allow", addresses: ["203.0.113.0/28"] })] },
-    );
+    const rules = [aRule("partners", { action: "Allow", addresses: ["203.0.113.0/28"] })];
+    world.declare({ enabled: false }, { autoBlocks: [anAutoBlock({ threshold: 5 })], rules });
     attack("203.0.113.7", 50, "2026-03-10T11:55:00Z");
     attack("203.0.113.70", 50, "2026-03-10T11:55:00Z");
     await world.look();
@@ -179,12 +171,17 @@ describe("rows that the client did not send do not count", () => {
     expect(counted()).toStrictEqual({ listed: [], rows: 7 });
   });
 
-  test.each([3, 40])("the clock is %i days ahead for one read", async (days) => {
-    six();
-    await lookOften(1);
+  /** One read while the clock is ahead. */
+  async function lookAhead(days: number): Promise<void> {
     world.clock.jumpWallClock(days * 24 * 60 * minuteMs);
     await lookOften(1);
     world.clock.jumpWallClock(-days * 24 * 60 * minuteMs);
+  }
+
+  test.each([3, 40])("the clock is %i days ahead for one read", async (days) => {
+    six();
+    await lookOften(1);
+    await lookAhead(days);
     await lookOften();
     expect(counted()).toStrictEqual({ listed: [], rows: 6 });
     expect(world.takeForwarded()).toHaveLength(6);
@@ -196,9 +193,7 @@ describe("rows that the client did not send do not count", () => {
     world.distort = () => world.rows.map(({ entry }) => entry);
     world.total = 6;
     await lookOften(1);
-    world.clock.jumpWallClock(4 * 24 * 60 * minuteMs);
-    await lookOften(1);
-    world.clock.jumpWallClock(-4 * 24 * 60 * minuteMs);
+    await lookAhead(4);
     attack("203.0.113.7", 1, "2026-03-10T12:00:00Z", "2026-03-10T11:58:00Z");
     world.total = 7;
     await lookOften();

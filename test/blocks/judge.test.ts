@@ -158,17 +158,13 @@ describe("which requests count", () => {
     expect(bench.listed()).toStrictEqual(["203.0.113.7"]);
   });
 
-  test("every spelling of an address is the same client", () => {
+  test.each([
+    ["2001:DB8::7", "2001:db8:0:0:0:0:0:7", "2001:db8::7"],
+    ["::ffff:203.0.113.7", "203.0.113.7", "203.0.113.7"],
+  ])("every spelling of an address is the same client: %s and %s", (one, other, client) => {
     const bench = new Bench();
-    const spellings = ["2001:DB8::7", "2001:db8:0:0:0:0:0:7"];
-    bench.take(
-      spellings.flatMap((client) => rows(client, 5, startMs, 100)),
-      startMs + minuteMs,
-    );
-    expect(bench.listed()).toStrictEqual(["2001:db8::7"]);
-    const mapped = new Bench();
-    mapped.take([...rows("::ffff:203.0.113.7", 5, startMs, 1), ...rows("203.0.113.7", 5, startMs, 1)], startMs + 10);
-    expect(mapped.listed()).toStrictEqual(["203.0.113.7"]);
+    bench.take([...rows(one, 5, startMs, 100), ...rows(other, 5, startMs, 100)], startMs + minuteMs);
+    expect(bench.listed()).toStrictEqual([client]);
   });
 
   test("no exempt client is listed, however many requests it sends", () => {
@@ -180,43 +176,34 @@ describe("which requests count", () => {
 });
 
 describe("networks", () => {
-  const network: AutoBlockOverrides = { groupBy: "Network", threshold: 12 };
+  const many = (clients: readonly string[], count: number) =>
+    clients.flatMap((client) => rows(client, count, startMs, 1_000));
+  const three = ["203.0.113.1", "203.0.113.2", "203.0.113.3"];
+  const old = three.slice(0, 2).map((client) => row(client, startMs - 30 * minuteMs));
 
-  test("a network is listed if three of its addresses reach the threshold together", () => {
-    const bench = new Bench(network);
-    const clients = ["203.0.113.1", "203.0.113.2", "203.0.113.3"];
-    bench.take(
-      clients.flatMap((client) => rows(client, 4, startMs, 1_000)),
-      startMs + minuteMs,
-    );
-    expect(bench.listed()).toStrictEqual(["203.0.113.0/24"]);
-    const six = new Bench(network);
-    six.take(
-      ["a", "b", "c"].flatMap((host) => rows(`2001:db8::${host}`, 4, startMs, 1_000)),
-      startMs + minuteMs,
-    );
-    expect(six.listed()).toStrictEqual(["2001:db8::/64"]);
-  });
-
-  test("a single attacker never gets its neighbors in the network blocked", () => {
-    const bench = new Bench(network);
-    const neighbours = [row("203.0.113.9", startMs), ...rows("203.0.113.66", 300, startMs, 100)];
-    bench.take(neighbours, startMs + minuteMs);
-    expect(bench.listed()).toStrictEqual(["203.0.113.66"]);
-  });
-
-  test("addresses with only old requests do not count", () => {
-    const bench = new Bench(network);
-    const before = ["203.0.113.1", "203.0.113.2"].map((client) => row(client, startMs - 30 * minuteMs));
-    bench.take([...before, ...rows("203.0.113.66", 12, startMs, 100)], startMs + minuteMs);
-    expect(bench.listed()).toStrictEqual(["203.0.113.66"]);
+  test.each<[string, readonly LogEntry[], readonly string[]]>([
+    ["a network is listed if three of its addresses reach the threshold together", many(three, 4), ["203.0.113.0/24"]],
+    ["so is one of IPv6", many(["2001:db8::a", "2001:db8::b", "2001:db8::c"], 4), ["2001:db8::/64"]],
+    [
+      "a single attacker never gets its neighbors in the network blocked",
+      [row("203.0.113.9", startMs), ...rows("203.0.113.66", 300, startMs, 100)],
+      ["203.0.113.66"],
+    ],
+    [
+      "addresses with only old requests do not count",
+      [...old, ...rows("203.0.113.66", 12, startMs, 100)],
+      ["203.0.113.66"],
+    ],
+  ])("%s", (_title, entries, listed) => {
+    const bench = new Bench({ groupBy: "Network", threshold: 12 });
+    bench.take(entries, startMs + minuteMs);
+    expect(bench.listed()).toStrictEqual(listed);
   });
 
   test("a network with an exempt address is never listed; its other addresses are", () => {
-    const bench = new Bench(network);
-    const clients = ["203.0.113.1", "203.0.113.2", "203.0.113.3"];
-    const entries = clients.flatMap((client) => rows(client, 20, startMs, 100));
-    bench.take(entries, startMs + minuteMs, (entry) => entry.endsWith("/24") || entry === "203.0.113.1");
+    const bench = new Bench({ groupBy: "Network", threshold: 12 });
+    const isExempt = (entry: string) => entry.endsWith("/24") || entry === "203.0.113.1";
+    bench.take(many(three, 20), startMs + minuteMs, isExempt);
     expect(bench.listed()).toStrictEqual(["203.0.113.2", "203.0.113.3"]);
   });
 });

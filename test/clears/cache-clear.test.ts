@@ -43,31 +43,24 @@ function decide(overrides: Partial<ClearSituation> = {}) {
 const cleared = { state: "Cleared", atMs: nowMs - 5_000, clearedAtMs: nowMs - 5_000 } as const;
 const handled = { cacheClear: "edge/deploy", trigger: "a", handledAtMs: nowMs - 9_000 };
 
+const due = { group: "due", nextMs: nowMs };
+
 describe("A cache clear", () => {
   test("is due as soon as it exists, with or without a trigger", () => {
-    expect(decide()).toMatchObject({ group: "due", nextMs: nowMs });
-    expect(decide({ clear: aCacheClear("deploy") })).toMatchObject({ group: "due", nextMs: nowMs });
+    expect(decide()).toMatchObject(due);
+    expect(decide({ clear: aCacheClear("deploy") })).toMatchObject(due);
   });
 
   test("is finished once for its trigger, and due again for another one", () => {
-    expect(decide({ record: aRecord({ finish: cleared }) })).toMatchObject({
-      group: undefined,
-      nextMs: Number.POSITIVE_INFINITY,
-    });
-    expect(decide({ record: aRecord({ trigger: "b", finish: cleared }) })).toMatchObject({
-      group: "due",
-      nextMs: nowMs,
-    });
-    expect(decide({ record: aRecord({ trigger: "", finish: cleared }) })).toMatchObject({
-      group: "due",
-      nextMs: nowMs,
-    });
+    expect(decide({ record: aRecord({ finish: cleared }) })).toMatchObject({ group: undefined, nextMs: Infinity });
+    expect(decide({ record: aRecord({ trigger: "b", finish: cleared }) })).toMatchObject(due);
+    expect(decide({ record: aRecord({ trigger: "", finish: cleared }) })).toMatchObject(due);
   });
 
   test("starts over without the earlier attempts when the trigger changes between attempts", () => {
     const clear = aCacheClear("deploy", { trigger: "b" });
     const record = aRecord({ attempts: 3, lastAttemptMs: nowMs, message: "failed" });
-    expect(decide({ clear, record })).toMatchObject({ group: "due", nextMs: nowMs });
+    expect(decide({ clear, record })).toMatchObject(due);
     expect(decide({ clear, record }).record).toStrictEqual(aRecord({ trigger: "b", startedMs: nowMs }));
     expect(currentRecord(clear, record)).toBeUndefined();
   });
@@ -76,7 +69,7 @@ describe("A cache clear", () => {
     const { group, record } = decide({ handled });
     expect(group).toBe("finished");
     expect(record.finish).toStrictEqual({ state: "AlreadyHandled", atMs: nowMs, clearedAtMs: handled.handledAtMs });
-    expect(decide({ handled: { ...handled, trigger: "before" } })).toMatchObject({ group: "due", nextMs: nowMs });
+    expect(decide({ handled: { ...handled, trigger: "before" } })).toMatchObject(due);
     const without = aCacheClear("deploy");
     expect(decide({ clear: without, handled: { ...handled, trigger: "" } }).group).toBe("finished");
   });
@@ -107,33 +100,25 @@ describe("A cache clear", () => {
     expect(delays).toStrictEqual([2_000, 4_000, 8_000, 60_000]);
     const record = aRecord({ startedMs: nowMs - 299_000, attempts: 3, lastAttemptMs: nowMs });
     expect(decide({ record })).toMatchObject({ group: "waiting", nextMs: nowMs + 1_000 });
-    expect(decide({ record: aRecord({ attempts: 1, lastAttemptMs: nowMs - 2_000 }) })).toMatchObject({
-      group: "due",
-      nextMs: nowMs,
-    });
+    expect(decide({ record: aRecord({ attempts: 1, lastAttemptMs: nowMs - 2_000 }) })).toMatchObject(due);
   });
 
   test("is repeated even if its last allowed attempt was begun by a process that was killed", () => {
     const clear = aCacheClear("deploy", { trigger: "a", backoffLimit: 0 });
     const record = aRecord({ attempts: 1, lastAttemptMs: nowMs - 10_000 });
-    expect(decide({ clear, record })).toMatchObject({ group: "due", nextMs: nowMs });
+    expect(decide({ clear, record })).toMatchObject(due);
   });
 
-  test("is not delayed by recorded times in the future", () => {
-    const record = aRecord({ startedMs: nowMs + 3_600_000, attempts: 1, lastAttemptMs: nowMs + 3_600_000 });
-    expect(decide({ record })).toMatchObject({ group: "waiting", nextMs: nowMs + 2_000 });
-    expect(decide({ record }).record.startedMs).toBe(nowMs);
-  });
-
-  test("waits only once because of a recorded time in the future", () => {
-    const ahead = aRecord({ startedMs: nowMs, attempts: 1, lastAttemptMs: nowMs + 3_600_000 });
-    const { record } = decide({ record: ahead });
+  test("is delayed by recorded times in the future for one retry, and only once", () => {
+    const ahead = aRecord({ startedMs: nowMs + 3_600_000, attempts: 1, lastAttemptMs: nowMs + 3_600_000 });
+    const { record, ...first } = decide({ record: ahead });
+    expect([first, record.startedMs]).toStrictEqual([{ group: "waiting", nextMs: nowMs + 2_000 }, nowMs]);
     expect(decide({ record, nowMs: nowMs + 2_000 })).toMatchObject({ group: "due", nextMs: nowMs + 2_000 });
   });
 
   test("waits until the API may be called again", () => {
     expect(decide({ notBeforeMs: nowMs + 7_000 })).toMatchObject({ group: "waiting", nextMs: nowMs + 7_000 });
-    expect(decide({ notBeforeMs: nowMs })).toMatchObject({ group: "due", nextMs: nowMs });
+    expect(decide({ notBeforeMs: nowMs })).toMatchObject(due);
   });
 
   test("fails at its deadline, and reports the last problem", () => {
@@ -198,21 +183,16 @@ function aHandled(cacheClear: string, trigger: string, handledAtMs: number): Han
   return { cacheClear, trigger, handledAtMs };
 }
 
-function finished(finish: ClearFinish | undefined): ClearRecord {
-  return { trigger: "a", startedMs: 1, attempts: 1, lastAttemptMs: 1, message: "", finish };
-}
-
 describe("The handled triggers of an instance", () => {
-  test("are those of objects whose cache was cleared, by their own call or another one", () => {
-    const times = { atMs: 9, clearedAtMs: 5 };
-    const expected = [aHandled("edge/x", "a", 5)];
-    expect(handledBy(aCacheClear("edge/x"), finished({ state: "Cleared", ...times }))).toStrictEqual(expected);
-    expect(handledBy(aCacheClear("edge/x"), finished({ state: "Coalesced", ...times, with: "edge/y" }))).toStrictEqual(
-      expected,
-    );
-    expect(handledBy(aCacheClear("edge/x"), finished(undefined))).toStrictEqual([]);
-    const failed = { state: "Failed", atMs: 9, reason: "Rejected", message: "No." } as const;
-    expect(handledBy(aCacheClear("edge/x"), finished(failed))).toStrictEqual([]);
+  const times = { atMs: 9, clearedAtMs: 5 };
+
+  test.each<[ClearFinish | undefined, readonly HandledTrigger[]]>([
+    [{ state: "Cleared", ...times }, [aHandled("edge/x", "a", 5)]],
+    [{ state: "Coalesced", ...times, with: "edge/y" }, [aHandled("edge/x", "a", 5)]],
+    [{ state: "Failed", atMs: 9, message: "No." }, []],
+    [undefined, []],
+  ])("are those of objects whose cache was cleared: %j", (finish, expected) => {
+    expect(handledBy(aCacheClear("edge/x"), aRecord({ finish }))).toStrictEqual(expected);
   });
 
   test("contain the last trigger of each object", () => {

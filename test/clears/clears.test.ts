@@ -100,9 +100,7 @@ describe("Objects that wait together", () => {
   test("are not completed by a call that began before they existed", async () => {
     const [first, second] = [aCacheClear("first"), aCacheClear("second")];
     const world = aWorld(first);
-    world.onCall(({ name }) => {
-      if (name === "ClearCache" && world.waf.count("ClearCache") === 1) world.declare({ cacheClears: [first, second] });
-    });
+    world.at("ClearCache", 1, () => world.declare({ cacheClears: [first, second] }));
     await world.pass();
     expect(complete(world, second)).not.toBe("True Cleared");
     await passesUntilCleared(world);
@@ -130,9 +128,7 @@ describe("Objects that wait together", () => {
 
 test("A cache clear during a long plan is made between two entries, as soon as it is declared", async () => {
   const world = new ConvergeWorld({ declared: { rules: [blocking("feed", addresses(200))] } });
-  world.onCall(({ name }) => {
-    if (name === "AddEntry" && world.waf.count("AddEntry") === 50) world.declare({ cacheClears: [aCacheClear("x")] });
-  });
+  world.at("AddEntry", 50, () => world.declare({ cacheClears: [aCacheClear("x")] }));
   expect((await world.pass()).result).toStrictEqual({ kind: "Done" });
   expect(world.waf.writes().indexOf("ClearCache")).toBe(50);
   expect(world.waf.count("AddEntry")).toBe(200);
@@ -161,12 +157,9 @@ test("A cache clear that fails is retried later, counts its attempts, and stops 
 test("A process that is asked to stop starts no cache clear, and the next process does", async () => {
   const clear = aCacheClear("deploy");
   const world = aWorld(clear);
-  world.onCall(({ name, list }) => {
-    if (name === "ReadList" && list === "allowlist") world.stop();
-  });
+  world.at("ReadList", 2, () => world.stop());
   expect((await world.pass()).result).toStrictEqual({ kind: "Interrupted" });
   expect(world.waf.count("ClearCache")).toBe(0);
-  world.onCall(() => undefined);
   world.restart();
   await passesUntilCleared(world);
   expect(world.waf.cacheClears).toBe(1);

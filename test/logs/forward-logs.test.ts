@@ -126,16 +126,16 @@ describe("a failure of the WAF", () => {
   });
 
   test("a missing key, a forbidden base URL, or an older instance with the same key causes no call", async () => {
-    world.declare({}, { key: { state: "Missing", problem: "There is no Secret." } });
-    await world.look();
-    expect(world.condition()).toBe("False ApiUnavailable");
-    world.declare({}, { sameKey: [{ ...world.instance, name: "older", createdAtMs: 1 }] });
-    await world.look();
-    expect(world.condition()).toBe("False ApiUnavailable");
-    world.declare({});
-    world.baseUrlObjection = "This base URL is not allowed.";
-    await world.look();
-    expect(world.condition()).toBe("False ApiUnavailable");
+    for (const [overrides, objection] of [
+      [{ key: { state: "Missing", problem: "There is no Secret." } }, undefined],
+      [{ sameKey: [{ ...world.instance, name: "older", createdAtMs: 1 }] }, undefined],
+      [{}, "This base URL is not allowed."],
+    ] as const) {
+      world.declare({}, overrides);
+      world.baseUrlObjection = objection;
+      await world.look();
+      expect(world.condition()).toBe("False ApiUnavailable");
+    }
     expect(world.queries).toStrictEqual([]);
   });
 });
@@ -242,10 +242,10 @@ describe("a clock that is wrong", () => {
   test("by 40 days behind forwards no row again", async () => {
     const rows = world.block("2026-03-10T11:00:00Z", 2);
     await world.look();
-    world.clock.jumpWallClock(-40 * 24 * hourMs);
-    await world.lookAfter(300_000);
-    world.clock.jumpWallClock(40 * 24 * hourMs);
-    await world.lookAfter(300_000);
+    for (const days of [-40, 40]) {
+      world.clock.jumpWallClock(days * 24 * hourMs);
+      await world.lookAfter(300_000);
+    }
     expect(world.takeForwarded()).toStrictEqual(rows);
     expect(world.condition()).toBe("True Forwarded");
   });
@@ -306,23 +306,14 @@ describe("when it ends", () => {
   });
 });
 
-describe("a new instance", () => {
-  let early: ForwardWorld;
-
-  beforeEach(() => {
-    early = new ForwardWorld();
-    early.block("2026-03-10T11:00:00Z", 1);
-  });
-
-  afterEach(() => early.checkStatuses());
-
-  test("waits for its first reconcile run, which determines the domain", async () => {
-    expect(await early.look()).toStrictEqual({ wakeAtMs: undefined });
-    expect(early.queries).toStrictEqual([]);
-    await early.becomeReady();
-    await early.look();
-    expect(early.forwarded).toHaveLength(1);
-    expect([...early.domains]).toStrictEqual(["shop.example"]);
-    expect(early.condition()).toBe("True Forwarded");
-  });
+test("a new instance waits for its first reconcile run, which determines the domain", async () => {
+  world = new ForwardWorld();
+  world.block("2026-03-10T11:00:00Z", 1);
+  expect(await world.look()).toStrictEqual({ wakeAtMs: undefined });
+  expect(world.queries).toStrictEqual([]);
+  await world.becomeReady();
+  await world.look();
+  expect(world.forwarded).toHaveLength(1);
+  expect([...world.domains]).toStrictEqual(["shop.example"]);
+  expect(world.condition()).toBe("True Forwarded");
 });

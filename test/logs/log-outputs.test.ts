@@ -6,6 +6,13 @@ import { collectorMsMax, createLogOutputs, logLines } from "../../src/logs/log-o
 import { createVirtualClock } from "../support/fakes/virtual-clock.ts";
 import { anEntry } from "../support/builders/log-entry.ts";
 
+function aWorld(otlpEndpoint?: string) {
+  const abandon = new AbortController();
+  const clock = createVirtualClock();
+  const common = { version: "0", podName: "pod", clock, abandon: abandon.signal };
+  return { abandon, clock, outputs: createLogOutputs({ otlpEndpoint, ...common }) };
+}
+
 const origin = { instance: { namespace: "edge", name: "shop" }, domain: "shop.example" };
 
 test("a line begins with the origin of the entry, and contains all of its fields, including undocumented ones", () => {
@@ -16,15 +23,7 @@ test("a line begins with the origin of the entry, and contains all of its fields
 });
 
 test("rows that cannot be written are a problem only for their instance", async () => {
-  const abandon = new AbortController();
-  const clock = createVirtualClock();
-  const outputs = createLogOutputs({
-    otlpEndpoint: undefined,
-    version: "0",
-    podName: "pod",
-    clock,
-    abandon: abandon.signal,
-  });
+  const { abandon, outputs } = aWorld();
   const endless: unknown = JSON.parse(`${"[".repeat(100_000)}${"]".repeat(100_000)}`);
   const failed = await outputs.of("Stdout").write(origin, [{ ...anEntry(), endless } as LogEntry]);
   expect(failed).toBe("The rows can't be written (RangeError).");
@@ -56,14 +55,7 @@ test("a collector that never finishes its response costs one deadline, and recei
   });
   await new Promise<void>((resolve) => collector.listen(0, "127.0.0.1", resolve));
   const { port } = collector.address() as AddressInfo;
-  const clock = createVirtualClock();
-  const outputs = createLogOutputs({
-    otlpEndpoint: `http://127.0.0.1:${port}`,
-    version: "0",
-    podName: "pod",
-    clock,
-    abandon: new AbortController().signal,
-  });
+  const { clock, outputs } = aWorld(`http://127.0.0.1:${port}`);
   try {
     const problem = "The OpenTelemetry collector did not finish its response within 20 s.";
     const writing = outputs.of("OTLP").write(origin, [anEntry()]);

@@ -1,36 +1,30 @@
 import { describe, expect, test } from "@jest/globals";
-import type { ListSettings } from "../../src/model/declared.ts";
 import type { GatheredRule } from "../../src/model/gathered.ts";
 import { planLines, viewInstance } from "../../src/cli/instance-view.ts";
 import { addresses, allowing, anInstance, blocking, feedSource } from "../support/builders/declare.ts";
 import { entry } from "../support/builders/gathered.ts";
 import { crash } from "../support/fakes/crash.ts";
-import { ConvergeWorld } from "../support/worlds/converge-world.ts";
+import { ConvergeWorld, converged } from "../support/worlds/converge-world.ts";
 
-const guards = { maxRemovals: 1_000, maxRemovalPercent: 100 };
-
-interface Declared {
-  readonly rules: readonly GatheredRule[];
+interface Limits {
   readonly maxEntries?: number;
-  readonly guards?: Parameters<typeof anInstance>[0];
+  readonly maxRemovals?: number;
+  readonly maxRemovalPercent?: number;
 }
 
-function declare(world: ConvergeWorld, { rules, maxEntries, guards: more }: Declared): void {
-  const settings: ListSettings = { maxEntries };
-  world.declare({ rules, instance: anInstance({ guards, lists: { blocklist: settings }, ...more }) });
+/** An instance whose guards allow everything by default. */
+function limited({ maxEntries, maxRemovals = 1_000, maxRemovalPercent = 100 }: Limits) {
+  return anInstance({ guards: { maxRemovals, maxRemovalPercent }, lists: { blocklist: { maxEntries } } });
 }
 
-async function worldWith(declared: Declared): Promise<ConvergeWorld> {
-  const world = new ConvergeWorld();
-  declare(world, declared);
-  await world.pass();
-  return world;
+async function worldWith(rules: readonly GatheredRule[], limits: Limits = {}): Promise<ConvergeWorld> {
+  return await converged({ rules, instance: limited(limits) });
 }
 
-/** The writes of one run, for example `AddEntry 203.0.113.7`. */
-async function writesOf(world: ConvergeWorld): Promise<readonly string[]> {
+/** The writes of one run with these rules, for example `AddEntry 203.0.113.7`. */
+async function writesOf(world: ConvergeWorld, rules = world.declared().rules): Promise<readonly string[]> {
   const before = world.waf.calls.length;
-  await world.pass();
+  await world.pass({ rules });
   const calls = world.waf.calls.slice(before).filter(({ name }) => name === "AddEntry" || name === "RemoveEntry");
   return calls.map(({ name, text }) => `${name} ${text}`);
 }
@@ -48,42 +42,42 @@ describe("The entries of a rule with aggregate", () => {
   const rest = [blocking("hosts", four.slice(1), { aggregate })];
 
   test("need as few calls as possible, and removing one of them makes additions before the removal", async () => {
-    const world = await worldWith({ rules });
+    const world = await worldWith(rules);
     expect(world.waf.lists.blocklist).toStrictEqual([merged]);
     expect(world.owned().entries.blocklist.get(entry(merged))?.lines).toBe(4);
     const said = "The entry is on the blocklist. The rule declares 4 entries, before spec.aggregate.";
     expect(synced(world, "hosts")).toBe(said);
-    declare(world, { rules: rest });
     const writes = ["AddEntry 203.0.113.5", "AddEntry 203.0.113.6/31", `RemoveEntry ${merged}`];
-    expect(await writesOf(world)).toStrictEqual(writes);
+    expect(await writesOf(world, rest)).toStrictEqual(writes);
   });
 
   test("are added before those that they replace are removed, and no guard counts the removals", async () => {
-    const strict = { guards: { maxRemovals: 0, maxRemovalPercent: 0 } };
     const plain = [blocking("hosts", four)];
-    const world = await worldWith({ rules: plain, guards: strict });
+    const world = await worldWith(plain, { maxRemovals: 0, maxRemovalPercent: 0 });
     expect(world.waf.lists.blocklist).toStrictEqual(four);
-    declare(world, { rules, guards: strict });
-    expect(await writesOf(world)).toStrictEqual([`AddEntry ${merged}`, ...four.map((one) => `RemoveEntry ${one}`)]);
-    declare(world, { rules: plain, guards: strict });
-    expect(await writesOf(world)).toStrictEqual([...four.map((one) => `AddEntry ${one}`), `RemoveEntry ${merged}`]);
+    expect(await writesOf(world, rules)).toStrictEqual([
+      `AddEntry ${merged}`,
+      ...four.map((one) => `RemoveEntry ${one}`),
+    ]);
+    expect(await writesOf(world, plain)).toStrictEqual([
+      ...four.map((one) => `AddEntry ${one}`),
+      `RemoveEntry ${merged}`,
+    ]);
     expect(await writesOf(world)).toStrictEqual([]);
   });
 
   test("keep the wide entry while the API refuses one that replaces it, and the instance names it", async () => {
-    const world = await worldWith({ rules });
+    const world = await worldWith(rules);
     world.waf.refusedTexts.add("203.0.113.5");
-    declare(world, { rules: rest });
-    expect(await writesOf(world)).toStrictEqual(["AddEntry 203.0.113.5", "AddEntry 203.0.113.6/31"]);
+    expect(await writesOf(world, rest)).toStrictEqual(["AddEntry 203.0.113.5", "AddEntry 203.0.113.6/31"]);
     expect(world.waf.lists.blocklist).toContain(merged);
-    expect(world.status.message(anInstance().meta, "Synced")).toContain(`1 removal waits for them (${merged})`);
+    expect(world.status.message(world.instance, "Synced")).toContain(`1 removal waits for them (${merged})`);
   });
 
   test("keep the narrow entries while the API refuses the network that replaces them", async () => {
-    const world = await worldWith({ rules: [blocking("hosts", four)] });
+    const world = await worldWith([blocking("hosts", four)]);
     world.waf.refusedTexts.add(merged);
-    declare(world, { rules });
-    expect(await writesOf(world)).toStrictEqual([`AddEntry ${merged}`]);
+    expect(await writesOf(world, rules)).toStrictEqual([`AddEntry ${merged}`]);
     expect(world.waf.lists.blocklist).toStrictEqual(four);
   });
 
@@ -93,67 +87,56 @@ describe("The entries of a rule with aggregate", () => {
     { title: "three of them, if the guard allows three", left: four.slice(3), maxRemovals: 3, isHeld: false },
     { title: "one of them, if the guard allows one", left: four.slice(1), maxRemovals: 1, isHeld: false },
   ])("are counted by the guards as they are declared: $title", async ({ left, maxRemovals, isHeld }) => {
-    const strict = { guards: { maxRemovals, maxRemovalPercent: 100 } };
-    const world = await worldWith({ rules, guards: strict });
+    const world = await worldWith(rules, { maxRemovals });
     world.restart();
-    declare(world, { rules: [blocking("hosts", left, { aggregate })], guards: strict });
-    const writes = await writesOf(world);
+    const writes = await writesOf(world, [blocking("hosts", left, { aggregate })]);
     expect(writes.includes(`RemoveEntry ${merged}`)).toBe(!isHeld);
-    expect(world.status.message(anInstance().meta, "RemovalsHeld").includes(merged)).toBe(isHeld);
+    expect(world.status.message(world.instance, "RemovalsHeld").includes(merged)).toBe(isHeld);
   });
 
   test("a percentage of the list is one of the declared entries, too", async () => {
-    const many = addresses(512);
-    const strict = { guards: { maxRemovals: 1_000, maxRemovalPercent: 30 } };
-    const wide = blocking("wide", many, { aggregate });
-    const world = await worldWith({ rules: [wide, blocking("few", four)], guards: strict });
+    const wide = blocking("wide", addresses(512), { aggregate });
+    const world = await worldWith([wide, blocking("few", four)], { maxRemovalPercent: 30 });
     // 4 of 516 declared entries, but 4 of 6 on the list.
-    declare(world, { rules: [wide], guards: strict });
-    expect(await writesOf(world)).toHaveLength(4);
+    expect(await writesOf(world, [wide])).toHaveLength(4);
   });
 
   test("make a list long enough for a percentage while the API refuses their network", async () => {
-    const strict = { guards: { maxRemovals: 100, maxRemovalPercent: 30 } };
-    const world = await worldWith({ rules: [blocking("old", addresses(4))], guards: strict });
+    const world = await worldWith([blocking("old", addresses(4))], { maxRemovalPercent: 30 });
     world.waf.refusedTexts.add(merged);
     // 4 of 10 declared entries are removed; 6 of them are on the list in the second run.
     const six = blocking("hosts", [...four, "203.0.113.8", "203.0.113.9"], { aggregate });
-    declare(world, { rules: [six], guards: strict });
-    expect(await writesOf(world)).toStrictEqual([`AddEntry ${merged}`, "AddEntry 203.0.113.8/31"]);
+    expect(await writesOf(world, [six])).toStrictEqual([`AddEntry ${merged}`, "AddEntry 203.0.113.8/31"]);
     await world.pass();
     expect(world.waf.lists.blocklist).toStrictEqual([...addresses(4), "203.0.113.8/31"]);
   });
 
   test("do not keep the guards from counting what is inside a declared network, but was never merged", async () => {
-    const strict = { guards: { maxRemovals: 100, maxRemovalPercent: 30 } };
-    const inside = addresses(6);
-    const old = [blocking("old", [...inside, "198.51.100.1", "198.51.100.3", "198.51.100.5"]), ...rules];
-    const world = await worldWith({ rules: old, guards: strict });
-    declare(world, { rules: [blocking("old", ["198.18.0.0/29"])], guards: strict });
-    expect(await writesOf(world)).toStrictEqual(["AddEntry 198.18.0.0/29"]);
-    expect(world.status.condition(anInstance().meta, "RemovalsHeld")).toBe("True TooManyRemovals");
+    const old = blocking("old", [...addresses(6), "198.51.100.1", "198.51.100.3", "198.51.100.5"]);
+    const world = await worldWith([old, ...rules], { maxRemovalPercent: 30 });
+    expect(await writesOf(world, [blocking("old", ["198.18.0.0/29"])])).toStrictEqual(["AddEntry 198.18.0.0/29"]);
+    expect(world.status.condition(world.instance, "RemovalsHeld")).toBe("True TooManyRemovals");
   });
 
   test("stay blocked by themselves where an Allow rule is an exception to one of them", async () => {
     const halves = blocking("halves", ["203.0.113.0/25", "203.0.113.128/25"], { aggregate });
-    const world = await worldWith({ rules: [halves, allowing("office", ["203.0.113.7"])] });
+    const world = await worldWith([halves, allowing("office", ["203.0.113.7"])]);
     expect(world.waf.lists.blocklist).toStrictEqual(halves.rule.addresses);
   });
 
   test("are not merged with those of another rule, and stay on the list if both declare them", async () => {
     const others = blocking("others", ["203.0.113.5", "203.0.113.8"]);
-    const world = await worldWith({ rules: [...rules, others] });
+    const world = await worldWith([...rules, others]);
     expect(world.waf.lists.blocklist.toSorted()).toStrictEqual([merged, "203.0.113.5", "203.0.113.8"]);
-    declare(world, { rules: [others] });
-    expect(await writesOf(world)).toStrictEqual([`RemoveEntry ${merged}`]);
+    expect(await writesOf(world, [others])).toStrictEqual([`RemoveEntry ${merged}`]);
   });
 
   test("stay as they are if the rule adopts them", async () => {
     const world = new ConvergeWorld();
     world.waf.lists.blocklist.push("203.0.113.4", "203.0.113.5");
     const meta = { annotations: { "wafsync.dev/adopt": "true" } };
-    declare(world, { rules: [blocking("hosts", four, { aggregate, meta })] });
-    expect(await writesOf(world)).toStrictEqual(["AddEntry 203.0.113.6/31"]);
+    const adopting = blocking("hosts", four, { aggregate, meta });
+    expect(await writesOf(world, [adopting])).toStrictEqual(["AddEntry 203.0.113.6/31"]);
     expect(await writesOf(world)).toStrictEqual([]);
     expect(world.owned().entries.blocklist.get(entry("203.0.113.4"))?.manner).toBe("Adopted");
   });
@@ -162,13 +145,13 @@ describe("The entries of a rule with aggregate", () => {
     const entries = four.map(entry);
     const ending = new Map([[entries[0]!, Date.UTC(2026, 0, 1) + 60_000]]);
     const feed = { state: "Listed", source: feedSource("edge/threats"), entries, ending } as const;
-    const world = await worldWith({ rules: [blocking("threats", [], { aggregate, texts: [feed] })] });
+    const world = await worldWith([blocking("threats", [], { aggregate, texts: [feed] })]);
     expect(world.waf.lists.blocklist).toStrictEqual(["203.0.113.4", "203.0.113.5", "203.0.113.6/31"]);
   });
 
   test("uncover nothing if a crash comes between the additions and the removal", async () => {
-    const world = await worldWith({ rules });
-    declare(world, { rules: rest });
+    const world = await worldWith(rules);
+    world.declare({ rules: rest });
     world.waf.onCall = ({ text }) => {
       if (text === merged) throw crash("before the removal");
     };
@@ -181,9 +164,8 @@ describe("The entries of a rule with aggregate", () => {
   });
 
   test("are reported while they are on the WAF although the rule has expired", async () => {
-    const strict = { guards: { maxRemovals: 1, maxRemovalPercent: 100 } };
     const expiresAtMs = new ConvergeWorld().clock.nowMs() + 60_000;
-    const world = await worldWith({ rules: [blocking("hosts", four, { aggregate, expiresAtMs })], guards: strict });
+    const world = await worldWith([blocking("hosts", four, { aggregate, expiresAtMs })], { maxRemovals: 1 });
     await world.passAfter(60_000);
     expect(world.waf.lists.blocklist).toStrictEqual([merged]);
     expect(synced(world, "hosts")).toContain("1 of its entries is still on the blocklist");
@@ -197,78 +179,66 @@ describe("A list with a limit", () => {
       blocking("new", ["192.0.2.5", "192.0.2.7"], { meta: { createdAtMs: 2 } }),
       blocking("urgent", ["192.0.2.9"], { priority: 5, meta: { createdAtMs: 3 } }),
     ];
-    const world = await worldWith({ rules, maxEntries: 4 });
+    const world = await worldWith(rules, { maxEntries: 4 });
     expect(world.waf.lists.blocklist.toSorted()).toStrictEqual(["192.0.2.1", "192.0.2.3", "192.0.2.5", "192.0.2.9"]);
     expect(world.status.condition(rules[1]!.rule.meta, "Synced")).toBe("False CapacityExceeded");
     expect(synced(world, "new")).toContain("1 of 2 entries are on the blocklist; 1 entry (192.0.2.7) does not fit");
-    expect(world.status.condition(anInstance().meta, "Synced")).toBe("False CapacityExceeded");
-    expect(world.status.events.map(({ reason }) => reason)).toContain("CapacityExceeded");
+    expect(world.status.condition(world.instance, "Synced")).toBe("False CapacityExceeded");
+    expect(world.status.eventReasons()).toContain("CapacityExceeded");
     expect(world.status.condition(rules[0]!.rule.meta, "Synced")).toBe("True Synced");
   });
 
-  test("replaces a less urgent entry by a more urgent one, and no other", async () => {
+  test("replaces a less urgent entry by a more urgent one, and no other, and keeps the evicted one in the record", async () => {
     const old = blocking("old", ["192.0.2.1", "192.0.2.3"]);
-    const world = await worldWith({ rules: [old], maxEntries: 2 });
-    declare(world, { rules: [old, blocking("later", ["192.0.2.5"])], maxEntries: 2 });
-    expect(await writesOf(world)).toStrictEqual([]);
-    declare(world, { rules: [old, blocking("urgent", ["192.0.2.5"], { priority: 5 })], maxEntries: 2 });
-    expect(await writesOf(world)).toStrictEqual(["RemoveEntry 192.0.2.3", "AddEntry 192.0.2.5"]);
+    const world = await worldWith([old], { maxEntries: 2 });
+    expect(await writesOf(world, [old, blocking("later", ["192.0.2.5"])])).toStrictEqual([]);
+    const urgent = blocking("urgent", ["192.0.2.5"], { priority: 5 });
+    expect(await writesOf(world, [old, urgent])).toStrictEqual(["RemoveEntry 192.0.2.3", "AddEntry 192.0.2.5"]);
+    await world.lookAgain();
+    await world.lookAgain();
+    const recorded = [...world.owned().entries.blocklist.keys()];
+    expect(recorded.toSorted()).toStrictEqual(["192.0.2.1", "192.0.2.3", "192.0.2.5"]);
   });
 
   test("counts the entries of other writers, and evicts none of them", async () => {
-    const world = new ConvergeWorld();
+    const instance = limited({ maxEntries: 3 });
+    const world = new ConvergeWorld({ declared: { instance, rules: [blocking("hosts", addresses(3))] } });
     world.waf.lists.blocklist.push("198.51.100.1", "198.51.100.2");
-    declare(world, { rules: [blocking("hosts", addresses(3))], maxEntries: 3 });
     await world.pass();
     expect(world.waf.lists.blocklist).toStrictEqual(["198.51.100.1", "198.51.100.2", addresses(1)[0]]);
   });
 
   test("evicts no more entries than the guards allow", async () => {
-    const rules = [blocking("hosts", addresses(20))];
-    const strict = { guards: { maxRemovals: 5, maxRemovalPercent: 100 } };
-    const world = await worldWith({ rules, guards: strict });
-    declare(world, { rules, maxEntries: 10, guards: strict });
+    const world = await worldWith([blocking("hosts", addresses(20))], { maxRemovals: 5 });
+    world.declare({ instance: limited({ maxEntries: 10, maxRemovals: 5 }) });
     expect(await writesOf(world)).toStrictEqual([]);
-    expect(world.status.condition(anInstance().meta, "RemovalsHeld")).toBe("True TooManyRemovals");
+    expect(world.status.condition(world.instance, "RemovalsHeld")).toBe("True TooManyRemovals");
   });
 
   test("names the entries that wait for removals on hold, and does not record them", async () => {
-    const strict = { maxEntries: 2, guards: { guards: { maxRemovals: 0, maxRemovalPercent: 100 } } };
-    const world = await worldWith({ rules: [blocking("hosts", ["192.0.2.1", "192.0.2.3"])], ...strict });
+    const world = await worldWith([blocking("hosts", ["192.0.2.1", "192.0.2.3"])], { maxEntries: 2, maxRemovals: 0 });
     const rule = blocking("hosts", ["192.0.2.5", "192.0.2.7"]);
-    declare(world, { rules: [rule], ...strict });
-    expect(await writesOf(world)).toStrictEqual([]);
+    expect(await writesOf(world, [rule])).toStrictEqual([]);
     expect(world.status.condition(rule.rule.meta, "Synced")).toBe("False CapacityExceeded");
     expect(synced(world, "hosts")).toContain("2 entries (192.0.2.5, 192.0.2.7) do not fit on the blocklist");
     expect(synced(world, "hosts")).toContain("Removals that are on hold would make room");
     expect([...world.owned().entries.blocklist.keys()]).toStrictEqual(["192.0.2.1", "192.0.2.3"]);
   });
 
-  test("keeps evicted entries in the record", async () => {
-    const old = blocking("old", ["192.0.2.1"]);
-    const world = await worldWith({ rules: [old], maxEntries: 1 });
-    declare(world, { rules: [old, blocking("urgent", ["192.0.2.5"], { priority: 5 })], maxEntries: 1 });
-    expect(await writesOf(world)).toStrictEqual(["RemoveEntry 192.0.2.1", "AddEntry 192.0.2.5"]);
-    await world.lookAgain();
-    await world.lookAgain();
-    expect([...world.owned().entries.blocklist.keys()].toSorted()).toStrictEqual(["192.0.2.1", "192.0.2.5"]);
-  });
-
   test("is suggested if the API refuses further entries in the same words", async () => {
     const world = new ConvergeWorld();
     const all = addresses(6);
     for (const text of all.slice(2)) world.waf.refusedTexts.add(text);
-    declare(world, { rules: [blocking("hosts", all)] });
-    await world.pass();
+    await world.pass({ rules: [blocking("hosts", all)] });
     const suggestion = "If 2 entries are the WAF's limit, set spec.blocklist.maxEntries to 2.";
-    expect(world.status.message(anInstance().meta, "Synced")).toContain(suggestion);
+    expect(world.status.message(world.instance, "Synced")).toContain(suggestion);
     expect(synced(world, "hosts")).toContain(suggestion);
   });
 });
 
 test("A plan names the entries that do not fit", async () => {
-  const world = new ConvergeWorld();
-  declare(world, { rules: [blocking("more", addresses(2))], maxEntries: 1 });
+  const instance = limited({ maxEntries: 1 });
+  const world = new ConvergeWorld({ declared: { instance, rules: [blocking("more", addresses(2))] } });
   const preview = await world.preview();
   const look = { readStatus: () => undefined, placeOf: () => "" };
   const text = planLines(viewInstance(preview!, look), (_style, line) => line, false).join("\n");

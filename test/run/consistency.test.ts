@@ -16,9 +16,7 @@ async function worldAfter(): Promise<ConvergeWorld> {
 test("An addition that takes effect after its timeout is managed, and removed if its rule was deleted before", async () => {
   const world = new ConvergeWorld({ declared: { rules: [blocking("feed", [one])] } });
   world.waf.failOn({ on: "AddEntry", effect: "Before", fault: timedOut });
-  world.onCall(({ name }) => {
-    if (name === "AddEntry") world.declare({ rules: [] });
-  });
+  world.at("AddEntry", 1, () => world.declare({ rules: [] }));
   await world.pass();
   expect(world.waf.lists.blocklist).toStrictEqual([]);
   await world.clock.advance(2_000);

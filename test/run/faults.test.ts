@@ -144,9 +144,7 @@ describe("A write that the API refuses", () => {
 
   test("is a success if another writer made the same change first, and the entry is foreign", async () => {
     const world = new ConvergeWorld({ declared: { rules: [blocking("feed", ["192.0.2.1", "192.0.2.2"])] } });
-    world.onCall((call) => {
-      if (call.name === "AddEntry" && call.text === "192.0.2.1") world.waf.lists.blocklist.push("192.0.2.1");
-    });
+    world.at("AddEntry", 1, () => world.waf.lists.blocklist.push("192.0.2.1"));
     await world.pass();
     expect([...world.owned().entries.blocklist.keys()]).toStrictEqual(["192.0.2.2"]);
     expect(world.status.condition(world.instance, "Ready")).toBe("True Synced");
@@ -157,9 +155,7 @@ test("An entry of another writer is foreign if a read shows it before wafsync ha
   const world = new ConvergeWorld({ declared: { rules: [blocking("feed", addresses(5))] } });
   const theirs = addresses(1, 4)[0]!;
   world.waf.failOn({ on: "AddEntry", nth: 2, effect: "After", fault: unknown });
-  world.onCall((call) => {
-    if (call.name === "AddEntry" && world.waf.count("AddEntry") === 2) world.waf.lists.blocklist.push(theirs);
-  });
+  world.at("AddEntry", 2, () => world.waf.lists.blocklist.push(theirs));
   await world.pass();
   expect(world.waf.lists.blocklist).toHaveLength(5);
   expect(world.owned().entries.blocklist.has(entry(theirs))).toBe(false);

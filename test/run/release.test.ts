@@ -111,9 +111,7 @@ describe("The deletion of an instance", () => {
     ["it is suspended", { suspend: true }, "EntriesLeftBehind"],
   ] as const)("removes nothing further once %s", async (_, overrides, reason) => {
     const world = await deletedWorld();
-    world.onCall((call) => {
-      if (call.name === "RemoveEntry") world.declare({ instance: anInstance({ ...overrides, meta }) });
-    });
+    world.at("RemoveEntry", 1, () => world.declare({ instance: anInstance({ ...overrides, meta }) }));
     await world.passesUntilGone();
     expect(world.waf.writes().filter((write) => write.startsWith("RemoveEntry"))).toHaveLength(1);
     expect(world.status.eventReasons()).toContain(reason);

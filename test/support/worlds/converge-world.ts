@@ -16,7 +16,7 @@ import { createVirtualClock, type VirtualClock } from "../fakes/virtual-clock.ts
 import { instanceName } from "../builders/declare.ts";
 import { gathered } from "../builders/gathered.ts";
 import { isCrash } from "../fakes/crash.ts";
-import { FakeWaf, type FakeWafOptions } from "../fakes/fake-waf.ts";
+import { FakeWaf, type FakeWafOptions, type WafCallName } from "../fakes/fake-waf.ts";
 import { MemoryInventory } from "../fakes/memory-inventory.ts";
 import { MemoryLifecycle } from "../fakes/memory-lifecycle.ts";
 import { RecordedStatus } from "../fakes/recorded-status.ts";
@@ -83,6 +83,13 @@ export class ConvergeWorld {
       this.journal.push([call.name, call.list, call.text].filter(Boolean).join(" "));
       look(call);
     };
+  }
+
+  /** Acts once, before the nth call with this name takes effect. */
+  at(name: WafCallName, nth: number, act: () => void): void {
+    this.onCall((call) => {
+      if (call.name === name && this.waf.count(name) === nth) act();
+    });
   }
 
   get instance(): ResourceMeta {
