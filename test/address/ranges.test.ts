@@ -109,7 +109,7 @@ test.each([
   ["IPv4", ipv4Network],
   ["IPv6", ipv6Network],
 ] as const)(
-  "The rest of a network without others of %s has exactly the other addresses, as the fewest networks",
+  "The rest of a network of %s without others has exactly the other addresses, as the fewest networks",
   (_family, networks) => {
     fc.assert(
       fc.property(casesOf(networks), ([network, cut]) => {

@@ -9,6 +9,7 @@ beforeEach(async () => {
   world = new ForwardWorld();
   await world.becomeReady();
   world.pageSize = 300;
+  world.limits = { rowsMax: 1000 };
 });
 
 afterEach(() => world.checkStatuses());
@@ -19,10 +20,6 @@ const messageOf = (): string => {
 };
 
 describe("the rows of an hour", () => {
-  beforeEach(() => {
-    world.limits = { rowsMax: 1000 };
-  });
-
   /** Two days below the limit. */
   const blockTwoDays = (): string[] =>
     ["2026-03-09T13:00:00Z", "2026-03-10T11:00:00Z"].flatMap((time) => world.block(time, 900)).sort();
@@ -76,10 +73,6 @@ describe("the rows of an hour", () => {
 
 // The rows of the first hour are as many.
 describe("rows that are remembered", () => {
-  beforeEach(() => {
-    world.limits = { rowsMax: 1000 };
-  });
-
   test("limit a day: its other rows are not forwarded, but the next day is", async () => {
     world.block("2026-03-09T11:00:00Z", 2000);
     const today = world.block("2026-03-10T11:00:00Z", 500);

@@ -85,19 +85,18 @@ describe("An instance that continues another one", () => {
     expect(world.inventory.of(former).entries.blocklist.size).toBe(0);
   });
 
-  test("takes over nothing from a record of another WAF, and does nothing until this is corrected", async () => {
-    const world = movedWorld(leftRecord({ domain: "other.example" }));
+  const otherMark = new ApiKey("not-this-key").markFor("shop.example");
+
+  test.each([
+    ["of another domain", { domain: "other.example" }],
+    // Any API can claim a domain.
+    ["of the same domain alone", { waf: { baseUrl: "https://elsewhere.example", keyMark: otherMark } }],
+  ])("takes over nothing from a record %s, and does nothing until this is corrected", async (_, change) => {
+    const world = movedWorld(leftRecord(change));
     expect((await world.pass()).result).toMatchObject({ kind: "Blocked", blocker: "NotContinued" });
     expect(world.waf.writes()).toStrictEqual([]);
     expect(world.inventory.of(former).entries.blocklist.size).toBe(20);
     expect(world.status.condition(world.instance, "Ready")).toBe("False Blocked");
-  });
-
-  test("takes over nothing if only the domain is the same, because any API can claim a domain", async () => {
-    const waf = { baseUrl: "https://elsewhere.example", keyMark: new ApiKey("not-this-key").markFor("shop.example") };
-    const world = movedWorld(leftRecord({ waf }));
-    expect((await world.pass()).result).toMatchObject({ kind: "Blocked", blocker: "NotContinued" });
-    expect(world.inventory.of(former).entries.blocklist.size).toBe(20);
   });
 
   test.each([

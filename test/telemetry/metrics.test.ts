@@ -17,14 +17,17 @@ function linesOf(text: string, name: string): string[] {
   return text.split("\n").filter((line) => line.startsWith(`${name}{`) || line.startsWith(`${name} `));
 }
 
+async function expectLines(metrics: ReturnType<typeof make>, lines: readonly string[]): Promise<void> {
+  expect((await metrics.text()).split("\n")).toStrictEqual(expect.arrayContaining([...lines]));
+}
+
 describe("from the start", () => {
   test("every metric has a help text, and the series with known labels exist at zero", async () => {
     const metrics = make();
     metrics.controller("instances", () => ({ depth: 0, longestRunningMs: 0, unfinishedMs: 0 }));
     metrics.leading("wafsync", false);
     metrics.addInstance("edge/shop");
-    const text = await metrics.text();
-    const expected = [
+    await expectLines(metrics, [
       'wafsync_waf_requests_total{waf_instance="edge/shop",method="GET",endpoint="/api/blocklist_ips",code="200"} 0',
       'wafsync_waf_request_duration_seconds_count{method="POST",endpoint="/clear/{api_key}"} 0',
       'wafsync_list_entries{waf_instance="edge/shop",list="allowlist",state="foreign"} 0',
@@ -43,9 +46,8 @@ describe("from the start", () => {
       'workqueue_unfinished_work_seconds{name="instances"} 0',
       'workqueue_longest_running_processor_seconds{name="instances"} 0',
       `wafsync_build_info{version="1.2.3",node_version="${process.version}"} 1`,
-    ];
-    const lines = text.split("\n");
-    for (const line of expected) expect(lines).toContain(line);
+    ]);
+    const lines = (await metrics.text()).split("\n");
     expect(lines.filter((line) => line.startsWith("# HELP")).every((line) => line.split(" ").length > 4)).toBe(true);
     expect(metrics.contentType).toContain("text/plain");
   });
@@ -150,15 +152,12 @@ test("feeds show their entries and the results of fetches, and a deleted feed le
   expect(results.map((line) => line.split(" ")[1])).toStrictEqual(fetchResults.map(() => "0"));
   metrics.feeds.fetched({ namespace: "edge", name: "threats" }, "ContentOnHold");
   metrics.feeds.seen({ namespace: "edge", name: "threats" }, { entries: 40, confirmedAtMs: 1_500, isStale: true });
-  const text = await metrics.text();
-  for (const line of [
+  await expectLines(metrics, [
     'wafsync_feed_entries{waf_feed="edge/threats"} 40',
     'wafsync_feed_last_good_timestamp_seconds{waf_feed="edge/threats"} 1.5',
     'wafsync_feed_stale{waf_feed="edge/threats"} 1',
     'wafsync_feed_fetches_total{waf_feed="edge/threats",result="ContentOnHold"} 1',
-  ]) {
-    expect(text.split("\n")).toContain(line);
-  }
+  ]);
   metrics.feeds.forgotten({ namespace: "edge", name: "threats" });
   expect(await metrics.text()).toBe(before);
 });
@@ -167,14 +166,11 @@ test("automatic blocks show how many clients they list, and a deleted one leaves
   const metrics = make();
   const before = await metrics.text();
   metrics.autoBlocksSeen("edge/shop", new Map([["edge/attackers", { listed: 3, leftOut: 1, rows: 400 }]]));
-  const text = await metrics.text();
-  for (const line of [
+  await expectLines(metrics, [
     'wafsync_auto_block_clients{waf_auto_block="edge/attackers"} 3',
     'wafsync_auto_block_left_out{waf_auto_block="edge/attackers"} 1',
     'wafsync_auto_block_matched_rows{waf_auto_block="edge/attackers"} 400',
-  ]) {
-    expect(text.split("\n")).toContain(line);
-  }
+  ]);
   metrics.autoBlocksSeen("edge/shop", new Map());
   expect(await metrics.text()).toBe(before);
 });
