@@ -110,7 +110,7 @@ describe("rows that the client did not send do not count", () => {
   async function lookOften(count = 4): Promise<void> {
     for (let look = 0; look < count; look += 1) {
       await world.look();
-      await world.wait(5 * minuteMs);
+      await world.clock.advance(5 * minuteMs);
     }
   }
 
@@ -260,7 +260,7 @@ describe("each row is judged once", () => {
     disturb();
     for (let look = 0; look < looks; look += 1) {
       const untilMs = Date.UTC(2026, 2, 10, 12, 5 * look);
-      await world.wait(Math.max(0, untilMs - world.clock.nowMs()));
+      await world.clock.advance(Math.max(0, untilMs - world.clock.nowMs()));
       // The new process starts immediately.
       for (let tries = 0; tries < 5 && (await world.look()) === undefined; tries += 1);
     }

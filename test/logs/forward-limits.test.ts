@@ -63,7 +63,7 @@ describe("the rows of an hour", () => {
     world.onWrite = () => "The reader is gone.";
     for (let look = 0; look < 4; look += 1) {
       await world.look();
-      await world.wait(60_000);
+      await world.clock.advance(60_000);
     }
     world.onWrite = () => undefined;
     await world.look();

@@ -60,7 +60,7 @@ describe("a new process", () => {
     await world.look();
     expect(world.takeForwarded()).toStrictEqual(before);
     const rows = world.block("2026-03-10T12:00:00Z", 3);
-    await world.wait(6 * 60_000);
+    await world.clock.advance(6 * 60_000);
     world.saveFaults.push("CrashBefore");
     expect(await world.look()).toBeUndefined();
     expect(world.takeForwarded()).toStrictEqual(rows);
@@ -86,7 +86,7 @@ describe("a new process", () => {
     // The first of them is the rest of the day on which the former process ended.
     const days = ["2026-03-10T22", "2026-03-12T08", "2026-03-15T08", "2026-03-19T08"];
     const missed = days.flatMap((hour) => world.block(`${hour}:00:00Z`, 2));
-    await world.wait(10 * 24 * hourMs);
+    await world.clock.advance(10 * 24 * hourMs);
     world.restart();
     await world.look();
     expect(world.takeForwarded()).toStrictEqual(missed.sort());
@@ -106,7 +106,7 @@ test("an output that fails gets no entries, is retried with backoff, and then ge
       expect(world.condition()).toBe("False OutputUnavailable");
       pausesMs.push(delayMs);
     }
-    await world.wait(delayMs);
+    await world.clock.advance(delayMs);
   }
   expect(world.takeForwarded()).toStrictEqual(rows);
   expect(pausesMs[0]).toBeGreaterThanOrEqual(2_000);
@@ -188,7 +188,7 @@ describe("how far back", () => {
     world.declare({ plan: "Basic", lookbackMs: 60 * 24 * hourMs });
     await world.look();
     expect(world.queries[0]).toContain("2026-02-09");
-    await world.wait(60 * 24 * hourMs);
+    await world.clock.advance(60 * 24 * hourMs);
     world.restart();
     world.queries.length = 0;
     await world.look();
@@ -228,7 +228,7 @@ describe("a clock that is wrong", () => {
     await world.look();
     world.clock.jumpWallClock(40 * 24 * hourMs);
     await world.lookAfter(300_000);
-    await world.wait(6 * 24 * hourMs);
+    await world.clock.advance(6 * 24 * hourMs);
     const missed = ["11", "13", "16"].flatMap((day) => world.block(`2026-03-${day}T09:00:00Z`, 2));
     await world.look();
     world.clock.jumpWallClock(-40 * 24 * hourMs);
@@ -272,7 +272,7 @@ describe("when it ends", () => {
     expect(world.forwarded).toStrictEqual([]);
     expect(world.condition()).toBeUndefined();
     world.stopping.abort();
-    await world.wait(10_000);
+    await world.clock.advance(10_000);
     expect(await world.look()).toStrictEqual({ wakeAtMs: undefined });
   });
 

@@ -31,7 +31,6 @@ export interface WafCall {
 
 export interface WafFaultRule {
   readonly on: WafCallName | "Write" | "Read" | "Any";
-  readonly list?: ListName;
   /** The first call that it affects, counted from 1 among the matching calls from now on. */
   readonly nth?: number;
   /** The number of consecutive calls that it affects. */
@@ -49,9 +48,6 @@ interface ArmedFault {
 export interface FakeWafOptions {
   readonly clock: Clock;
   readonly latencyMs?: number;
-  readonly domain?: string;
-  /** Maps an added entry to its spelling on the list. */
-  readonly spell?: (text: string) => string;
 }
 
 export class FakeWaf extends MemoryWaf<OriginType> {
@@ -70,7 +66,7 @@ export class FakeWaf extends MemoryWaf<OriginType> {
   onCall: ((call: WafCall) => void) | undefined;
 
   constructor(options: FakeWafOptions) {
-    super(options.domain ?? "shop.example", options.spell);
+    super("shop.example");
     this.#options = options;
   }
 
@@ -167,10 +163,10 @@ export class FakeWaf extends MemoryWaf<OriginType> {
   #faultOf(call: WafCall): WafFaultRule | undefined {
     let hit: WafFaultRule | undefined;
     for (const armed of this.#faults) {
-      const { on, list, nth = 1, times = 1 } = armed.rule;
+      const { on, nth = 1, times = 1 } = armed.rule;
       const matches = on === "Any" || on === call.name || (on === "Write" ? isWrite(call.name) : false);
       const reads = on === "Read" && !isWrite(call.name);
-      if ((!matches && !reads) || (list !== undefined && list !== call.list)) continue;
+      if (!matches && !reads) continue;
       armed.seen += 1;
       if (armed.seen >= nth && armed.seen < nth + times) hit ??= armed.rule;
     }

@@ -4,8 +4,6 @@ import type { LifecyclePort } from "../../../src/run/ports.ts";
 
 export class MemoryLifecycle implements LifecyclePort {
   readonly #held = new Set<string>();
-  /** Why adding and removing the finalizer fail from now on; undefined if they succeed. */
-  problem: string | undefined;
 
   isHeld(instance: ObjectName): boolean {
     return this.#held.has(nameKey(instance));
@@ -13,13 +11,12 @@ export class MemoryLifecycle implements LifecyclePort {
 
   async ensureFinalizer(instance: ResourceMeta): Promise<string | undefined> {
     await Promise.resolve();
-    if (this.problem === undefined) this.#held.add(nameKey(instance));
-    return this.problem;
+    this.#held.add(nameKey(instance));
+    return undefined;
   }
 
   async removeFinalizer(instance: ResourceMeta): Promise<string | undefined> {
     await Promise.resolve();
-    if (this.problem !== undefined) return this.problem;
     this.#held.delete(nameKey(instance));
     return undefined;
   }

@@ -9,11 +9,10 @@ export class MemoryWaf<OriginType extends string> {
   primary = "origin.shop.example";
   domain: string;
   /** Maps an added entry to its spelling on the list. */
-  spell: (text: string) => string;
+  spell = (text: string): string => text;
 
-  constructor(domain: string, spell = (text: string): string => text) {
+  constructor(domain: string) {
     this.domain = domain;
-    this.spell = spell;
   }
 
   has(list: ListName, entry: Entry): boolean {

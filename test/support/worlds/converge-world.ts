@@ -26,7 +26,6 @@ const passTimeMsMax = 24 * 3_600_000;
 
 export interface ConvergeWorldOptions extends Partial<Omit<FakeWafOptions, "clock">> {
   readonly declared?: Partial<Gathered>;
-  readonly seed?: number;
 }
 
 /** The statuses in all worlds of the running test. */
@@ -59,7 +58,7 @@ export class ConvergeWorld {
   readonly waf: FakeWaf;
   /** In chronological order, `saved` for each save of the inventory, and the call for each write to the WAF. */
   readonly journal: string[] = [];
-  readonly #random: () => number;
+  readonly #random = seededRandom(1);
   #memory = new InstanceMemory();
   #stopping = new AbortController();
   #abandon = new AbortController();
@@ -68,9 +67,8 @@ export class ConvergeWorld {
   isTurnOver: NonNullable<ReconcilePorts["isTurnOver"]> = () => false;
 
   constructor(options: ConvergeWorldOptions = {}) {
-    const { declared, seed = 1, ...waf } = options;
+    const { declared, ...waf } = options;
     this.waf = new FakeWaf({ clock: this.clock, ...waf });
-    this.#random = seededRandom(seed);
     statuses.push(this.status);
     this.source.declare(gathered(declared));
     this.inventory.onSaved = () => void this.journal.push("saved");

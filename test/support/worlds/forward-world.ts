@@ -47,8 +47,6 @@ export class ForwardWorld {
   onWrite: (entries: readonly LogEntry[]) => string | undefined = () => undefined;
   mayForward = true;
   limits: NonNullable<ForwardLogsPorts["limits"]> = {};
-  /** Whether the last save of the cursor was stored. */
-  isSaved = true;
   baseUrlObjection: string | undefined;
   gathered: Gathered | undefined;
   record: string | undefined;
@@ -123,17 +121,12 @@ export class ForwardWorld {
   async lookOnTime(): Promise<ForwardOutcome | undefined> {
     const outcome = await this.look();
     if (outcome?.wakeAtMs === undefined) throw new Error("the run did not request another run");
-    await this.clock.advance(Math.max(0, outcome.wakeAtMs - this.clock.nowMs()));
-    return await this.look();
+    return await this.lookAfter(Math.max(0, outcome.wakeAtMs - this.clock.nowMs()));
   }
 
   async lookAfter(delayMs: number): Promise<ForwardOutcome | undefined> {
-    await this.wait(delayMs);
-    return await this.look();
-  }
-
-  async wait(delayMs: number): Promise<void> {
     await this.clock.advance(delayMs);
+    return await this.look();
   }
 
   /** Starts a new process, which knows only the stored data. */
@@ -201,7 +194,6 @@ export class ForwardWorld {
 
   #save(record: LogRecord, revision: string) {
     const fault = this.saveFaults.shift();
-    this.isSaved = false;
     if (fault === "CrashBefore") throw crash("before the cursor was saved");
     if (fault === "TooLarge") return { state: "TooLarge" } as const;
     if (fault === "Failed") return { state: "Failed", problem: "The cursor can't be written." } as const;
@@ -210,7 +202,6 @@ export class ForwardWorld {
     }
     this.record = JSON.stringify(record);
     this.#revision += 1;
-    this.isSaved = true;
     if (fault === "CrashAfter") throw crash("after the cursor was saved");
     return { state: "Saved", revision: String(this.#revision) } as const;
   }
