@@ -46,11 +46,10 @@ describe.each<[string, () => Promise<RemoteWorld>, RegExp]>([
     await first.state.close();
     expect(existsSync(first.state.path)).toBe(false);
     expect(world.hasLease()).toBe(false);
-    const next = await world.process();
+    await using next = await world.process();
     await next.state.hold();
     expect(existsSync(join(next.state.path, ...record))).toBe(false);
     expect(readFileSync(join(next.state.path, "status/WafIpRule/shop/a.yaml"), "utf8")).toBe("status: {}\n");
-    await next.state.close();
   });
 
   test("has every file as it was stored", async () => {
@@ -60,13 +59,12 @@ describe.each<[string, () => Promise<RemoteWorld>, RegExp]>([
     await first.state.hold();
     for (const [index, content] of contents.entries()) await first.state.publish(["feed", "shop", `${index}`], content);
     await first.state.close();
-    const next = await world.process();
+    await using next = await world.process();
     await next.state.read();
     const found = contents.map((_content, index) =>
       readFileSync(join(next.state.path, "feed/shop", `${index}`), "utf8"),
     );
     expect(found).toStrictEqual(contents);
-    await next.state.close();
   });
 
   test("is free between two uses of one process, which sees what others have changed meanwhile", async () => {
@@ -89,7 +87,7 @@ describe.each<[string, () => Promise<RemoteWorld>, RegExp]>([
 
   test("that can't be reached is not empty: nothing is read or held, and the message says why", async () => {
     await using world = await open();
-    const one = await world.process();
+    await using one = await world.process();
     world.isAway(true);
     const read = await one.state.read();
     expect(read).toStrictEqual({ ok: false, problem: expect.stringMatching(unreachable) });
@@ -104,7 +102,6 @@ describe.each<[string, () => Promise<RemoteWorld>, RegExp]>([
     expect(await one.state.publish(["feed", "shop", "list.txt"], "kept")).toStrictEqual(done);
     // What was reported as not stored is not stored with the next record.
     expect(world.files()).toStrictEqual(["feed/shop/list.txt"]);
-    await one.state.close();
   });
 
   test("is held by one process: another one waits, says for whom, and gives up after five minutes", async () => {
@@ -119,7 +116,7 @@ describe.each<[string, () => Promise<RemoteWorld>, RegExp]>([
         await clock.sleep(delayMs);
       },
     };
-    const other = await world.process({ clock: renewing });
+    await using other = await world.process({ clock: renewing });
     const by = String.raw`wafsync apply \(https://ci\.example/holder\\u001b\[31m\), which holds it until 2026-11-27T12:01:00\.000Z`;
     const problem = expect.stringMatching(
       new RegExp(`cannot be held: It is in use by ${by}\\. Wait for that process, or stop it\\.$`),
@@ -128,7 +125,6 @@ describe.each<[string, () => Promise<RemoteWorld>, RegExp]>([
     expect(other.notices).toStrictEqual([expect.stringMatching(new RegExp(`^Waiting for .* in use by ${by}\\.$`))]);
     await holder.state.close();
     expect(await other.state.hold()).toStrictEqual(done);
-    await other.state.close();
   });
 
   test("is taken over from a dead process after two minutes, and that one writes nothing any longer", async () => {
@@ -175,7 +171,7 @@ describe.each<[string, () => Promise<RemoteWorld>, RegExp]>([
     await using world = await open();
     const clock = hurriedClock();
     let next: () => void = () => undefined;
-    const one = await world.process({
+    await using one = await world.process({
       clock: { ...clock, schedule: (_, act) => ((next = act), () => undefined) },
     });
     let losses = 0;
@@ -191,12 +187,11 @@ describe.each<[string, () => Promise<RemoteWorld>, RegExp]>([
     await clock.sleep(60_000);
     next();
     expect(losses).toBe(1);
-    await one.state.close();
   });
 
   test("that could not be released is held anew before the next use", async () => {
     await using world = await open();
-    const page = await world.process();
+    await using page = await world.process();
     await page.state.hold();
     world.isAway(true);
     await page.state.release();
@@ -208,13 +203,12 @@ describe.each<[string, () => Promise<RemoteWorld>, RegExp]>([
     const head = world.version();
     expect(await page.state.hold()).toStrictEqual(done);
     expect(world.version()).not.toBe(head);
-    await page.state.close();
   });
 
   test("whose lease has an unknown outcome is held at the next attempt without waiting", async () => {
     await using world = await open();
     const clock = hurriedClock();
-    const one = await world.process({ clock });
+    await using one = await world.process({ clock });
     one.loseAnswer("write");
     world.isAway(true);
     expect(await one.state.hold()).toMatchObject({ ok: false });
@@ -222,7 +216,6 @@ describe.each<[string, () => Promise<RemoteWorld>, RegExp]>([
     const startMs = clock.nowMs();
     expect(await one.state.hold()).toStrictEqual(done);
     expect(clock.nowMs() - startMs).toBeLessThan(60_000);
-    await one.state.close();
   });
 
   test.each(["read", "write"] as const)("a lost answer to a %s changes nothing", async (command) => {
@@ -283,12 +276,11 @@ describe("A state directory in a branch", () => {
     await using remote = await gitRemote();
     const hook = join(remote.url, "hooks/pre-receive");
     writeFileSync(hook, "#!/bin/sh\necho No permission to write >&2\nexit 1\n", { mode: 0o755 });
-    const one = await gitProcess(remote);
+    await using one = await gitProcess(remote);
     expect(await one.state.hold()).toMatchObject({
       ok: false,
       problem: expect.stringMatching(/No permission to write.*`permissions: contents: write`\.$/),
     });
-    await one.state.close();
   });
 });
 
@@ -355,13 +347,12 @@ describe("The configuration of Git", () => {
       `[http "http://127.0.0.1:${port}/"]\n\textraheader = AUTHORIZATION: basic abc\n`,
     );
     work.git("config", `includeIf.gitdir:${work.path}/.git.path`, join(remote.folder, "credentials"));
-    const one = await gitProcess(remote, { remote: "origin", directory: work.path });
+    await using one = await gitProcess(remote, { remote: "origin", directory: work.path });
     const read = await one.state.read();
     expect(headers[0]).toBe("basic abc");
     expect(read).toMatchObject({ ok: false, problem: expect.stringContaining(`127.0.0.1:${port}/shop.git`) });
     expect(JSON.stringify(read)).not.toContain("t0ken");
     server.close();
-    await one.state.close();
   });
 
   test("starts no program, changes no content, and leaves the folder's repository alone", async () => {

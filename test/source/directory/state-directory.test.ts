@@ -16,10 +16,11 @@ async function open(path: string, onLost?: () => void): ReturnType<typeof openSt
   return await openStateDirectory({ path, command: "wafsync run", clock: realClock, ...(onLost && { onLost }) });
 }
 
-async function opened(path: string): Promise<StateDirectory> {
-  const result = await open(path);
+async function opened(path: string, onLost?: () => void): Promise<StateDirectory & AsyncDisposable> {
+  const result = await open(path, onLost);
   if (!result.ok) throw new Error(result.problem);
-  return result.state;
+  const { state } = result;
+  return Object.assign(state, { [Symbol.asyncDispose]: async () => await state.release() });
 }
 
 /** A process that runs until it is killed, or that prints its result to stdout. */
@@ -78,7 +79,7 @@ async function failingFlushes(code: string): Promise<Disposable> {
 describe("the state directory", () => {
   test("is created only for its owner, and stores files", async () => {
     await using scratch = await scratchDirectory();
-    const state = await opened(join(scratch.path, "new/state"));
+    await using state = await opened(join(scratch.path, "new/state"));
     expect((await stat(state.path)).mode & 0o777).toBe(0o700);
     expect(await state.write(["a", "b.yaml"], "text")).toStrictEqual({ ok: true, value: undefined });
     expect((await stat(state.pathOf(["a", "b.yaml"]))).mode & 0o777).toBe(0o600);
@@ -87,7 +88,6 @@ describe("the state directory", () => {
     expect(await state.remove(["a", "b.yaml"])).toStrictEqual({ ok: true, value: undefined });
     expect(await state.read(["a", "b.yaml"], 100)).toStrictEqual({ ok: true, value: undefined });
     expect(await state.list(["nowhere"])).toStrictEqual({ ok: true, value: [] });
-    await state.release();
   });
 
   test("excludes itself from Git when it is created, and does not change an existing .gitignore", async () => {
@@ -95,9 +95,8 @@ describe("the state directory", () => {
     const made = await opened(join(scratch.path, "new/state"));
     expect(await readFile(join(made.path, ".gitignore"), "utf8")).toBe("# Made by wafsync.\n*\n");
     await made.release();
-    const kept = await opened(join(scratch.path, "kept"));
+    await using kept = await opened(join(scratch.path, "kept"));
     expect(await readdir(kept.path)).not.toContain(".gitignore");
-    await kept.release();
   });
 
   describe("does not follow symbolic links", () => {
@@ -116,7 +115,7 @@ describe("the state directory", () => {
     test("to a folder or a file in it, to read, to write, to append or to list", async () => {
       await using scratch = await scratchDirectory({ "elsewhere/main.yaml": "kept", "state/inventory/x": "" });
       const elsewhere = join(scratch.path, "elsewhere");
-      const state = await opened(join(scratch.path, "state"));
+      await using state = await opened(join(scratch.path, "state"));
       await symlink(elsewhere, state.pathOf(["inventory", "shop"]));
       await symlink(join(elsewhere, "main.yaml"), state.pathOf(["events.ndjson"]));
       const inShop = ["inventory", "shop", "main.yaml"];
@@ -130,15 +129,13 @@ describe("the state directory", () => {
       expect(await state.read(["events.ndjson"], 100)).toMatchObject({ ok: false, problem });
       expect(await readdir(elsewhere)).toStrictEqual(["main.yaml"]);
       expect(await readFile(join(elsewhere, "main.yaml"), "utf8")).toBe("kept");
-      await state.release();
     });
 
     test("on the way to it", async () => {
       await using scratch = await scratchDirectory({ "real/x": "" });
       await symlink(join(scratch.path, "real"), join(scratch.path, "home"));
-      const state = await opened(join(scratch.path, "home/state"));
+      await using state = await opened(join(scratch.path, "home/state"));
       expect(await state.write(["a"], "text")).toStrictEqual({ ok: true, value: undefined });
-      await state.release();
     });
   });
 
@@ -146,7 +143,7 @@ describe("the state directory", () => {
     await using scratch = await scratchDirectory();
     const former = process.umask(0);
     try {
-      const state = await opened(join(scratch.path, "new/state"));
+      await using state = await opened(join(scratch.path, "new/state"));
       await state.write(["a", "b", "c.yaml"], "text");
       await state.append(["events.ndjson"], "line\n", 100, ["older"]);
       const entries = await readdir(state.path, { recursive: true });
@@ -154,7 +151,6 @@ describe("the state directory", () => {
       expect(entries.length).toBeGreaterThan(5);
       expect(new Set(modes)).toStrictEqual(new Set([0]));
       expect((await stat(join(scratch.path, "new"))).mode & 0o077).toBe(0);
-      await state.release();
     } finally {
       process.umask(former);
     }
@@ -162,14 +158,13 @@ describe("the state directory", () => {
 
   test("refuses files that are too large, and names that lead out of it", async () => {
     await using scratch = await scratchDirectory({ "big.yaml": "12345" });
-    const state = await opened(scratch.path);
+    await using state = await opened(scratch.path);
     expect(await state.read(["big.yaml"], 4)).toMatchObject({
       ok: false,
       problem: expect.stringContaining("too large"),
     });
     expect(() => state.pathOf([".."])).toThrow(RangeError);
     expect(() => state.pathOf(["a/b"])).toThrow(RangeError);
-    await state.release();
   });
 
   test("that is a file, or below one, causes a problem in one sentence", async () => {
@@ -195,7 +190,7 @@ describe("the state directory", () => {
 
   test.each(["EIO", "EINVAL"])("keeps the former file if the new one can't be flushed (%s)", async (code) => {
     await using scratch = await scratchDirectory();
-    const state = await opened(scratch.path);
+    await using state = await opened(scratch.path);
     await state.write(["inventory", "file.yaml"], "former");
     using _flushes = await failingFlushes(code);
     expect(await state.write(["inventory", "file.yaml"], "new")).toMatchObject({
@@ -204,7 +199,6 @@ describe("the state directory", () => {
     });
     expect(await state.read(["inventory", "file.yaml"], 100)).toStrictEqual({ ok: true, value: "former" });
     expect(await readdir(join(scratch.path, "inventory"))).toStrictEqual(["file.yaml"]);
-    await state.release();
   });
 });
 
@@ -220,9 +214,7 @@ describe("a state directory that disappears while it is used", () => {
     await using scratch = await scratchDirectory();
     const path = join(scratch.path, "state");
     const { promise: lost, resolve: onLost } = Promise.withResolvers<void>();
-    const result = await open(path, onLost);
-    if (!result.ok) throw new Error(result.problem);
-    const { state } = result;
+    const state = await opened(path, onLost);
     expect(state.lost()).toBeUndefined();
     await strike(path);
     const problem = expect.stringContaining(`The state directory ${path} was deleted while wafsync used it`);
@@ -230,19 +222,16 @@ describe("a state directory that disappears while it is used", () => {
     expect(await state.read(["record"], 100)).toMatchObject({ ok: false, problem });
     expect(await state.write(["record"], "new")).toMatchObject({ ok: false, problem });
     await lost;
-    const next = await opened(path);
+    await using next = await opened(path);
     expect(state.lost()).toStrictEqual(problem);
     await state.release();
     expect(next.lost()).toBeUndefined();
-    await next.release();
   });
 
   test("is left to a process in another container that has taken it over", async () => {
     await using scratch = await scratchDirectory();
     const { promise: lost, resolve: onLost } = Promise.withResolvers<void>();
-    const result = await open(scratch.path, onLost);
-    if (!result.ok) throw new Error(result.problem);
-    const { state } = result;
+    const state = await opened(scratch.path, onLost);
     await scratch.remove("lock");
     await scratch.write("lock", "another");
     const problem = `The state directory ${scratch.path} is in use by another process, perhaps in another container: stop one of them, and start this one again.`;

@@ -20,7 +20,6 @@ interface Opened extends AsyncDisposable {
   readonly status: StatusFiles;
   readonly problems: string[];
   reopen(): StatusFiles;
-  release(): Promise<void>;
 }
 
 async function openStatus(): Promise<Opened> {
@@ -36,7 +35,6 @@ async function openStatus(): Promise<Opened> {
     status: reopen(),
     problems,
     reopen,
-    release: async () => await state.release(),
     async [Symbol.asyncDispose]() {
       await state.release();
       await scratch[Symbol.asyncDispose]();

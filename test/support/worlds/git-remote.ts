@@ -37,9 +37,9 @@ export async function gitRemote(): Promise<GitRemote> {
   };
 }
 
-export interface GitProcess {
+export interface GitProcess extends AsyncDisposable {
   readonly state: RemoteState;
-  /** From now on, the process lives for this number of commands of Git: the last one takes effect, but its answer is lost. */
+  /** From now on, the process lives for this number of commands of Git, or of writes: the last command takes effect, but its answer is lost. */
   readonly killAfter: (commands: number) => void;
   /** The answer of the next command of this name is lost. */
   readonly loseAnswer: (command: string) => void;
@@ -104,5 +104,6 @@ exec git "$@"
     killAfter: (commands) => writeFileSync(left, String(commands)),
     loseAnswer: (command) => writeFileSync(loses, command),
     notices,
+    [Symbol.asyncDispose]: async () => await opened.value.close(),
   };
 }

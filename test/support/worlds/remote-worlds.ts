@@ -7,16 +7,11 @@ import { FolderRecord } from "../../../src/source/directory/folder-record.ts";
 import { RemoteState, type RemoteStateOptions } from "../../../src/source/directory/remote-state.ts";
 import { MemoryRecords } from "../../records/memory-records.ts";
 import { textLengthMax } from "../../records/test-record-store.ts";
-import { gitProcess, gitRemote, hurriedClock, stateBranch } from "./git-remote.ts";
+import { type GitProcess, gitProcess, gitRemote, hurriedClock, stateBranch } from "./git-remote.ts";
 
-export interface RemoteProcess {
-  readonly state: RemoteState;
-  /** From now on, the process lives for this number of commands of Git, or of writes. */
-  readonly killAfter: (acts: number) => void;
+export interface RemoteProcess extends Omit<GitProcess, "loseAnswer"> {
   /** The answer of the next one is lost. */
   readonly loseAnswer: (to: "read" | "write") => void;
-  /** What it told people. */
-  readonly notices: readonly string[];
 }
 
 export interface RemoteWorld extends AsyncDisposable {
@@ -60,13 +55,6 @@ export async function recordWorld(): Promise<RemoteWorld> {
   const records = new MemoryRecords();
   const unanswered: ApiResult<never> = { ok: false, fault: localFault("TimedOut", "No response within 10000 ms") };
   let isAway = false;
-  const storeOf = (api: ApiServer): ClusterRecordStore =>
-    new ClusterRecordStore({
-      api,
-      ownerOf: () => ({ uid: undefined, retains: true }),
-      mayWrite: () => true,
-      textLengthMax,
-    });
   const head = () => records.objects.get("shop-state");
   const text = (): string => {
     const parts = head()?.spec.parts ?? [];
@@ -95,7 +83,12 @@ export async function recordWorld(): Promise<RemoteWorld> {
         return unanswered;
       };
       const notices: string[] = [];
-      const store = storeOf({ ...api, request } as ApiServer);
+      const store = new ClusterRecordStore({
+        api: { ...api, request } as ApiServer,
+        ownerOf: () => ({ uid: undefined, retains: true }),
+        mayWrite: () => true,
+        textLengthMax,
+      });
       const opened = await RemoteState.open({
         where: store.placeOf(key),
         open: async () => new FolderRecord(store, key),
@@ -106,8 +99,13 @@ export async function recordWorld(): Promise<RemoteWorld> {
         ...options,
       });
       if (!opened.ok) throw new Error(opened.problem);
-      const killAfter = (writes: number): void => void (left = writes);
-      return { state: opened.value, killAfter, loseAnswer: (to) => void (lost = to), notices };
+      return {
+        state: opened.value,
+        killAfter: (writes) => void (left = writes),
+        loseAnswer: (to) => void (lost = to),
+        notices,
+        [Symbol.asyncDispose]: async () => await opened.value.close(),
+      };
     },
     files: () => [...files().keys()],
     contentOf: (path) => files().get(path),
