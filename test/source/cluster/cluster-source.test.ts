@@ -4,20 +4,13 @@ import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { realClock } from "../../../src/async/clock.ts";
 import { instanceFinalizer } from "../../../src/kinds/kinds.ts";
 import { type ApiResult, localFault } from "../../../src/kube/api-result.ts";
-import type { ApiRequest, ApiServer } from "../../../src/kube/api-server.ts";
+import type { ApiRequest } from "../../../src/kube/api-server.ts";
 import type { Gathered } from "../../../src/model/gathered.ts";
 import { nameKey, type ObjectName, type ResourceKind, type ResourceRef } from "../../../src/model/resource.ts";
-import { ClusterSource } from "../../../src/source/cluster/cluster-source.ts";
 import type { Unattached } from "../../../src/source/cluster/attachment.ts";
 import { readInstanceOnce } from "../../../src/source/cluster/read-cluster.ts";
-import {
-  apiClient,
-  createAll,
-  deleteManifest,
-  patchObject,
-  watchedClient,
-  type WatchedClient,
-} from "../../support/fakes/api-clients.ts";
+import { createAll, deleteManifest, patchObject } from "../../support/fakes/api-clients.ts";
+import { sourceOver, type WatchingSource, watchingSource } from "./watching-source.ts";
 import { createNamespace, installDefinitions, waitFor } from "../../support/builders/cluster-objects.ts";
 import { describeWithOwnControlPlane } from "../../support/control-plane/suite.ts";
 import { cacheClear, configMap, instance, keySecret, type Manifest, rule } from "../../support/builders/manifests.ts";
@@ -27,59 +20,27 @@ const baseUrl = "https://waf.example";
 const definition = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 
 await describeWithOwnControlPlane("desired state from a cluster", (cluster) => {
-  let api: ApiServer;
-  let client: WatchedClient;
-  let source: ClusterSource;
+  let world: WatchingSource;
   let namespace: string;
   let name: ObjectName;
-  const end = new AbortController();
-  const changes: string[] = [];
-  let running: Promise<void>;
 
   beforeAll(async () => {
-    api = apiClient(cluster);
-    client = watchedClient(api);
-    await installDefinitions(cluster);
-    source = open(client, (concerned, reason) => void changes.push(`${nameKey(concerned)}: ${reason}`));
-    running = source.run(end.signal);
+    world = await watchingSource(cluster);
     namespace = await createNamespace(cluster, "source");
     name = { namespace, name: "waf" };
     await createAll(cluster, keySecret(namespace, "a-first-key-0123"), instance(namespace, baseUrl));
-    await source.watches.whenSynced();
-    await seen(instance(namespace, baseUrl));
+    await world.seen(instance(namespace, baseUrl));
   });
-  afterAll(async () => {
-    end.abort();
-    await running;
-    api.close();
-  });
-
-  function open(over: ApiServer, onChange: (name: ObjectName, reason: string) => void = () => undefined) {
-    return new ClusterSource({ api: over, clock: realClock, random: Math.random, namespace: undefined, onChange });
-  }
+  afterAll(() => world.close());
 
   function refOf({ kind, metadata }: Manifest): ResourceRef {
     return { kind: kind as ResourceKind, namespace: metadata.namespace, name: metadata.name };
   }
 
-  /** Waits until the watch shows the object in this version or a newer one. */
-  async function seen(manifest: Manifest, written?: unknown): Promise<void> {
-    const version = (written as { metadata: { resourceVersion: string } } | undefined)?.metadata.resourceVersion;
-    await waitFor(`${manifest.kind} ${manifest.metadata.name} in the store`, waitMs, async () => {
-      const stored = source.objectOf(refOf(manifest));
-      if (stored === undefined) return undefined;
-      return version === undefined || stored.metadata.resourceVersion === version ? true : undefined;
-    });
-  }
-
-  async function gather(of: ObjectName = name): Promise<Gathered> {
-    const gathered = await source.gather(of);
-    if (gathered === undefined) throw new Error(`there is no ${nameKey(of)}`);
-    return gathered;
-  }
+  const gather = async (of: ObjectName = name): Promise<Gathered> => await world.gather(of);
 
   function unattached(): Unattached[] {
-    return [...source.unattached.all()].filter((object) => object !== undefined);
+    return [...world.source.unattached.all()].filter((object) => object !== undefined);
   }
 
   async function keyOf(of: ObjectName): Promise<string | undefined> {
@@ -88,26 +49,26 @@ await describeWithOwnControlPlane("desired state from a cluster", (cluster) => {
   }
 
   async function grows(since: number, of: ObjectName = name): Promise<void> {
-    await waitFor("a higher version", waitMs, async () => (source.version(of) > since ? true : undefined));
+    await waitFor("a higher version", waitMs, async () => (world.source.version(of) > since ? true : undefined));
   }
 
   test("a write of status, of another program's labels, or of wafsync's own finalizer is no change; a request for a reconcile is one", async () => {
     const mine = rule(namespace, "quiet", ["198.51.100.1"]);
     await createAll(cluster, mine);
-    await seen(mine);
-    const version = source.version(name);
+    await world.seen(mine);
+    const version = world.source.version(name);
     const status = { status: { observedGeneration: 1, progress: "1/1" } };
-    await seen(mine, await patchObject(cluster, mine, status, "/status"));
+    await world.seen(mine, await patchObject(cluster, mine, status, "/status"));
     const ofOthers = { metadata: { labels: { storm: "1" }, annotations: { "example.com/note": "1" } } };
-    await seen(mine, await patchObject(cluster, mine, ofOthers));
-    const finalizersOf = () => source.objectOf({ kind: "WafInstance", ...name })?.metadata.finalizers;
+    await world.seen(mine, await patchObject(cluster, mine, ofOthers));
+    const finalizersOf = () => world.source.objectOf({ kind: "WafInstance", ...name })?.metadata.finalizers;
     const finalizers = { metadata: { finalizers: [instanceFinalizer] } };
     await patchObject(cluster, instance(namespace, baseUrl), finalizers);
     await waitFor("the finalizer", waitMs, async () => finalizersOf()?.includes(instanceFinalizer) || undefined);
-    expect(source.version(name)).toBe(version);
+    expect(world.source.version(name)).toBe(version);
     await patchObject(cluster, mine, { metadata: { annotations: { "wafsync.dev/requested-at": "now" } } });
     await grows(version);
-    const requested = source.version(name);
+    const requested = world.source.version(name);
     await patchObject(cluster, instance(namespace, baseUrl), { metadata: { finalizers: null } });
     await grows(requested);
   });
@@ -121,28 +82,28 @@ await describeWithOwnControlPlane("desired state from a cluster", (cluster) => {
     });
     const used = configMap(namespace, "used", "198.51.100.4\n");
     await createAll(cluster, used, configMap(namespace, "unused", "198.51.100.2\n"), fed);
-    await seen(fed);
+    await world.seen(fed);
     const textsOf = async () => (await gather()).rules.find(({ rule: { meta } }) => meta.name === "fed")?.texts;
-    const reads = (): number => client.sent.filter((request) => request.endsWith("/configmaps/used")).length;
+    const reads = (): number => world.client.sent.filter((request) => request.endsWith("/configmaps/used")).length;
     expect(await textsOf()).toMatchObject([{ text: "198.51.100.4\n" }, { state: "Missing" }]);
     expect((await gather()).brokenSources).toStrictEqual([]);
-    let version = source.version(name);
+    let version = world.source.version(name);
     const before = reads();
     await patchObject(cluster, used, { metadata: { annotations: { note: "1" } } });
     await waitFor("one more read", waitMs, async () => (reads() > before ? true : undefined));
     await gather();
-    expect(source.version(name)).toBe(version);
+    expect(world.source.version(name)).toBe(version);
     await patchObject(cluster, used, { data: { "list.txt": "198.51.100.5\n" } });
     await grows(version);
-    version = source.version(name);
+    version = world.source.version(name);
     await createAll(cluster, configMap(namespace, "later", "198.51.100.6\n"));
     await grows(version);
     expect(await textsOf()).toMatchObject([{ text: "198.51.100.5\n" }, { text: "198.51.100.6\n" }]);
-    version = source.version(name);
+    version = world.source.version(name);
     await deleteManifest(cluster, used);
     await grows(version);
     expect(await textsOf()).toMatchObject([{ state: "Missing" }, { state: "Read" }]);
-    expect(client.sent.filter((request) => request.endsWith("/configmaps/unused"))).toStrictEqual([]);
+    expect(world.client.sent.filter((request) => request.endsWith("/configmaps/unused"))).toStrictEqual([]);
     await deleteManifest(cluster, fed);
   });
 
@@ -152,12 +113,12 @@ await describeWithOwnControlPlane("desired state from a cluster", (cluster) => {
     const metadata = { name: "partners", namespace };
     const secret = { apiVersion: "v1", kind: "Secret", metadata, stringData: { "list.txt": "198.51.100.7\n" } };
     await createAll(cluster, secret, fed);
-    await seen(fed);
+    await world.seen(fed);
     const textsOf = async () => (await gather()).rules.find(({ rule: { meta } }) => meta.name === "partners")?.texts;
     expect(await textsOf()).toMatchObject([{ text: "198.51.100.7\n", source: { kind: "Secret" } }]);
     await patchObject(cluster, secret, { stringData: { "list.txt": "198.51.100.8\n" } });
     expect(await textsOf()).toMatchObject([{ text: "198.51.100.7\n" }]);
-    const version = source.version(name);
+    const version = world.source.version(name);
     await patchObject(cluster, instance(namespace, baseUrl), {
       metadata: { annotations: { "wafsync.dev/requested-at": "x" } },
     });
@@ -171,7 +132,7 @@ await describeWithOwnControlPlane("desired state from a cluster", (cluster) => {
       const { key } = await gather();
       return key.state === "Present" ? key.key.fingerprint() : key.problem;
     };
-    const reads = (): number => client.sent.filter((request) => request.includes("/secrets")).length;
+    const reads = (): number => world.client.sent.filter((request) => request.includes("/secrets")).length;
     const first = await keyOf();
     const before = reads();
     expect(await keyOf()).toBe(first);
@@ -179,30 +140,30 @@ await describeWithOwnControlPlane("desired state from a cluster", (cluster) => {
     const secret = keySecret(namespace, "");
     await patchObject(cluster, secret, { stringData: { apiKey: "a-second-key-0123" } });
     expect(await keyOf()).toBe(first);
-    source.secretRefused(name);
+    world.source.secretRefused(name);
     const second = await keyOf();
     expect(second).not.toBe(first);
     expect(reads()).toBe(before + 1);
     await deleteManifest(cluster, secret);
-    source.secretRefused(name);
+    world.source.secretRefused(name);
     expect(await keyOf()).toContain("There is no Secret");
-    const version = source.version(name);
+    const version = world.source.version(name);
     await createAll(cluster, keySecret(namespace, "a-third-key-0123"));
     await grows(version);
-    expect(client.sent.filter((request) => /\/secrets(\?|$)/.test(request))).toStrictEqual([]);
+    expect(world.client.sent.filter((request) => /\/secrets(\?|$)/.test(request))).toStrictEqual([]);
   });
 
   test("instances with the same key are reported to each other, whatever their URLs, until their keys differ", async () => {
     const elsewhere = await createNamespace(cluster, "twin");
     const twin = instance(elsewhere, `${baseUrl}.:443`);
     const of = { namespace: elsewhere, name: "waf" };
-    const version = source.version(name);
+    const version = world.source.version(name);
     await createAll(cluster, keySecret(elsewhere, (await keyOf(name)) ?? ""), twin);
-    await seen(twin);
+    await world.seen(twin);
     expect((await gather(of)).sameKey.map(nameKey)).toStrictEqual([nameKey(name)]);
     await grows(version);
     expect((await gather()).sameKey.map(nameKey)).toStrictEqual([nameKey(of)]);
-    const shared = source.version(name);
+    const shared = world.source.version(name);
     await deleteManifest(cluster, twin);
     await grows(shared);
     expect((await gather()).sameKey).toStrictEqual([]);
@@ -212,8 +173,8 @@ await describeWithOwnControlPlane("desired state from a cluster", (cluster) => {
     const lost = rule(namespace, "lost", ["198.51.100.8"], { instanceRef: { name: "wav" } });
     const early = cacheClear(namespace, "early", { instanceRef: { name: "nothing-like-it" } });
     await createAll(cluster, lost, early);
-    await seen(lost);
-    await seen(early);
+    await world.seen(lost);
+    await world.seen(early);
     const problems = unattached().map(({ meta, problem }) => [meta.name, problem]);
     expect(problems).toContainEqual(["lost", `There is no WafInstance ${namespace}/wav; did you mean waf?`]);
     expect(problems).toContainEqual(["early", `There is no WafInstance ${namespace}/nothing-like-it.`]);
@@ -225,10 +186,14 @@ await describeWithOwnControlPlane("desired state from a cluster", (cluster) => {
   test("an object that is recreated with a broken reference concerns its former instance, and reports why", async () => {
     const right = rule(namespace, "scanners", ["198.51.100.8"]);
     await createAll(cluster, right);
-    await seen(right);
+    await world.seen(right);
     await deleteManifest(cluster, right);
-    await waitFor("the end of the rule", waitMs, async () => source.objectOf(refOf(right)) === undefined || undefined);
-    const version = source.version(name);
+    await waitFor(
+      "the end of the rule",
+      waitMs,
+      async () => world.source.objectOf(refOf(right)) === undefined || undefined,
+    );
+    const version = world.source.version(name);
     await createAll(cluster, rule(namespace, "scanners", [], { instanceRef: { name: "wav" } }));
     await grows(version);
     const key = `WafIpRule ${namespace}/scanners`;
@@ -238,11 +203,11 @@ await describeWithOwnControlPlane("desired state from a cluster", (cluster) => {
       problem: `There is no WafInstance ${namespace}/wav; did you mean waf?`,
     });
     expect((await gather()).brokenReferences).toBe(brokenReferences);
-    const confirmed = await source.confirm(name);
+    const confirmed = await world.source.confirm(name);
     expect(confirmed).toMatchObject({ state: "Read", gathered: { brokenReferences } });
-    const command = await readInstanceOnce(api, realClock, name);
+    const command = await readInstanceOnce(world.api, realClock, name);
     expect(command).toMatchObject({ ok: true, read: { gathered: { brokenReferences } } });
-    const beforeEnd = source.version(name);
+    const beforeEnd = world.source.version(name);
     await deleteManifest(cluster, right);
     await grows(beforeEnd);
     expect((await gather()).brokenReferences?.objects.has(key)).toBe(false);
@@ -253,10 +218,10 @@ await describeWithOwnControlPlane("desired state from a cluster", (cluster) => {
     await createAll(cluster, abroad);
     const request = async <T>(wanted: ApiRequest): Promise<ApiResult<T>> => {
       const isRefused = wanted.path.includes("/namespaces/nowhere/");
-      return isRefused ? { ok: false, fault: localFault("Forbidden", "no") } : await api.request<T>(wanted);
+      return isRefused ? { ok: false, fault: localFault("Forbidden", "no") } : await world.api.request<T>(wanted);
     };
     const lostOf = async (): Promise<readonly string[]> => {
-      const found = await readInstanceOnce({ ...api, request }, realClock, name);
+      const found = await readInstanceOnce({ ...world.api, request }, realClock, name);
       return found.ok ? [...(found.read.gathered.brokenReferences?.objects.keys() ?? [])] : [found.problem];
     };
     expect(await lostOf()).toStrictEqual([]);
@@ -268,7 +233,7 @@ await describeWithOwnControlPlane("desired state from a cluster", (cluster) => {
   });
 
   test("a fresh read shows changes that the watches have not seen, and objects that now refer to another instance", async () => {
-    const blind = open(api);
+    const blind = sourceOver(world.api);
     const seenLate = rule(namespace, "late", ["198.51.100.9"]);
     await createAll(cluster, seenLate);
     const confirmed = await blind.confirm(name);
@@ -291,7 +256,7 @@ await describeWithOwnControlPlane("desired state from a cluster", (cluster) => {
         path: `/apis/wafsync.dev/v1alpha1/namespaces/${namespace}/wafiprules`,
         body: newer,
       });
-      const stored = source.objectOf(refOf(newer))?.spec as { reputation?: number } | undefined;
+      const stored = world.source.objectOf(refOf(newer))?.spec as { reputation?: number } | undefined;
       if (stored?.reputation === 7) return true;
       if (stored !== undefined) await deleteManifest(cluster, newer);
       return undefined;
@@ -313,25 +278,25 @@ await describeWithOwnControlPlane("desired state from a cluster", (cluster) => {
     const kept = rule(namespace, "kept", ["198.51.100.11"]);
     const held = { ...kept, metadata: { ...kept.metadata, finalizers: ["test.dev/hold"] } };
     await createAll(cluster, held);
-    await seen(held);
+    await world.seen(held);
     await cluster.request({ method: "DELETE", path: `${definition}/wafiprules.wafsync.dev` });
     const failed = await waitFor("the end of the kind", waitMs, async () => {
-      const confirmed = await source.confirm(name);
+      const confirmed = await world.source.confirm(name);
       return confirmed.state === "Failed" ? confirmed : undefined;
     });
     expect(failed.problem).toContain("The CRD of WafIpRule is being deleted");
-    expect(await source.isUninstalling()).toBe(false);
+    expect(await world.source.isUninstalling()).toBe(false);
     await patchObject(cluster, held, { metadata: { finalizers: null } });
     await waitFor("an unready source", waitMs, async () =>
-      source.watches.notReadyBecause() === undefined ? undefined : true,
+      world.source.watches.notReadyBecause() === undefined ? undefined : true,
     );
-    expect(source.watches.notReadyBecause()).toContain("wafiprules");
+    expect(world.source.watches.notReadyBecause()).toContain("wafiprules");
     expect((await gather()).brokenSources.join()).toContain("does not know wafiprules");
     await installDefinitions(cluster);
     await waitFor("a ready source", 60_000, async () =>
-      source.watches.notReadyBecause() === undefined ? true : undefined,
+      world.source.watches.notReadyBecause() === undefined ? true : undefined,
     );
     expect((await gather()).brokenSources.join()).toContain("be restored within 5 minutes");
-    expect(source.watches.gaps()).not.toStrictEqual([]);
+    expect(world.source.watches.gaps()).not.toStrictEqual([]);
   });
 });

@@ -2,13 +2,11 @@
 // concerns the instance.
 // Long: `npm run test:deploy` runs it.
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
-import { realClock } from "../../../src/async/clock.ts";
 import type { ApiRequest, ApiServer } from "../../../src/kube/api-server.ts";
 import type { Gathered } from "../../../src/model/gathered.ts";
-import { nameKey, type ObjectName, type ResourceKind } from "../../../src/model/resource.ts";
-import { ClusterSource } from "../../../src/source/cluster/cluster-source.ts";
+import { nameKey, type ObjectName } from "../../../src/model/resource.ts";
 import { entry, ownedBy, planOf } from "../../support/builders/gathered.ts";
-import { createNamespace, installDefinitions, waitFor } from "../../support/builders/cluster-objects.ts";
+import { createNamespace, waitFor } from "../../support/builders/cluster-objects.ts";
 import {
   addresses,
   apiVersion,
@@ -21,52 +19,23 @@ import {
   rule,
 } from "../../support/builders/manifests.ts";
 import { describeWithOwnControlPlane } from "../../support/control-plane/suite.ts";
-import {
-  apiClient,
-  createAll,
-  patchObject,
-  type WatchedClient,
-  watchedClient,
-} from "../../support/fakes/api-clients.ts";
+import { createAll, patchObject } from "../../support/fakes/api-clients.ts";
+import { sourceOver, type WatchingSource, watchingSource } from "./watching-source.ts";
 
 const waitMs = 30_000;
 
 await describeWithOwnControlPlane("strangers", (cluster) => {
-  let api: ApiServer;
-  let client: WatchedClient;
-  let source: ClusterSource;
-  let running: Promise<void>;
-  const end = new AbortController();
+  let world: WatchingSource;
 
   beforeAll(async () => {
-    await installDefinitions(cluster);
-    api = apiClient(cluster);
-    client = watchedClient(api);
-    source = new ClusterSource(quiet(client));
-    running = source.run(end.signal);
-    await source.watches.whenSynced();
+    world = await watchingSource(cluster);
   });
-  afterAll(async () => {
-    end.abort();
-    await running;
-    api.close();
-  });
-
-  /** Waits until the watch shows the object in this version. */
-  async function seen({ kind, metadata }: Manifest, written: unknown): Promise<void> {
-    const { resourceVersion } = (written as { metadata: { resourceVersion: string } }).metadata;
-    const ref = { kind: kind as ResourceKind, ...metadata };
-    await waitFor(`${kind} ${metadata.name}`, waitMs, async () =>
-      source.objectOf(ref)?.metadata.resourceVersion === resourceVersion ? true : undefined,
-    );
-  }
+  afterAll(() => world.close());
 
   async function created(...manifests: readonly Manifest[]): Promise<void> {
     await createAll(cluster, ...manifests);
-    for (const manifest of manifests.filter(({ apiVersion }) => apiVersion.includes("wafsync"))) {
-      const ref = { kind: manifest.kind as ResourceKind, ...manifest.metadata };
-      await waitFor(manifest.metadata.name, waitMs, async () => source.objectOf(ref));
-    }
+    const own = manifests.filter((manifest) => manifest.apiVersion.includes("wafsync"));
+    for (const manifest of own) await world.seen(manifest);
   }
 
   async function anInstance(prefix: string, spec: object = {}): Promise<ObjectName> {
@@ -76,14 +45,8 @@ await describeWithOwnControlPlane("strangers", (cluster) => {
     return { namespace, name: "waf" };
   }
 
-  async function gather(name: ObjectName): Promise<Gathered> {
-    const gathered = await source.gather(name);
-    if (gathered === undefined) throw new Error("there is no such instance");
-    return gathered;
-  }
-
   function readsOf(text: string): number {
-    return client.sent.filter((request) => request.includes(text)).length;
+    return world.client.sent.filter((request) => request.includes(text)).length;
   }
 
   test("a stranger's rules are excluded and report this, and none of its ConfigMaps is ever read", async () => {
@@ -97,13 +60,13 @@ await describeWithOwnControlPlane("strangers", (cluster) => {
       origin(stranger, "theirs", "b.example", { instanceRef }),
       cacheClear(stranger, "theirs", { instanceRef }),
     );
-    const { rules, origins, cacheClears } = await gather(name);
+    const { rules, origins, cacheClears } = await world.gather(name);
     expect([rules, origins, cacheClears]).toStrictEqual([[], [], []]);
-    const confirmed = await source.confirm(name);
+    const confirmed = await world.source.confirm(name);
     expect(confirmed).toMatchObject({ state: "Read", gathered: { rules: [], origins: [], cacheClears: [] } });
     expect(readsOf("/configmaps/huge")).toBe(0);
     expect(readsOf(`/namespaces/${stranger}/`)).toBe(0);
-    const told = [...source.unattached.all()].filter((object) => object?.meta.namespace === stranger);
+    const told = [...world.source.unattached.all()].filter((object) => object?.meta.namespace === stranger);
     expect(told.map((object) => object?.reason)).toStrictEqual(["NotAllowed", "NotAllowed", "NotAllowed"]);
     expect(told[0]?.problem).toContain(`does not grant access to namespace ${stranger}`);
   });
@@ -115,7 +78,7 @@ await describeWithOwnControlPlane("strangers", (cluster) => {
     await created(rule(stranger, "guess", ["198.51.100.2"], { instanceRef }));
     await created(rule(name.namespace, "typo", ["198.51.100.2"], { instanceRef: { name: "wav" } }));
     const problemOf = (namespace: string) =>
-      [...source.unattached.all()].find((object) => object?.meta.namespace === namespace)?.problem;
+      [...world.source.unattached.all()].find((object) => object?.meta.namespace === namespace)?.problem;
     expect(problemOf(stranger)).toBe(`There is no WafInstance ${name.namespace}/wav.`);
     expect(problemOf(name.namespace)).toBe(`There is no WafInstance ${name.namespace}/wav; did you mean waf?`);
   });
@@ -135,7 +98,7 @@ await describeWithOwnControlPlane("strangers", (cluster) => {
       rule(guest, "a-huge", [], { instanceRef, ...from("huge") }),
     );
     const textOf = async (wanted: ObjectName) =>
-      (await gather(name)).rules.find(({ rule: { meta } }) => nameKey(meta) === nameKey(wanted))?.texts;
+      (await world.gather(name)).rules.find(({ rule: { meta } }) => nameKey(meta) === nameKey(wanted))?.texts;
     expect(await textOf({ ...name, name: "huge" })).toMatchObject([{ state: "Read" }]);
     expect(await textOf({ namespace: guest, name: "a-huge" })).toMatchObject([
       { state: "Missing", problem: expect.stringContaining("the 65,536 characters that the grant allows") },
@@ -152,8 +115,8 @@ await describeWithOwnControlPlane("strangers", (cluster) => {
       rule(guest, "slow", [], { instanceRef, addressesFrom }),
       rule(name.namespace, "urgent", ["203.0.113.1"]),
     );
-    const held = holding(api, `/namespaces/${guest}/configmaps/list`);
-    const late = new ClusterSource(quiet(held.api));
+    const held = holding(world.api, `/namespaces/${guest}/configmaps/list`);
+    const late = sourceOver(held.api);
     const stop = new AbortController();
     const ended = late.run(stop.signal);
     await late.watches.whenSynced();
@@ -188,23 +151,19 @@ await describeWithOwnControlPlane("strangers", (cluster) => {
     const instanceRef = { name: "waf", namespace: name.namespace };
     await created(rule(guest, "guest", ["198.51.100.2"], { instanceRef }));
     const listsOf = async (): Promise<{ readonly rules: number; readonly lists: readonly string[] }> => {
-      const sent = client.sent.length;
-      const confirmed = await new ClusterSource(quiet(client)).confirm(name);
+      const sent = world.client.sent.length;
+      const confirmed = await sourceOver(world.client).confirm(name);
       if (confirmed.state !== "Read") throw new Error(confirmed.problem);
-      const lists = client.sent.slice(sent).filter((request) => request.endsWith("/wafiprules"));
+      const lists = world.client.sent.slice(sent).filter((request) => request.endsWith("/wafiprules"));
       return { rules: confirmed.gathered?.rules.length ?? 0, lists };
     };
     expect(await listsOf()).toStrictEqual({ rules: 1, lists: [`GET /apis/${apiVersion}/wafiprules`] });
     const home = instance(name.namespace, "https://named.example");
-    await seen(home, await patchObject(cluster, home, { spec: { access: null } }));
+    await world.seen(home, await patchObject(cluster, home, { spec: { access: null } }));
     const path = `GET /apis/${apiVersion}/namespaces/${name.namespace}/wafiprules`;
     expect(await listsOf()).toStrictEqual({ rules: 0, lists: [path] });
   });
 });
-
-function quiet(api: ApiServer) {
-  return { api, clock: realClock, random: Math.random, namespace: undefined, onChange: () => undefined };
-}
 
 /** Holds responses for this path until they are released. */
 function holding(api: ApiServer, path: string): { readonly api: ApiServer; readonly release: () => void } {
