@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { builtBundle } from "../support/processes/built-program.ts";
 import { runWafsync } from "../support/processes/wafsync-process.ts";
 import { scratchDirectory, type ScratchDirectory } from "../support/worlds/scratch-directory.ts";
-import { ruleDocument, testKey, wafFolder, type WafFolder } from "../support/worlds/waf-folder.ts";
+import { ruleDocument, wafFolder, type WafFolder } from "../support/worlds/waf-folder.ts";
 
 /** Loaded before the program: at the end, it records the URL of every module that was loaded. */
 function recorderOf(file: string): string {
@@ -25,18 +25,6 @@ interface Metafile {
   >;
 }
 
-interface Loaded {
-  /** The npm packages with code in the loaded files, in order. */
-  readonly packages: readonly string[];
-  /** The size of the program and its chunks. */
-  readonly kibibytes: number;
-  readonly files: number;
-  /** The source files of the program. */
-  readonly sources: readonly string[];
-  /** Modules of Node.js. */
-  readonly builtins: readonly string[];
-}
-
 const base = ["commander"];
 const kubeClient = "src/kube/credentials.ts";
 const directory = [...base, "ipaddr.js", "yaml", "zod"];
@@ -48,7 +36,7 @@ describe("the bundle", () => {
   let outputs: Metafile["outputs"];
 
   beforeAll(async () => {
-    scratch = await scratchDirectory({ "key.txt": testKey });
+    scratch = await scratchDirectory();
     folder = await wafFolder();
     await folder.files.write("rule.yaml", ruleDocument("scanners", { addresses: ["203.0.113.9"] }));
     ({ outputs } = JSON.parse(await readFile(bundle().metafile, "utf8")) as Metafile);
@@ -59,7 +47,7 @@ describe("the bundle", () => {
     await scratch[Symbol.asyncDispose]();
   });
 
-  async function loadedBy(parameters: readonly string[]): Promise<Loaded & { readonly code: number | undefined }> {
+  async function loadedBy(parameters: readonly string[]) {
     const record = join(scratch.path, "loaded.json");
     const { program } = bundle();
     const { code } = await runWafsync(parameters, { program, nodeParameters: [recorderOf(record)] });
@@ -70,21 +58,17 @@ describe("the bundle", () => {
     const packages = inputs.flatMap((path) => /node_modules\/((?:@[^/]+\/)?[^/]+)/u.exec(path)?.[1] ?? []);
     return {
       code,
+      /** The npm packages with code in the loaded files, in order. */
       packages: [...new Set(packages)].sort(),
+      /** The size of the program and its chunks. */
       kibibytes: loaded.reduce((total, [, { bytes }]) => total + bytes, 0) / 1024,
       files: loaded.length,
+      /** The source files of the program. */
       sources: inputs.filter((path) => path.startsWith("src/")).sort(),
+      /** Modules of Node.js. */
       builtins: urls.filter((url) => url.startsWith("node:")),
     };
   }
-
-  const access = () => [
-    "--base-url",
-    folder.simulator.baseUrl,
-    "--key-file",
-    join(scratch.path, "key.txt"),
-    "--allow-insecure-http",
-  ];
 
   test.each(["--version", "--help", "plan --help", "operator --help", "no-such-command"])(
     "loads only the command line parser for `wafsync %s`",
@@ -110,7 +94,7 @@ describe("the bundle", () => {
   });
 
   test("loads the Kubernetes client only for commands on a cluster", async () => {
-    const report = await loadedBy(["report", ...access(), "--out", join(scratch.path, "report.html")]);
+    const report = await loadedBy(["report", ...folder.from, "--out", join(scratch.path, "report.html")]);
     expect(report.code).toBe(0);
     expect(report.sources).not.toContain(kubeClient);
     const cluster = await loadedBy(["status", "--kubeconfig", "missing.yaml"]);
