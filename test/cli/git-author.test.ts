@@ -1,7 +1,7 @@
 // The folder may come from a pull request, and the configuration of its repository must not start any program.
 import { execFileSync } from "node:child_process";
 import { existsSync } from "node:fs";
-import { chmod, rename, rm, writeFile } from "node:fs/promises";
+import { rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
 import { lastCommitOf } from "../../src/cli/targets/folder-target.ts";
@@ -38,8 +38,7 @@ async function repository(): Promise<Repository> {
   git(["init", "--quiet"]);
   const program = join(path, "program.sh");
   const proof = join(path, "has-run");
-  await writeFile(program, `#!/bin/sh\ntouch ${proof}\nexit 1\n`);
-  await chmod(program, 0o755);
+  await writeFile(program, `#!/bin/sh\ntouch ${proof}\nexit 1\n`, { mode: 0o755 });
   const blob = git(["hash-object", "-w", "rule.yaml"]);
   const tree = git(["mktree"], `100644 blob ${blob}\trule.yaml\n`);
   const commit = git(["hash-object", "-t", "commit", "-w", "--stdin"], `tree ${tree}\n${signed}`);
@@ -54,13 +53,15 @@ async function repository(): Promise<Repository> {
   };
 }
 
-/** A plain `git log`, which proves that the configuration is effective. */
-function plainLog({ git }: Repository): void {
+/** No program has run; a plain `git log` then runs one, which proves that the configuration is effective. */
+function expectNoProgramUntilLog({ git, hasRun }: Repository): void {
+  expect(hasRun()).toBe(false);
   try {
     git(["log", "-1", "--", "rule.yaml"]);
   } catch {
     // A program that Git starts may fail.
   }
+  expect(hasRun()).toBe(true);
 }
 
 test("the last author of a file is found, and the program for its signature does not run", async () => {
@@ -70,9 +71,7 @@ test("the last author of a file is found, and the program for its signature does
     time: expect.stringMatching(/^2026-11-/),
   });
   expect(await lastCommitOf(one.path, "other.yaml")).toBeUndefined();
-  expect(one.hasRun()).toBe(false);
-  plainLog(one);
-  expect(one.hasRun()).toBe(true);
+  expectNoProgramUntilLog(one);
 });
 
 test("a folder that looks like a bare repository is not used as one: a pull request can contain such a folder", async () => {
@@ -82,9 +81,7 @@ test("a folder that looks like a bare repository is not used as one: a pull requ
   await rm(join(one.path, ".git"), { recursive: true });
   one.git(["config", "core.bare", "true"]);
   expect(await lastCommitOf(one.path, "rule.yaml")).toBeUndefined();
-  expect(one.hasRun()).toBe(false);
-  plainLog(one);
-  expect(one.hasRun()).toBe(true);
+  expectNoProgramUntilLog(one);
 });
 
 test("missing objects are not fetched, because the repository configures the program that fetches them", async () => {
@@ -101,7 +98,5 @@ test("missing objects are not fetched, because the repository configures the pro
   for (const [name, value] of Object.entries(settings)) one.git(["config", name, value]);
   await rm(join(one.path, ".git/objects", tree.slice(0, 2), tree.slice(2)));
   expect(await lastCommitOf(one.path, "rule.yaml")).toBeUndefined();
-  expect(one.hasRun()).toBe(false);
-  plainLog(one);
-  expect(one.hasRun()).toBe(true);
+  expectNoProgramUntilLog(one);
 });

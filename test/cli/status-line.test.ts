@@ -2,34 +2,24 @@ import { expect, test } from "@jest/globals";
 import { StatusLine } from "../../src/cli/status-line.ts";
 import { createVirtualClock } from "../support/fakes/virtual-clock.ts";
 
-interface Screen {
-  readonly terminal: ConstructorParameters<typeof StatusLine>[0];
-  readonly written: () => string;
-  /** The last state of the line that is being redrawn. */
-  readonly current: () => string;
-}
-
-function screen(isInteractive: boolean, columns = 100): Screen {
+/** A status line of the instance `shop/main`, and the screen that it is on. */
+function lineOn({ isInteractive = true, columns = 100 }) {
+  const clock = createVirtualClock();
   let text = "";
-  const write = (more: string): void => {
-    text += more;
-  };
+  const write = (more: string) => void (text += more);
+  const terminal = { isInteractive, columns, write, line: (line = "") => write(`${line}\n`) };
   return {
-    terminal: {
-      isInteractive,
-      columns,
-      write,
-      line: (line = "") => write(`${line}\n`),
-    },
+    clock,
+    terminal,
+    line: new StatusLine(terminal, clock, { label: "shop/main" }),
     written: () => text,
+    /** The last state of the line that is being redrawn. */
     current: () => text.split("\u001B[2K").at(-1) ?? "",
   };
 }
 
 test("On a terminal, one line shows the progress, the rate and the remaining time", async () => {
-  const clock = createVirtualClock();
-  const { terminal, current, written } = screen(true);
-  const line = new StatusLine(terminal, clock, { label: "shop/main" });
+  const { clock, line, current, written } = lineOn({});
   for (let done = 1; done <= 50; done += 1) {
     await clock.advance(100);
     line.advance(1, { left: 200 - done });
@@ -41,9 +31,7 @@ test("On a terminal, one line shows the progress, the rate and the remaining tim
 });
 
 test("A line always fits on the terminal, so that it can be redrawn in place", async () => {
-  const clock = createVirtualClock();
-  const { terminal, current } = screen(true, 40);
-  const line = new StatusLine(terminal, clock, { label: "shop/main" });
+  const { clock, line, current } = lineOn({ columns: 40 });
   await clock.advance(1000);
   line.advance(1, { left: 9 });
   line.wait("waiting 60 s: the API asked to slow down and said for how long");
@@ -51,9 +39,7 @@ test("A line always fits on the terminal, so that it can be redrawn in place", a
 });
 
 test("A wait is shown until the next call is done", async () => {
-  const clock = createVirtualClock();
-  const { terminal, current } = screen(true);
-  const line = new StatusLine(terminal, clock, { label: "shop/main" });
+  const { clock, line, current } = lineOn({});
   await clock.advance(1000);
   line.advance(1, { left: 9 });
   line.wait("waiting 60 s");
@@ -64,9 +50,7 @@ test("A wait is shown until the next call is done", async () => {
 });
 
 test("Without a terminal, a plain line is printed every five seconds, without cursor movements", async () => {
-  const clock = createVirtualClock();
-  const { terminal, written } = screen(false);
-  const line = new StatusLine(terminal, clock, { label: "shop/main" });
+  const { clock, line, written } = lineOn({ isInteractive: false });
   for (let done = 1; done <= 120; done += 1) {
     await clock.advance(100);
     line.advance(1, { left: 120 - done });
@@ -76,21 +60,12 @@ test("Without a terminal, a plain line is printed every five seconds, without cu
 });
 
 test("On a narrow terminal, the label shrinks; the rate and the remaining time stay", async () => {
-  const clock = createVirtualClock();
-  let columns = 100;
-  const shown = screen(true);
-  const terminal = {
-    ...shown.terminal,
-    get columns() {
-      return columns;
-    },
-  };
-  const line = new StatusLine(terminal, clock, { label: "shop/main" });
-  const drawnAt = async (width: number): Promise<string> => {
-    columns = width;
+  const { clock, terminal, line, current } = lineOn({});
+  const drawnAt = async (columns: number): Promise<string> => {
+    terminal.columns = columns;
     await clock.advance(100);
     line.advance(10, { left: 3_000 });
-    return shown.current();
+    return current();
   };
   await clock.advance(1000);
   await drawnAt(100);

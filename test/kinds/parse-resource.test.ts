@@ -96,62 +96,47 @@ test("a status that can't be parsed counts as none", () => {
 describe("the parts around the spec are validated, too:", () => {
   const kinds = ["WafInstance", "WafIpRule", "WafOrigin", "WafAutoBlock", "WafCacheClear", "WafFeed"];
   const name = "write lower-case letters, digits, '-' and '.', with a letter or digit at both ends";
+  const rule = documentOf("WafIpRule");
   test.each<[string, unknown, string[]]>([
     ["a list", [], [": must be an object with apiVersion, kind, metadata, spec, but is a list"]],
     ["nothing", null, [": must be an object with apiVersion, kind, metadata, spec, but is empty"]],
     [
       "a wrong version",
-      { ...documentOf("WafIpRule"), apiVersion: "wafsync.dev/v1" },
+      { ...rule, apiVersion: "wafsync.dev/v1" },
       ['apiVersion: must be wafsync.dev/v1alpha1, but is "wafsync.dev/v1"'],
     ],
-    [
-      "no version",
-      { ...documentOf("WafIpRule"), apiVersion: undefined },
-      ["apiVersion: is missing: write wafsync.dev/v1alpha1"],
-    ],
+    ["no version", { ...rule, apiVersion: undefined }, ["apiVersion: is missing: write wafsync.dev/v1alpha1"]],
     [
       "a misspelled kind",
-      { ...documentOf("WafIpRule"), kind: "WafIPRules" },
+      { ...rule, kind: "WafIPRules" },
       [`kind: must be one of ${kinds.join(", ")}, but is "WafIPRules"; did you mean WafIpRule?`],
     ],
     [
       "a kind that is similar to no other",
-      { ...documentOf("WafIpRule"), kind: "Firewall" },
+      { ...rule, kind: "Firewall" },
       [`kind: must be one of ${kinds.join(", ")}, but is "Firewall"`],
     ],
-    ["no kind", { ...documentOf("WafIpRule"), kind: undefined }, [`kind: is missing: write ${kinds.join(" or ")}`]],
-    [
-      "no metadata",
-      { ...documentOf("WafIpRule"), metadata: undefined },
-      ["metadata: is missing: write an object with name"],
-    ],
-    ["no name", { ...documentOf("WafIpRule"), metadata: {} }, ["metadata.name: is missing: write a string"]],
-    ["a name in capitals", { ...documentOf("WafIpRule"), metadata: { name: "Office" } }, [`metadata.name: ${name}`]],
+    ["no kind", { ...rule, kind: undefined }, [`kind: is missing: write ${kinds.join(" or ")}`]],
+    ["no metadata", { ...rule, metadata: undefined }, ["metadata: is missing: write an object with name"]],
+    ["no name", { ...rule, metadata: {} }, ["metadata.name: is missing: write a string"]],
+    ["a name in capitals", { ...rule, metadata: { name: "Office" } }, [`metadata.name: ${name}`]],
     [
       "a namespace with a dot",
-      { ...documentOf("WafIpRule"), metadata: { name: "office", namespace: "a.b" } },
+      { ...rule, metadata: { name: "office", namespace: "a.b" } },
       ["metadata.namespace: write lower-case letters, digits and '-', with a letter or digit at both ends"],
     ],
     [
       "an annotation that is not a string",
-      { ...documentOf("WafIpRule"), metadata: { name: "office", annotations: { "wafsync.dev/adopt": true } } },
+      { ...rule, metadata: { name: "office", annotations: { "wafsync.dev/adopt": true } } },
       ['metadata.annotations["wafsync.dev/adopt"]: must be a string, but is true or false: put it in quotes'],
     ],
     [
       "a misspelled field of the metadata",
-      { ...documentOf("WafIpRule"), metadata: { name: "office", anotations: {} } },
+      { ...rule, metadata: { name: "office", anotations: {} } },
       ["metadata.anotations: unknown field; did you mean annotations?"],
     ],
-    [
-      "a misspelled field next to the spec",
-      { ...documentOf("WafIpRule"), specs: {} },
-      ["specs: unknown field; did you mean spec?"],
-    ],
-    [
-      "no spec",
-      { ...documentOf("WafIpRule"), spec: undefined },
-      ["spec: is missing: write an object with instanceRef, action"],
-    ],
+    ["a misspelled field next to the spec", { ...rule, specs: {} }, ["specs: unknown field; did you mean spec?"]],
+    ["no spec", { ...rule, spec: undefined }, ["spec: is missing: write an object with instanceRef, action"]],
     [
       "faults everywhere, all reported together",
       { apiVersion: "v1", kind: "WafOrigin", metadata: { name: "A" }, spec: { instanceRef: {}, hots: "x", type: 1 } },

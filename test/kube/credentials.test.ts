@@ -119,18 +119,20 @@ describe("a kubeconfig", () => {
     expect(await tokenOf("three")).toStrictEqual(["three", "Bearer def"]);
   });
 
-  test("a missing context, cluster or auth provider is an error", async () => {
-    const file = await kubeConfigFile({ "auth-provider": { name: "gcp" } });
+  test("a missing context or cluster is an error", async () => {
+    const file = await kubeConfigFile({});
     expect(() => loadKubeConfig({ file, environment, context: "three" })).toThrow('no context named "three"');
-    const credentials = kubeConfigCredentials(loadKubeConfig({ file, environment, context: "two" }));
-    await expect(credentials.resolve({ renew: false })).rejects.toThrow("use a credential plugin");
     await writeFile(file, "{}");
     expect(() => loadKubeConfig({ file, environment })).toThrow("does not name a cluster");
   });
 
-  test("a server without TLS gets credentials only if verification is turned off", async () => {
-    const file = await kubeConfigFile({ token: "abc" }, { server: "http://127.0.0.1:1" });
-    await expect(credentialsOf(file).resolve({ renew: false })).rejects.toThrow("has no TLS");
+  test.each([
+    ["a server without TLS", { token: "abc" }, { server: "http://127.0.0.1:1" }, "has no TLS"],
+    ["a SOCKS proxy", { token: "abc" }, { "proxy-url": "socks5://127.0.0.1:1080" }, "SOCKS"],
+    ["an auth provider", { "auth-provider": { name: "gcp" } }, {}, "use a credential plugin"],
+  ])("%s is refused with a message", async (_, user, cluster, message) => {
+    const credentials = credentialsOf(await kubeConfigFile(user, cluster));
+    await expect(credentials.resolve({ renew: false })).rejects.toThrow(message);
   });
 
   test("in a pod, the service account is used, with its token as it is now", async () => {
@@ -146,10 +148,5 @@ describe("a kubeconfig", () => {
       headers: { authorization: "Bearer abc" },
       tls: { ca: firstCertificate.cert },
     });
-  });
-
-  test("a SOCKS proxy is refused with a message", async () => {
-    const file = await kubeConfigFile({ token: "abc" }, { "proxy-url": "socks5://127.0.0.1:1080" });
-    await expect(credentialsOf(file).resolve({ renew: false })).rejects.toThrow("SOCKS");
   });
 });
