@@ -9,61 +9,9 @@ import type { RecordOwner } from "../../src/records/record-object.ts";
 import type { RecordKey } from "../../src/records/record-store.ts";
 import { createNamespace, installDefinitions, waitFor } from "../support/builders/cluster-objects.ts";
 import { collectionOf, instance } from "../support/builders/manifests.ts";
-import type { ClusterAccess } from "../support/control-plane/cluster-access.ts";
 import { describeWithControlPlane } from "../support/control-plane/suite.ts";
 import { apiClient, crashingClient, createAll, watchedClient } from "../support/fakes/api-clients.ts";
 import { aText, saveText, testRecordStore, textLengthMax, textOf } from "./test-record-store.ts";
-
-/** Instances on a real API server without an operator, in a separate namespace. */
-class UnattendedInstances {
-  readonly api: ApiServer;
-  readonly #cluster: ClusterAccess;
-  readonly #prefix: string;
-  readonly #uids = new Map<string, string>();
-  #namespace = "";
-  #serial = 0;
-
-  /** @param prefix the prefix of the namespace's name */
-  constructor(cluster: ClusterAccess, prefix: string) {
-    this.api = apiClient(cluster);
-    this.#cluster = cluster;
-    this.#prefix = prefix;
-  }
-
-  /** Await it before calling any other method. */
-  async start(): Promise<void> {
-    await installDefinitions(this.#cluster);
-    this.#namespace = await createNamespace(this.#cluster, this.#prefix);
-  }
-
-  close(): void {
-    this.api.close();
-  }
-
-  get namespace(): string {
-    return this.#namespace;
-  }
-
-  /** Creates an instance with a new name. */
-  async create(): Promise<ObjectName> {
-    this.#serial += 1;
-    const name = `shop-${this.#serial}`;
-    const { metadata, ...rest } = instance(this.#namespace, "https://waf.example");
-    const manifest = { ...rest, metadata: { ...metadata, name } };
-    await createAll(this.#cluster, manifest);
-    const answer = await this.#cluster.request({ path: `${collectionOf(manifest)}/${name}` });
-    this.#uids.set(name, (answer.body as { metadata: { uid: string } }).metadata.uid);
-    return { namespace: this.#namespace, name };
-  }
-
-  readonly uidOf = ({ name }: ObjectName): string | undefined => this.#uids.get(name);
-
-  /** Like an instance with `deletionPolicy: Delete`. */
-  readonly ownerOf = (name: ObjectName): RecordOwner | undefined => {
-    const uid = this.uidOf(name);
-    return uid === undefined ? undefined : { uid, retains: false };
-  };
-}
 
 interface StoredRecord {
   readonly metadata: {
@@ -74,23 +22,39 @@ interface StoredRecord {
 }
 
 await describeWithControlPlane("records in WafRecords", (cluster) => {
-  const instances = new UnattendedInstances(cluster, "record-store");
-  beforeAll(() => instances.start());
-  afterAll(() => instances.close());
+  const client = apiClient(cluster);
+  let namespace: string;
+  /** Of the instances, by name. No operator attends to them. */
+  const uids = new Map<string, string>();
+  beforeAll(async () => {
+    await installDefinitions(cluster);
+    namespace = await createNamespace(cluster, "record-store");
+  });
+  afterAll(() => client.close());
 
-  const collection = (): string => `/apis/wafsync.dev/v1alpha1/namespaces/${instances.namespace}/wafrecords`;
+  const collection = (): string => `/apis/wafsync.dev/v1alpha1/namespaces/${namespace}/wafrecords`;
   const contentType = "application/merge-patch+json";
-  const retaining = {
-    ownerOf: (name: ObjectName): RecordOwner => ({ uid: instances.uidOf(name) ?? "", retains: true }),
-  };
+  const retaining = { ownerOf: ({ name }: ObjectName): RecordOwner => ({ uid: uids.get(name) ?? "", retains: true }) };
 
-  function open(api: ApiServer = instances.api, options: Partial<ClusterRecordStoreOptions> = {}): ClusterRecordStore {
-    const { namespace, ownerOf } = instances;
+  /** Like an instance with `deletionPolicy: Delete`. */
+  function ownerOf({ name }: ObjectName): RecordOwner | undefined {
+    const uid = uids.get(name);
+    return uid === undefined ? undefined : { uid, retains: false };
+  }
+
+  function open(api: ApiServer = client, options: Partial<ClusterRecordStoreOptions> = {}): ClusterRecordStore {
     return new ClusterRecordStore({ api, namespace, ownerOf, mayWrite: () => true, textLengthMax, ...options });
   }
 
+  /** Creates an instance with a new name. */
   async function newKey(type: RecordKey["type"] = "Inventory"): Promise<RecordKey> {
-    return { ...(await instances.create()), type };
+    const name = `shop-${uids.size + 1}`;
+    const { metadata, ...rest } = instance(namespace, "https://waf.example");
+    const manifest = { ...rest, metadata: { ...metadata, name } };
+    await createAll(cluster, manifest);
+    const answer = await cluster.request({ path: `${collectionOf(manifest)}/${name}` });
+    uids.set(name, (answer.body as { metadata: { uid: string } }).metadata.uid);
+    return { namespace, name, type };
   }
 
   async function stored({ name }: ObjectName): Promise<StoredRecord[]> {
@@ -114,7 +78,7 @@ await describeWithControlPlane("records in WafRecords", (cluster) => {
 
   describe("follow the contract", () => {
     testRecordStore(() => ({
-      open: (writesLeft) => open(writesLeft === undefined ? instances.api : crashingClient(instances.api, writesLeft)),
+      open: (writesLeft) => open(writesLeft === undefined ? client : crashingClient(client, writesLeft)),
       newKey,
       count: async (key) => (await stored(key)).length,
       damage: async (key) => {
@@ -126,7 +90,7 @@ await describeWithControlPlane("records in WafRecords", (cluster) => {
 
   test("are not written without permission or for an owner that no longer exists", async () => {
     const key = await newKey();
-    expect(await open(instances.api, { mayWrite: () => false }).save(key, aText(1), "")).toMatchObject({
+    expect(await open(client, { mayWrite: () => false }).save(key, aText(1), "")).toMatchObject({
       state: "NotAllowed",
     });
     expect(await open().save({ ...key, name: "nobody" }, aText(1), "")).toMatchObject({ state: "NotAllowed" });
@@ -139,15 +103,15 @@ await describeWithControlPlane("records in WafRecords", (cluster) => {
     const ownersOf = async () =>
       new Set((await stored(key)).flatMap(({ metadata }) => metadata.ownerReferences?.map(({ uid }) => uid)));
     // The garbage collector deletes the objects of a former instance; the finalizer keeps them.
-    await saveText(open(instances.api, { ownerOf: () => ({ uid: formerUid, retains: false }) }), key, aText(300));
-    expect(await textOf(open(instances.api, { mayWrite: () => false }), key)).toBe(aText(300));
+    await saveText(open(client, { ownerOf: () => ({ uid: formerUid, retains: false }) }), key, aText(300));
+    expect(await textOf(open(client, { mayWrite: () => false }), key)).toBe(aText(300));
     expect(await ownersOf()).toStrictEqual(new Set([formerUid]));
     // A busy API server may refuse one attempt; the next load repeats it.
     await waitFor("the take-over", 30_000, async () => {
       expect(await textOf(open(), key)).toBe(aText(300));
       return (await ownersOf()).has(formerUid) ? undefined : true;
     });
-    expect(await ownersOf()).toStrictEqual(new Set([instances.uidOf(key)]));
+    expect(await ownersOf()).toStrictEqual(new Set([uids.get(key.name)]));
   });
 
   describe("with the policy Retain", () => {
@@ -159,7 +123,7 @@ await describeWithControlPlane("records in WafRecords", (cluster) => {
         const key = await newKey(type);
         await saveText(open(), key, aText(300));
         expect(await tiesOf(key)).toStrictEqual([ties]);
-        await saveText(open(instances.api, retaining), key, aText(301));
+        await saveText(open(client, retaining), key, aText(301));
         expect(await tiesOf(key)).toStrictEqual(["0 0"]);
         await deleteAll(key);
         expect(await textOf(open(), key)).toBeUndefined();
@@ -174,11 +138,11 @@ await describeWithControlPlane("records in WafRecords", (cluster) => {
         [{}, "1 1"],
         [retaining, "0 0"],
       ] as const) {
-        expect(await textOf(open(instances.api, options), key)).toBe(aText(300));
+        expect(await textOf(open(client, options), key)).toBe(aText(300));
         expect(await tiesOf(key)).toStrictEqual([ties]);
-        const client = watchedClient(instances.api);
-        await open(client, options).load(key);
-        expect(client.sent.filter((request) => !request.startsWith("GET"))).toStrictEqual([]);
+        const watched = watchedClient(client);
+        await open(watched, options).load(key);
+        expect(watched.sent.filter((request) => !request.startsWith("GET"))).toStrictEqual([]);
       }
     });
   });
@@ -197,9 +161,9 @@ await describeWithControlPlane("records in WafRecords", (cluster) => {
       const lost = { afterWrites: Number.POSITIVE_INFINITY };
       const request: ApiServer["request"] = async (sent) => {
         const isLost = sent.method !== "GET" && (lost.afterWrites -= 1) < 0;
-        return await (isLost ? crashingClient(instances.api, 0) : instances.api).request(sent);
+        return await (isLost ? crashingClient(client, 0) : client).request(sent);
       };
-      return { lost, api: { ...instances.api, request } satisfies ApiServer };
+      return { lost, api: { ...client, request } satisfies ApiServer };
     }
 
     test("are written again by the process that knows them, also after a crash halfway", async () => {
@@ -233,7 +197,7 @@ await describeWithControlPlane("records in WafRecords", (cluster) => {
 
     test("are not written again if another writer deleted them, if they were removed, or by a process that does not know them", async () => {
       const [deleted, removed, unknown] = [await newKey(), await newKey(), await newKey()];
-      const store = open(instances.api, uninstalled);
+      const store = open(client, uninstalled);
       const careful = open();
       await saveText(careful, deleted, aText(3));
       for (const key of [removed, unknown]) await saveText(store, key, aText(3));
@@ -241,13 +205,13 @@ await describeWithControlPlane("records in WafRecords", (cluster) => {
       for (const key of [deleted, unknown]) await vanish(key);
       expect(await textOf(careful, deleted)).toBeUndefined();
       expect(await textOf(store, removed)).toBeUndefined();
-      expect(await textOf(open(instances.api, uninstalled), unknown)).toBeUndefined();
+      expect(await textOf(open(client, uninstalled), unknown)).toBeUndefined();
     });
   });
 
   test("of any size are accepted by the API server, in objects that stay far below its limit", async () => {
     const key = await newKey();
-    const store = open(instances.api, { textLengthMax: 256 * 1024 });
+    const store = open(client, { textLengthMax: 256 * 1024 });
     const text = aText(120_000).replaceAll("id", "1f03c9a2be");
     expect(await saveText(store, key, text)).toBe("Saved");
     const sizes = (await stored(key)).map((object) => JSON.stringify(object).length);
@@ -260,13 +224,13 @@ await describeWithControlPlane("records in WafRecords", (cluster) => {
 
   test("the sweep removes only the remains of deleted instances", async () => {
     const [gone, alive] = [await newKey(), await newKey()];
-    const ownerOf = (key: ObjectName) => (key.name === gone.name ? undefined : instances.ownerOf(key));
+    const ownerOfLiving = (key: ObjectName) => (key.name === gone.name ? undefined : ownerOf(key));
     for (const key of [gone, alive]) {
       await saveText(open(), key, aText(300));
       await deleteAll(key);
     }
-    const { namespace, name } = gone;
-    expect(await open(instances.api, { ownerOf }).sweep()).toStrictEqual([{ namespace, name }]);
+    const { name } = gone;
+    expect(await open(client, { ownerOf: ownerOfLiving }).sweep()).toStrictEqual([{ namespace, name }]);
     expect(await stored(gone)).toStrictEqual([]);
     expect(await textOf(open(), alive)).toBe(aText(300));
   });
