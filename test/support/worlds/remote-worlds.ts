@@ -29,6 +29,7 @@ export interface RemoteWorld extends AsyncDisposable {
 
 export async function gitWorld(): Promise<RemoteWorld> {
   const remote = await gitRemote();
+  const away = `${remote.url}.away`;
   return {
     where: `branch ${stateBranch} of ${remote.url}`,
     process: async (options) => {
@@ -39,11 +40,7 @@ export async function gitWorld(): Promise<RemoteWorld> {
     contentOf: (path) => (remote.files().includes(path) ? remote.git("show", `${stateBranch}:${path}`) : undefined),
     hasLease: () => remote.git("log", "-1", "--format=%B", stateBranch).includes("wafsync-lease"),
     version: () => remote.git("rev-parse", stateBranch),
-    isAway: (isAway) => {
-      const away = `${remote.url}.away`;
-      if (isAway) renameSync(remote.url, away);
-      else renameSync(away, remote.url);
-    },
+    isAway: (isAway) => (isAway ? renameSync(remote.url, away) : renameSync(away, remote.url)),
     [Symbol.asyncDispose]: async () => await remote[Symbol.asyncDispose](),
   };
 }
