@@ -13,19 +13,7 @@ interface Issue {
   isOpen: boolean;
 }
 
-export interface Forge extends AsyncDisposable {
-  readonly url: string;
-  /** A program `gh` for `/bin/sh`. */
-  readonly gh: string;
-  /** The calls that wrote something. */
-  readonly writes: string[];
-  readonly comments: string[];
-  readonly issues: Issue[];
-  /** By commit, the last one first. */
-  readonly statuses: Map<string, { readonly name: string; readonly description: string }[]>;
-  /** The heads of the pull requests that commits of the main branch come from. */
-  readonly heads: Map<string, string>;
-}
+export type Forge = Awaited<ReturnType<typeof openForge>>;
 
 /** The expressions for jq of the guide, which needs no jq on this machine. */
 const selections: Readonly<Record<string, (found: readonly Readonly<Record<string, unknown>>[]) => unknown>> = {
@@ -35,12 +23,15 @@ const selections: Readonly<Record<string, (found: readonly Readonly<Record<strin
   ".[0].number // empty": ([first]) => first?.["number"] ?? "",
 };
 
-export async function openForge(): Promise<Forge> {
+export async function openForge() {
   const state = {
+    /** The calls that wrote something. */
     writes: [] as string[],
     comments: [] as string[],
     issues: [] as Issue[],
+    /** By commit, the last one first. */
     statuses: new Map<string, { name: string; description: string }[]>(),
+    /** The heads of the pull requests that commits of the main branch come from. */
     heads: new Map<string, string>(),
   };
   const open = (label: string): Issue[] => state.issues.filter((one) => one.isOpen && one.labels === label);
@@ -131,6 +122,7 @@ export async function openForge(): Promise<Forge> {
   return {
     ...state,
     url,
+    /** A program `gh` for `/bin/sh`. */
     gh: `#!/bin/sh\nprintf '%s\\0' "$@" | curl --silent --fail-with-body --header "X-Folder: $PWD" --data-binary @- ${url}/gh\n`,
     async [Symbol.asyncDispose]() {
       server.closeAllConnections();

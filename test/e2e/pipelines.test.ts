@@ -1,32 +1,27 @@
 // The pipelines of the guide, as it shows them: their steps run on fresh clones of a bare repository, against the simulator.
 // Long: `npm run test:deploy` runs it.
-import { execFile, execFileSync } from "node:child_process";
-import { chmod, mkdir, readFile, writeFile } from "node:fs/promises";
+import { execFileSync } from "node:child_process";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import { parse } from "yaml";
 import { startSimulator } from "../../src/simulator/start-simulator.ts";
+import { runToEnd } from "../support/control-plane/run-to-end.ts";
 import { compileCache, wafsyncProgram } from "../support/processes/wafsync-process.ts";
 import { type Forge, openForge } from "./forge.ts";
-import { gitRemote, type GitRemote } from "../support/worlds/git-remote.ts";
+import { gitRemote } from "../support/worlds/git-remote.ts";
 import { instanceDocument, ruleDocument, testDomain, testKey } from "../support/worlds/waf-folder.ts";
 
 type Variables = Readonly<Record<string, string>>;
-
-interface Finished {
-  readonly code: number;
-  readonly printed: string;
-}
 
 /** A job on a fresh clone. */
 interface Job {
   readonly event: "PullRequest" | "Main" | "Schedule";
   readonly commit: string;
-  /** Of the pull request; the same as the commit otherwise. */
-  readonly head: string;
-  readonly base: string;
+  /** The commit of the main branch. */
+  readonly main: string;
   /** The plan that a person has entered. */
-  readonly plan?: string;
+  readonly plan: string;
 }
 
 /** What the pipeline runs for a job: scripts with their variables, one after another until one fails. */
@@ -59,7 +54,7 @@ interface Workflow {
 
 const workflow = (await blockOf("GitHub Actions")) as Workflow;
 
-const github: Pipeline = ({ event, commit, head, plan = "" }) => {
+const github: Pipeline = ({ event, commit, plan }) => {
   const contexts: Variables = {
     "github.event_name": {
       PullRequest: "pull_request",
@@ -69,7 +64,7 @@ const github: Pipeline = ({ event, commit, head, plan = "" }) => {
     "github.ref": event === "PullRequest" ? "refs/pull/12/merge" : "refs/heads/main",
     "github.token": "t0ken",
     "github.event.pull_request.number": "12",
-    "github.event.pull_request.head.sha": head,
+    "github.event.pull_request.head.sha": commit,
     "inputs.plan": plan,
     "secrets.WAFSYNC_API_KEY": testKey,
   };
@@ -107,7 +102,7 @@ const configuration = (await blockOf("GitLab")) as Readonly<Record<"plan" | "app
   readonly ".wafsync": { readonly before_script: readonly string[] };
 };
 
-const gitlab: Pipeline = ({ event, commit, base, plan = "" }, forge) => {
+const gitlab: Pipeline = ({ event, commit, main, plan }, forge) => {
   const variables: Variables = {
     ...configuration.variables,
     CI_API_V4_URL: `${forge.url}/api/v4`,
@@ -116,7 +111,7 @@ const gitlab: Pipeline = ({ event, commit, base, plan = "" }, forge) => {
     CI_DEFAULT_BRANCH: "main",
     CI_PIPELINE_SOURCE: { PullRequest: "merge_request_event", Main: "push", Schedule: "schedule" }[event],
     ...(event === "PullRequest"
-      ? { CI_MERGE_REQUEST_IID: "12", CI_MERGE_REQUEST_DIFF_BASE_SHA: base }
+      ? { CI_MERGE_REQUEST_IID: "12", CI_MERGE_REQUEST_DIFF_BASE_SHA: main }
       : { CI_COMMIT_BRANCH: "main" }),
     GITLAB_TOKEN: "t0ken",
     WAFSYNC_API_KEY: testKey,
@@ -129,112 +124,38 @@ const gitlab: Pipeline = ({ event, commit, base, plan = "" }, forge) => {
 };
 
 /** A team with a repository, its pipeline and its WAF. */
-class Team implements AsyncDisposable {
-  readonly #pipeline: Pipeline;
-  readonly #remote: GitRemote;
-  readonly #clone: string;
-  #jobs = 0;
-  /** Of the instance that the next pull request declares. */
-  baseUrl: string;
-  readonly forge: Forge;
-  readonly simulator: Awaited<ReturnType<typeof startSimulator>>;
+async function openTeam(pipeline: Pipeline) {
+  const simulator = await startSimulator({ keys: [{ key: testKey, domain: testDomain }] });
+  const [remote, forge] = [await gitRemote(), await openForge()];
+  const clone = join(remote.folder, "developer");
+  let jobs = 0;
 
-  private constructor(
-    pipeline: Pipeline,
-    parts: { readonly remote: GitRemote; readonly forge: Forge; readonly simulator: Team["simulator"] },
-  ) {
-    this.#pipeline = pipeline;
-    this.#remote = parts.remote;
-    this.forge = parts.forge;
-    this.simulator = parts.simulator;
-    this.baseUrl = parts.simulator.baseUrl;
-    this.#clone = join(parts.remote.folder, "developer");
-  }
-
-  static async open(pipeline: Pipeline): Promise<Team> {
-    const simulator = await startSimulator({ keys: [{ key: testKey, domain: testDomain }] });
-    const team = new Team(pipeline, { remote: await gitRemote(), forge: await openForge(), simulator });
-    team.#remote.git("symbolic-ref", "HEAD", "refs/heads/main");
-    await mkdir(team.#clone);
-    team.#git("init", "--quiet", "--initial-branch=main");
-    team.#git("remote", "add", "origin", team.#remote.url);
-    await writeFile(join(team.#clone, "README.md"), "The WAF of the shop.\n");
-    team.#commit("main");
-    return team;
-  }
-
-  get blocked(): readonly string[] {
-    return this.simulator.waf(testKey).blocklist;
-  }
-
-  /** A pull request that blocks these addresses. @returns its head */
-  async propose(...addresses: readonly string[]): Promise<{ readonly head: string; readonly job: Finished }> {
-    this.#git("checkout", "--quiet", "-B", "change", "main");
-    await mkdir(join(this.#clone, "waf"), { recursive: true });
-    await writeFile(join(this.#clone, "waf/main.yaml"), instanceDocument(this.baseUrl));
-    await writeFile(join(this.#clone, "waf/rule.yaml"), ruleDocument("hosts", { addresses }));
-    const head = this.#commit("change");
-    return {
-      head,
-      job: await this.#run({ event: "PullRequest", commit: head, head, base: this.#git("rev-parse", "main") }),
-    };
-  }
-
-  /** Merges the pull request into the main branch, and runs its job. */
-  async merge(head: string): Promise<Finished> {
-    this.#git("checkout", "--quiet", "main");
-    this.#git("merge", "--quiet", "--no-ff", "-m", "merge", head);
-    this.#git("push", "--quiet", "origin", "main");
-    this.forge.heads.set(this.#git("rev-parse", "main"), head);
-    return await this.onMain();
-  }
-
-  async onMain(plan?: string): Promise<Finished> {
-    const commit = this.#git("rev-parse", "main");
-    return await this.#run({
-      event: "Main",
-      commit,
-      head: commit,
-      base: commit,
-      ...(plan === undefined ? {} : { plan }),
-    });
-  }
-
-  async nightly(): Promise<Finished> {
-    const commit = this.#git("rev-parse", "main");
-    return await this.#run({ event: "Schedule", commit, head: commit, base: commit });
-  }
-
-  #git(...parameters: readonly string[]): string {
+  function git(...parameters: readonly string[]): string {
     const author = ["-c", "user.name=Ann", "-c", "user.email=ann@shop.example", "-c", "commit.gpgsign=false"];
-    return execFileSync("git", [...author, ...parameters], {
-      cwd: this.#clone,
-      encoding: "utf8",
-      stdio: "pipe",
-    }).trim();
+    return execFileSync("git", [...author, ...parameters], { cwd: clone, encoding: "utf8", stdio: "pipe" }).trim();
   }
 
-  #commit(branch: string): string {
-    this.#git("add", "--all");
-    this.#git("commit", "--quiet", "--message", "change");
-    this.#git("push", "--quiet", "--force", "origin", `HEAD:${branch}`);
-    return this.#git("rev-parse", "HEAD");
+  function commit(branch: string): void {
+    git("add", "--all");
+    git("commit", "--quiet", "--message", "change");
+    git("push", "--quiet", "--force", "origin", `HEAD:${branch}`);
   }
 
-  async #run(job: Job): Promise<Finished> {
-    const machine = join(this.#remote.folder, `machine-${(this.#jobs += 1)}`);
+  async function runJob(event: Job["event"], plan = "") {
+    const machine = join(remote.folder, `machine-${(jobs += 1)}`);
     const tools: Variables = {
       wafsync: `#!/bin/sh\nexec "${process.execPath}" "${wafsyncProgram}" "$@" --allow-insecure-http\n`,
-      gh: this.forge.gh,
+      gh: forge.gh,
       npm: `#!/bin/sh\necho "npm $*"\n`,
     };
     await mkdir(join(machine, "bin"), { recursive: true });
     for (const [name, script] of Object.entries(tools)) {
-      await writeFile(join(machine, "bin", name), script);
-      await chmod(join(machine, "bin", name), 0o755);
+      await writeFile(join(machine, "bin", name), script, { mode: 0o755 });
     }
+    const main = git("rev-parse", "main");
+    const job = { event, commit: event === "PullRequest" ? git("rev-parse", "change") : main, main, plan };
     const folder = join(machine, "clone");
-    execFileSync("git", ["clone", "--quiet", this.#remote.url, folder]);
+    execFileSync("git", ["clone", "--quiet", remote.url, folder]);
     execFileSync("git", ["-C", folder, "checkout", "--quiet", "--detach", job.commit]);
     const environment = {
       HOME: machine,
@@ -244,28 +165,59 @@ class Team implements AsyncDisposable {
       PATH: [join(machine, "bin"), join(process.execPath, ".."), "/usr/local/bin", "/usr/bin", "/bin"].join(":"),
     };
     let printed = "";
-    for (const { script, variables } of this.#pipeline(job, this.forge)) {
-      const env = { ...environment, ...variables, WAF_URL: this.simulator.baseUrl };
-      const code = await new Promise<number>((resolve) => {
-        execFile("bash", ["-e", "-o", "pipefail", "-c", script], { cwd: folder, env }, (error, stdout, stderr) => {
-          printed += stdout + stderr;
-          resolve(typeof error?.code === "number" ? error.code : error === null ? 0 : -1);
-        });
-      });
-      if (code !== 0) return { code, printed: printed + (await summaryIn(folder)) };
+    let code: number | null = 0;
+    for (const { script, variables } of pipeline(job, forge)) {
+      const env = { ...environment, ...variables, WAF_URL: simulator.baseUrl };
+      const bash = ["-e", "-o", "pipefail", "-c", script];
+      const ended = await runToEnd("bash", bash, { directory: folder, environment: env });
+      printed += ended.stdout + ended.stderr;
+      ({ code } = ended);
+      if (code !== 0) break;
     }
-    return { code: 0, printed: printed + (await summaryIn(folder)) };
+    return { code, printed: printed + (await readFile(join(folder, "summary.md"), "utf8").catch(() => "")) };
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.simulator.close();
-    await this.forge[Symbol.asyncDispose]();
-    await this.#remote[Symbol.asyncDispose]();
-  }
-}
+  await mkdir(clone);
+  remote.git("symbolic-ref", "HEAD", "refs/heads/main");
+  git("init", "--quiet", "--initial-branch=main");
+  git("remote", "add", "origin", remote.url);
+  await writeFile(join(clone, "README.md"), "The WAF of the shop.\n");
+  commit("main");
 
-async function summaryIn(folder: string): Promise<string> {
-  return await readFile(join(folder, "summary.md"), "utf8").catch(() => "");
+  const team = {
+    simulator,
+    forge,
+    /** Of the instance that the next pull request declares. */
+    baseUrl: simulator.baseUrl,
+    get blocked(): readonly string[] {
+      return simulator.waf(testKey).blocklist;
+    },
+    /** A pull request that blocks these addresses. */
+    propose: async (...addresses: readonly string[]) => {
+      git("checkout", "--quiet", "-B", "change", "main");
+      await mkdir(join(clone, "waf"), { recursive: true });
+      await writeFile(join(clone, "waf/main.yaml"), instanceDocument(team.baseUrl));
+      await writeFile(join(clone, "waf/rule.yaml"), ruleDocument("hosts", { addresses }));
+      commit("change");
+      return { head: git("rev-parse", "change"), job: await runJob("PullRequest") };
+    },
+    /** Merges the pull request into the main branch, and runs its job. */
+    merge: async (head: string) => {
+      git("checkout", "--quiet", "main");
+      git("merge", "--quiet", "--no-ff", "-m", "merge", head);
+      git("push", "--quiet", "origin", "main");
+      forge.heads.set(git("rev-parse", "main"), head);
+      return await runJob("Main");
+    },
+    onMain: async (plan: string) => await runJob("Main", plan),
+    nightly: async () => await runJob("Schedule"),
+    async [Symbol.asyncDispose]() {
+      await simulator.close();
+      await forge[Symbol.asyncDispose]();
+      await remote[Symbol.asyncDispose]();
+    },
+  };
+  return team;
 }
 
 function hashIn(text = ""): string {
@@ -277,7 +229,7 @@ describe.each([
   { system: "GitLab", pipeline: gitlab },
 ])("The pipeline for $system in the guide", ({ system, pipeline }) => {
   test("shows what a change does to the WAF, applies what was reviewed, and nothing else", async () => {
-    await using team = await Team.open(pipeline);
+    await using team = await openTeam(pipeline);
     const { forge } = team;
     const first = await team.propose("192.0.2.1", "192.0.2.2");
     expect(first.job).toMatchObject({ code: 0, printed: expect.stringContaining("npm install --global https://") });
@@ -316,7 +268,7 @@ describe.each([
   });
 
   test("fails on a change with errors, which gets no hash, and sends the key to no other server", async () => {
-    await using team = await Team.open(pipeline);
+    await using team = await openTeam(pipeline);
     const faulty = await team.propose("192.0.2.1/24");
     expect(faulty.job.code).toBe(1);
     expect(team.forge.comments.at(-1)).toContain("has host bits");
@@ -330,7 +282,7 @@ describe.each([
   });
 
   test("opens one issue while the WAF differs from the folder, and closes it", async () => {
-    await using team = await Team.open(pipeline);
+    await using team = await openTeam(pipeline);
     const { issues } = team.forge;
     const { head } = await team.propose("192.0.2.1");
     expect((await team.merge(head)).code).toBe(0);
