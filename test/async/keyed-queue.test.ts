@@ -88,6 +88,8 @@ function start(handle: WorkHandler<string>, workers = 1, random: () => number = 
   const time = new VirtualTime();
   const clock = time.clock();
   const counts = { retried: 0, waited: 0, worked: 0 };
+  /** The time, the key and the reasons of each run, such as `1000 a retry`. */
+  const runs: string[] = [];
   const queue = new KeyedQueue<string>({
     clock,
     random,
@@ -99,8 +101,12 @@ function start(handle: WorkHandler<string>, workers = 1, random: () => number = 
     },
   });
   const stop = new AbortController();
-  const ended = queue.run({ workers, handle }, stop.signal);
-  return { time, clock, queue, counts, stop, ended };
+  const recorded: WorkHandler<string> = async (key, reasons) => {
+    runs.push(`${time.nowMs} ${key} ${reasons.join()}`);
+    return await handle(key, reasons);
+  };
+  const ended = queue.run({ workers, handle: recorded }, stop.signal);
+  return { time, clock, queue, counts, runs, stop, ended };
 }
 
 test("only one timer is active, however many keys wait", async () => {
@@ -125,16 +131,12 @@ test("the number of remembered reasons is limited", async () => {
 describe("a key", () => {
   test("whose handler throws backs off, until the handler succeeds", async () => {
     const results: (() => NextRun)[] = [fail, fail, () => ({}), fail];
-    const runs: string[] = [];
-    const { time, queue, counts, stop, ended } = start(async (_key, reasons) => {
-      runs.push(`${time.nowMs} ${reasons.join()}`);
-      return results.shift()?.() ?? {};
-    });
+    const { time, queue, counts, runs, stop, ended } = start(async () => results.shift()?.() ?? {});
     queue.add("a", change);
     await time.advance(10_000);
     queue.add("a", change);
     await time.advance(10_000);
-    expect(runs).toStrictEqual(["0 changed", "1000 retry", "3000 retry", "10000 changed", "11000 retry"]);
+    expect(runs).toStrictEqual(["0 a changed", "1000 a retry", "3000 a retry", "10000 a changed", "11000 a retry"]);
     expect(counts).toStrictEqual({ retried: 3, waited: 5, worked: 5 });
     stop.abort();
     await ended;
@@ -149,33 +151,27 @@ describe("a key", () => {
   });
 
   test("that failed with its own backoff runs again at that time, and counts as a retry", async () => {
-    const runs: string[] = [];
-    const { time, clock, queue, counts } = start(async (_key, reasons) => {
-      runs.push(`${time.nowMs} ${reasons.join()}`);
+    const { time, clock, queue, counts, runs } = start(async () => {
       return runs.length === 1 ? { hasFailed: true, wakeAtMs: clock.nowMs() + 7_000 } : {};
     });
     queue.add("a", change);
     await time.advance(60_000);
-    expect(runs).toStrictEqual(["0 changed", "7000 retry"]);
+    expect(runs).toStrictEqual(["0 a changed", "7000 a retry"]);
     expect(counts.retried).toBe(1);
   });
 
   test("that must be retried runs again at its own time, if that is earlier", async () => {
-    const runs: number[] = [];
-    const { time, clock, queue } = start(async () => {
-      runs.push(time.nowMs);
+    const { time, clock, queue, runs } = start(async () => {
       return runs.length < 3 ? { mustRetry: true, wakeAtMs: clock.nowMs() + 1_500 } : {};
     });
     queue.add("a", change);
     await time.advance(60_000);
-    expect(runs).toStrictEqual([0, 1_000, 2_500]);
+    expect(runs).toStrictEqual(["0 a changed", "1000 a retry", "2500 a retry,timer"]);
   });
 });
 
 test("aborting drops everything but the running work, and ends with it", async () => {
-  const runs: string[] = [];
-  const { time, clock, queue, stop, ended } = start(async (key) => {
-    runs.push(key);
+  const { time, clock, queue, runs, stop, ended } = start(async () => {
     await clock.sleep(60_000);
     return { wakeAtMs: 0 };
   });
@@ -192,7 +188,7 @@ test("aborting drops everything but the running work, and ends with it", async (
   expect(hasEnded).toBe(false);
   await time.advance(60_000);
   await ending;
-  expect(runs).toStrictEqual(["a"]);
+  expect(runs).toStrictEqual(["0 a changed"]);
   expect(time.pendingTimers).toBe(0);
   expect(queue.stats()).toStrictEqual({ depth: 0, longestRunningMs: 0, unfinishedMs: 0 });
 });

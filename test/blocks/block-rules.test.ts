@@ -59,16 +59,10 @@ function blocked(entries: readonly JudgedEntry[], story: Story = {}): string[] {
   return [...desiredOf(declared(entries, story)).lists.blocklist.keys()];
 }
 
+const owner = { kind: "WafAutoBlock", name: "edge/scanners", source: "the log of blocked requests" } as const;
+
 /** The record of an entry that wafsync added for the WafAutoBlock. */
-const held: InventoryOverrides = {
-  blocklist: [
-    [
-      "203.0.113.7",
-      undefined,
-      [{ kind: "WafAutoBlock", name: "edge/scanners", source: "the log of blocked requests" }],
-    ],
-  ],
-};
+const held: InventoryOverrides = { blocklist: [["203.0.113.7", undefined, [owner]]] };
 
 describe("the declaration of a WafAutoBlock", () => {
   test("contains its entries for as long as it lists them", () => {
@@ -96,7 +90,6 @@ describe("the declaration of a WafAutoBlock", () => {
       },
     ]);
     const many = Array.from({ length: 200 }, (_, index) => `198.18.0.${index}`);
-    const owner = { kind: "WafAutoBlock", name: "edge/scanners", source: "the log of blocked requests" } as const;
     const inventory = { blocklist: many.map((text) => [text, undefined, [owner]] as const) };
     const observed = { blocklist: many };
     const ended = planOf({ gathered: declared([]), observed, inventory });
@@ -209,13 +202,8 @@ describe("the automatic block of a guest", () => {
   });
 
   test("has no more entries, no wider ones and no longer ones than granted", () => {
-    const entries = [
-      judged("203.0.112.0/23"),
-      judged("203.0.113.1"),
-      judged("203.0.113.2"),
-      judged("203.0.113.3"),
-      judged("203.0.113.4", { sinceMs: nowMs - 2 * hourMs }),
-    ];
+    const listed = ["203.0.112.0/23", "203.0.113.1", "203.0.113.2", "203.0.113.3"].map((text) => judged(text));
+    const entries = [...listed, judged("203.0.113.4", { sinceMs: nowMs - 2 * hourMs })];
     const { lists, rules } = desiredOf(guest(entries, [], { ...grant, maxTtlMs: hourMs }));
     expect([...lists.blocklist.keys()]).toStrictEqual(["203.0.113.1", "203.0.113.2"]);
     expect(rules[0]?.verdict).toBe("InvalidEntries");

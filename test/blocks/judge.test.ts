@@ -69,11 +69,8 @@ describe("the threshold", () => {
         (seconds, threshold) => {
           const bench = new Bench({ threshold, windowMs: 10 * minuteMs });
           const times = seconds.map((second) => startMs + second * 1_000);
-          const isListed =
-            bench.take(
-              times.map((atMs) => row("203.0.113.7", atMs)),
-              startMs + hourMs,
-            ).length > 0;
+          const requests = times.map((atMs) => row("203.0.113.7", atMs));
+          const isListed = bench.take(requests, startMs + hourMs).length > 0;
           const sorted = times.toSorted((a, b) => a - b);
           const isWithin = (spanMs: number): boolean =>
             sorted.some((atMs, index) => (sorted[index + threshold - 1] ?? Infinity) - atMs < spanMs);
@@ -327,9 +324,8 @@ describe("a saved judge", () => {
     const bench = new Bench();
     bench.take([...rows("203.0.113.7", 10, startMs, 1), ...rows("203.0.113.8", 9, startMs, 1)], startMs + 10);
     const next = new Judge(anAutoBlock({ threshold: 10, windowMs: minuteMs }), 1_000, bench.judge.save());
-    expect(
-      next.take([newRow(row("203.0.113.8", startMs + 20))], { nowMs: startMs + 20, isExempt: nobody }),
-    ).toStrictEqual([]);
+    const later = [newRow(row("203.0.113.8", startMs + 20))];
+    expect(next.take(later, { nowMs: startMs + 20, isExempt: nobody })).toStrictEqual([]);
     expect(judgementOf(next.save()).entries.map(({ entry }) => entry)).toStrictEqual(["203.0.113.7"]);
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import { planLines, viewInstance } from "../../src/cli/instance-view.ts";
-import { addresses, anOrigin, blocking } from "../support/builders/declare.ts";
+import { addresses, anInstance, anOrigin, blocking } from "../support/builders/declare.ts";
 import { anInventory, entry } from "../support/builders/gathered.ts";
 import { ConvergeWorld } from "../support/worlds/converge-world.ts";
 
@@ -60,6 +60,13 @@ describe("What a plan prints", () => {
     expect(later).toContain("satisfied by an unmanaged entry, which stays when no rule declares it any longer");
     expect(later).toContain("… and 1,408 more like these");
     expect(later).toContain("Plan: 0 to add, 0 to remove, 1,413 already on the WAF and unmanaged.");
+  });
+
+  test("names the entries that do not fit", async () => {
+    const instance = anInstance({ lists: { blocklist: { maxEntries: 1 } } });
+    const world = new ConvergeWorld({ declared: { instance, rules: [blocking("more", addresses(2))] } });
+    const text = "the list has no room for it (spec.blocklist.maxEntries of the instance)";
+    expect(await printed(world)).toContain(text);
   });
 
   test("is a pause of corrections only while there is something to correct", async () => {

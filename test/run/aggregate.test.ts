@@ -1,6 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
 import type { GatheredRule } from "../../src/model/gathered.ts";
-import { planLines, viewInstance } from "../../src/cli/instance-view.ts";
 import { addresses, allowing, anInstance, blocking, feedSource } from "../support/builders/declare.ts";
 import { entry } from "../support/builders/gathered.ts";
 import { crash } from "../support/fakes/crash.ts";
@@ -234,13 +233,4 @@ describe("A list with a limit", () => {
     expect(world.status.message(world.instance, "Synced")).toContain(suggestion);
     expect(synced(world, "hosts")).toContain(suggestion);
   });
-});
-
-test("A plan names the entries that do not fit", async () => {
-  const instance = limited({ maxEntries: 1 });
-  const world = new ConvergeWorld({ declared: { instance, rules: [blocking("more", addresses(2))] } });
-  const preview = await world.preview();
-  const look = { readStatus: () => undefined, placeOf: () => "" };
-  const text = planLines(viewInstance(preview!, look), (_style, line) => line, false).join("\n");
-  expect(text).toContain("the list has no room for it (spec.blocklist.maxEntries of the instance)");
 });

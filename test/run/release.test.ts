@@ -75,9 +75,8 @@ describe("The deletion of an instance", () => {
     const world = await deletedWorld();
     world.restart();
     world.source.freezeCache();
-    expect((await world.pass({ instance: anInstance({ meta: { uid: "created-again" } }) })).result).toStrictEqual({
-      kind: "Done",
-    });
+    const { result } = await world.pass({ instance: anInstance({ meta: { uid: "created-again" } }) });
+    expect(result).toStrictEqual({ kind: "Done" });
     expect(world.waf.lists.blocklist).toStrictEqual([foreign, ...addresses(3)]);
     expect([...world.waf.origins.keys()]).toStrictEqual(["a.example"]);
     expect(countManaged(world.owned())).toBe(4);
@@ -120,9 +119,8 @@ describe("The deletion of an instance", () => {
   test("removes nothing if only a stale cache lacks the policy Retain", async () => {
     const world = await deletedWorld();
     world.source.freezeCache();
-    expect((await world.pass({ instance: anInstance({ deletionPolicy: "Retain", meta }) })).result).toStrictEqual({
-      kind: "Gone",
-    });
+    const { result } = await world.pass({ instance: anInstance({ deletionPolicy: "Retain", meta }) });
+    expect(result).toStrictEqual({ kind: "Gone" });
     expect(world.waf.lists.blocklist).toStrictEqual([foreign, ...addresses(3)]);
     expect(world.status.eventReasons()).toContain("EntriesRetained");
   });
@@ -139,9 +137,8 @@ describe("The deletion of an instance", () => {
   ])("does not send the last known key if %s", async (_, overrides) => {
     const world = await deletedWorld();
     const calls = world.waf.calls.length;
-    expect((await world.pass({ instance: anInstance(overrides), key: missingKey })).result).toStrictEqual({
-      kind: "Gone",
-    });
+    const { result } = await world.pass({ instance: anInstance(overrides), key: missingKey });
+    expect(result).toStrictEqual({ kind: "Gone" });
     expect(world.waf.calls).toHaveLength(calls);
     expect(world.status.eventReasons()).toContain("EntriesLeftBehind");
   });
