@@ -253,8 +253,18 @@ function collectPieces(network: Network, cut: readonly Network[], pieces: Entry[
   return halves.every((half) => collectPieces(half, concerned, pieces, piecesMax));
 }
 
+/** The first network that covers addresses of the entry, and how many of these none covers. */
+export function uncoveredBy(entry: Entry, covering: NetworkIndex): readonly [Entry?, bigint?] {
+  if (isOpaque(entry)) return [];
+  const around = covering.containing(entry);
+  if (around !== undefined) return [around, 0n];
+  const inside = covering.inside(entry);
+  const [first] = inside;
+  return first === undefined ? [] : [first, countWithout(entry, inside)];
+}
+
 /** How many addresses of an entry are in none of these disjoint networks inside it. */
-export function countWithout(entry: Entry, inside: readonly Entry[]): bigint {
+function countWithout(entry: Entry, inside: readonly Entry[]): bigint {
   return inside.reduce((count, other) => count - sizeOf(other), sizeOf(entry));
 }
 

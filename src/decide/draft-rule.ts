@@ -9,6 +9,7 @@ import {
   type PrefixLengths,
 } from "../model/declared.ts";
 import type { Entry } from "../address/entry.ts";
+import { NetworkIndex, uncoveredBy } from "../address/ranges.ts";
 import type { Gathered, GatheredRule } from "../model/gathered.ts";
 import type { Shown } from "../model/observed.ts";
 import { nameOfKey } from "../model/resource.ts";
@@ -150,8 +151,8 @@ export function draftRule(
 }
 
 /**
- * The remembered entries that the guards and the grant still accept, apart from those that the rule declares anyway. The width of a
- * merged network is not judged again: it has exactly the addresses of narrower entries.
+ * The remembered entries that the guards and the grant still accept, apart from those that the rule declares anyway, as they are or
+ * merged. The width of a merged network is not judged again: it has exactly the addresses of narrower entries.
  */
 function recall(
   { list, parts: recorded, lines }: RememberedRule,
@@ -169,7 +170,10 @@ function recall(
   const inOrder = [...broken.keys()].toSorted();
   const part = { source: undefined, entries: new Map(inOrder.map((entry) => [entry, 0])) };
   const { entries, cutFrom } = guardEntries(guards, list, [part], { except, grant, merged: lines });
-  const left = new Set([...entries].filter((entry) => !declared.has(entry)));
+  const index = lines.size === 0 ? undefined : new NetworkIndex(declared);
+  const isDeclared = (entry: Entry): boolean =>
+    declared.has(entry) || (lines.has(entry) && index !== undefined && uncoveredBy(entry, index)[1] === 0n);
+  const left = new Set([...entries].filter((entry) => !isDeclared(entry)));
   const fitting = quota.take(meta.namespace, list, left, grant, () => "").entries;
   const remembered = new Map(
     [...fitting].flatMap((entry) => {

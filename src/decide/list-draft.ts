@@ -8,8 +8,8 @@
 //
 // A removal waits while the WAF does not accept an entry that shares addresses with it: until then, it keeps these blocked.
 import type { ListName } from "../model/declared.ts";
-import { type Entry, isOpaque } from "../address/entry.ts";
-import { countWithout, NetworkIndex } from "../address/ranges.ts";
+import type { Entry } from "../address/entry.ts";
+import { NetworkIndex, uncoveredBy } from "../address/ranges.ts";
 import { lastDeclaredBy, remembering, unknownOwners } from "../model/entry-owners.ts";
 import type { Inventory, Refusal } from "../model/inventory.ts";
 import type { Observed, ObservedEntries } from "../model/observed.ts";
@@ -229,16 +229,6 @@ function sortRemovals(
 
 function isWritten(entry: Entry, rules: readonly CompiledRule[]): boolean {
   return rules.some((rule) => (rule.written ?? rule.entries).has(entry));
-}
-
-/** The first entry that covers addresses of the removed one, and how many of these none covers. */
-function uncoveredBy(entry: Entry, covering: NetworkIndex): readonly [Entry?, bigint?] {
-  if (isOpaque(entry)) return [];
-  const around = covering.containing(entry);
-  if (around !== undefined) return [around, 0n];
-  const inside = covering.inside(entry);
-  const [first] = inside;
-  return first === undefined ? [] : [first, countWithout(entry, inside)];
 }
 
 /**

@@ -2,8 +2,8 @@ import { describe, expect, test } from "@jest/globals";
 import * as fc from "fast-check";
 import {
   aggregate,
-  countWithout,
   NetworkIndex,
+  uncoveredBy,
   narrowestContainers,
   networksAround,
   without,
@@ -192,8 +192,11 @@ function siblingOf({ family, parts, prefixLength }: WrittenNetwork): WrittenNetw
 }
 
 test("An entry has as many addresses left as no network inside it has", () => {
-  expect(countWithout(entry("192.0.2.0/24"), ["192.0.2.0/25", "192.0.2.128"].map(entry))).toBe(127n);
-  expect(countWithout(entry("2001:db8::/32"), [entry("2001:db8::/33"), entry("2001:db8:8000::/33")])).toBe(0n);
+  const uncovered = (text: string, ...covering: string[]) =>
+    uncoveredBy(entry(text), new NetworkIndex(covering.map(entry)));
+  expect(uncovered("192.0.2.0/24", "192.0.2.0/25", "192.0.2.128")).toStrictEqual(["192.0.2.0/25", 127n]);
+  expect(uncovered("2001:db8::/32", "2001:db8::/33", "2001:db8:8000::/33")).toStrictEqual(["2001:db8::/33", 0n]);
+  expect(uncovered("192.0.2.1", "192.0.2.0/24")).toStrictEqual(["192.0.2.0/24", 0n]);
 });
 
 test("The networks around an entry are all wider ones, narrowest first", () => {

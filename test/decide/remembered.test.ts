@@ -188,6 +188,18 @@ describe("A remembered entry", () => {
     expect([...desired.lists.blocklist.keys()]).toStrictEqual([one, two]);
   });
 
+  test("is no merged network whose addresses its rule still declares, so it takes nothing of a guest's grant", () => {
+    const rules = [blocking("news/feed", [two, three, four], { aggregate: true })];
+    const given = { instance: anInstance({ access: [aGrant({ maxEntries: 3 })] }), rules };
+    const { entries } = planOf({ gathered: given }).inventory;
+    const { lists, rules: compiled } = compileDesired(gathered({ ...given, ...unreadable }), nowMs, {
+      ...anInventory(),
+      entries,
+    });
+    expect([...lists.blocklist.keys()].toSorted()).toStrictEqual(["192.0.2.2/31", four]);
+    expect(compiled).toMatchObject([{ verdict: "Accepted", remembered: new Map() }]);
+  });
+
   test("takes part in conflicts: an Allow rule does not lift it", () => {
     const rules = [feed, allowing("partner", [one, two])];
     const record = anInventory({ blocklist: [ownedBy(one, ["edge/feed"], list)] });

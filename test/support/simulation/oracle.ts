@@ -58,7 +58,8 @@ export function wantedEntries(declared: Gathered, nowMs: number, memory: Memory)
     const { namespace } = rule.rule.meta;
     const written = writtenForRule(gathered, rule);
     const { entries = [], merged: sent = new Set<Entry>() } = remembered.get(keyOf(list, rule.rule.meta)) ?? {};
-    const kept = entries.filter((entry) => !written.has(entry));
+    const isWritten = (entry: Entry): boolean => written.has(entry) || (sent.has(entry) && isCoveredBy(entry, written));
+    const kept = entries.filter((entry) => !isWritten(entry));
     for (const entry of granted.of(rule, [...kept, ...written], sent)) {
       if (rule.rule.aggregate) merged[list].add(entry);
       claims.push({ entry, list, namespace, isOwners: namespace === gathered.instance.meta.namespace });
