@@ -1,5 +1,6 @@
 // The state of folders in a cluster, on a real API server with the rights that the guide lists: what fresh machines know, several folders in
 // one namespace, the commands that only read, and errors.
+import { randomUUID } from "node:crypto";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
@@ -17,7 +18,7 @@ await describeWithOwnControlPlane("the state of a folder in a cluster", (cluster
 
   /** On a machine of its own. */
   const run = async (folder: WafFolder, words: readonly string[], file = kubeconfig, state = `${namespace}/shop`) => {
-    const path = join(folder.files.path, ".machines", String(performance.now()));
+    const path = join(folder.files.path, ".machines", randomUUID());
     mkdirSync(path, { recursive: true });
     const environment = { XDG_RUNTIME_DIR: path, TMPDIR: path, KUBECONFIG: file, CI_JOB_URL: "https://ci.example/7" };
     return await runWafsync([...words, ...folder.from, "--state", `kube:${state}`], { environment });
