@@ -78,34 +78,28 @@ test("wafsync accepts every command line in the documentation", async () => {
   expect(wrong).toStrictEqual([]);
 });
 
-test("wafsync does not start if Node.js would accept any certificate, and says what to do", async () => {
-  const environment = { NODE_TLS_REJECT_UNAUTHORIZED: "0", WAFSYNC_API_KEY: testKey };
-  const base = ["--base-url", "https://127.0.0.1:9", "--retries", "0"];
-  const { code, stderr } = await runWafsync(["clear-cache", ...base], { environment });
-  expect(code).toBe(2);
-  expect(stderr).toContain("error: the environment variable NODE_TLS_REJECT_UNAUTHORIZED is 0");
-  expect(stderr).toContain("NODE_EXTRA_CA_CERTS");
-  const verified = await runWafsync(["clear-cache", ...base], {
-    environment: { ...environment, NODE_TLS_REJECT_UNAUTHORIZED: "1" },
+describe("A variable with which Node.js accepts any certificate, or prints requests with their keys,", () => {
+  const clear = async (variables: Readonly<Record<string, string>>, baseUrl: string) =>
+    await runWafsync(["clear-cache", "--base-url", baseUrl, "--allow-insecure-http", "--retries", "0"], {
+      environment: { WAFSYNC_API_KEY: testKey, ...variables },
+    });
+
+  test.each([
+    ["NODE_TLS_REJECT_UNAUTHORIZED", "0", "is 0", "NODE_EXTRA_CA_CERTS"],
+    ["NODE_DEBUG", "undici", "is set", "env -u NODE_DEBUG"],
+    ["NODE_DEBUG", "fetch,net", "is set", "env -u NODE_DEBUG"],
+    ["NODE_DEBUG", "*", "is set", "env -u NODE_DEBUG"],
+  ])("prevents wafsync from starting, and the error says what to do: %s=%s", async (name, value, problem, advice) => {
+    const { code, stdout, stderr } = await clear({ [name]: value }, "http://127.0.0.1:9");
+    expect(code).toBe(2);
+    expect(stderr).toContain(`error: the environment variable ${name} ${problem}`);
+    expect(stderr).toContain(advice);
+    for (const spelling of keySpellings()) expect(stdout + stderr).not.toContain(spelling);
   });
-  expect(verified.stderr).not.toContain("NODE_TLS_REJECT_UNAUTHORIZED");
-});
 
-describe("NODE_DEBUG, which makes Node.js print requests with their keys", () => {
-  test.each(["undici", "fetch,net", "*"])(
-    "%s prevents wafsync from starting, and the error says what to do",
-    async (value) => {
-      const environment = { NODE_DEBUG: value, WAFSYNC_API_KEY: testKey };
-      const base = ["--base-url", "http://127.0.0.1:9", "--allow-insecure-http", "--retries", "0"];
-      const { code, stdout, stderr } = await runWafsync(["clear-cache", ...base], { environment });
-      expect(code).toBe(2);
-      expect(stderr).toContain("error: the environment variable NODE_DEBUG is set");
-      expect(stderr).toContain("env -u NODE_DEBUG");
-      for (const spelling of keySpellings()) expect(stdout + stderr).not.toContain(spelling);
-    },
-  );
-
-  test("does not prevent users from reading the help", async () => {
+  test("does not prevent anything with a harmless value, or users from reading the help", async () => {
+    const verified = await clear({ NODE_TLS_REJECT_UNAUTHORIZED: "1" }, "https://127.0.0.1:9");
+    expect(verified.stderr).not.toContain("NODE_TLS_REJECT_UNAUTHORIZED");
     const { code, stdout } = await runWafsync(["plan", "--help"], { environment: { NODE_DEBUG: "undici" } });
     expect(code).toBe(0);
     expect(stdout).toContain("Usage: wafsync plan");

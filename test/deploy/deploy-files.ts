@@ -21,6 +21,17 @@ export async function settingsIn(file: string): Promise<Readonly<Record<string, 
   return documents[0]?.data ?? {};
 }
 
+interface Actions {
+  readonly "discovery.lua": string;
+  readonly definitions: readonly { readonly name: string; readonly "action.lua": string }[];
+}
+
+/** The actions that Argo CD offers for objects of this kind. */
+export async function actionsOf(kind: string): Promise<Actions> {
+  const settings = await settingsIn("argocd/argocd-cm.yaml");
+  return parse(settings[`resource.customizations.actions.wafsync.dev_${kind}`] ?? "") as Actions;
+}
+
 export interface AlertRule {
   readonly alert: string;
   readonly expr: string;

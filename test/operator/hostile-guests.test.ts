@@ -129,10 +129,12 @@ await describeOperator("hostile guests", (world) => {
   }
 });
 
+/** More ConfigMaps than an operator should look for. */
+const missing = Array.from({ length: 64 }, (_, place) => ({
+  configMapKeyRef: { name: `missing-${place}`, key: "list.txt" },
+}));
+
 function guestObjects(guest: string, index: number, instanceRef: object, kept: readonly string[]): Manifest[] {
-  const missing = Array.from({ length: 64 }, (_, place) => ({
-    configMapKeyRef: { name: `missing-${place}`, key: "list.txt" },
-  }));
   const huge = [{ configMapKeyRef: { name: "huge", key: "list.txt" } }];
   const small = Array.from({ length: rulesOfGuest - 4 }, (_, place) =>
     rule(guest, `rule-${place}`, addresses(10, (index * rulesOfGuest + place) * 10 + 1_000), {
@@ -152,12 +154,9 @@ function guestObjects(guest: string, index: number, instanceRef: object, kept: r
 }
 
 function strangerObjects(stranger: string, instanceRef: object): Manifest[] {
-  const addressesFrom = Array.from({ length: 64 }, (_, place) => ({
-    configMapKeyRef: { name: `missing-${place}`, key: "list.txt" },
-  }));
   return [
     ...Array.from({ length: 10 }, (_, place) =>
-      rule(stranger, `rule-${place}`, addresses(100, place * 100), { instanceRef, addressesFrom }),
+      rule(stranger, `rule-${place}`, addresses(100, place * 100), { instanceRef, addressesFrom: missing }),
     ),
     cacheClear(stranger, "clear", { instanceRef }),
   ];

@@ -1,19 +1,15 @@
 // A real operator and real objects on a real API server: what Argo CD and Flux make of them, and what the actions of
 // Argo CD do to them.
 // Long: `npm run test:deploy` runs it.
-import { deployText, settingsIn } from "../deploy-files.ts";
+import { actionsOf, deployText, settingsIn } from "../deploy-files.ts";
 import { beforeAll, expect, test } from "@jest/globals";
-import { parse, parseAllDocuments } from "yaml";
+import { parseAllDocuments } from "yaml";
 import type { ResourceKind } from "../../../src/model/resource.ts";
 import { judge } from "./judge.ts";
 import { describeOperator } from "../../support/worlds/operator-suite.ts";
 import { withToolsIn } from "./tools-suite.ts";
 import { addresses, cacheClear, keySecret, type Manifest, origin, rule } from "../../support/builders/manifests.ts";
 import type { WafsyncObject } from "../../support/worlds/status-history.ts";
-
-interface Actions {
-  readonly definitions: readonly { readonly name: string; readonly "action.lua": string }[];
-}
 
 /** The fields below each top-level field, such as `{ "f:spec": ["f:suspend"] }`. */
 function namesOf(fields: Readonly<Record<string, object>>): Readonly<Record<string, readonly string[]>> {
@@ -52,8 +48,7 @@ await withToolsIn(describeOperator, "GitOps tools and a real operator", (tools, 
   /** Runs an action as Argo CD does: the patch, or what is to be created, is sent to the API server. */
   async function act(name: string, kind: ResourceKind, namespace: string, objectName: string): Promise<WafsyncObject> {
     const object = await present(kind, namespace, objectName);
-    const actions = parse(settings[`resource.customizations.actions.wafsync.dev_${kind}`] ?? "") as Actions;
-    const script = actions.definitions.find((one) => one.name === name)?.["action.lua"] ?? "";
+    const script = (await actionsOf(kind)).definitions.find((one) => one.name === name)?.["action.lua"] ?? "";
     const [answer] = await judge(tools.files.judge, "action", [{ object, script }]);
     const [impacted] = answer?.resources ?? [];
     if (impacted === undefined) throw new Error(`${name} on ${objectName}: ${answer?.error}`);

@@ -1,12 +1,12 @@
 // What Argo CD and Flux make of every status that the operator can write, and the actions that Argo CD offers, by their own engines.
 // Long: `npm run test:deploy` runs it.
 import { expect, test } from "@jest/globals";
-import { parse, parseAllDocuments } from "yaml";
+import { parseAllDocuments } from "yaml";
 import { type ReasonFact, reasonFacts } from "../../../src/kinds/reasons.ts";
 import { isPublished } from "../../support/worlds/conformance.ts";
-import { judge, type Question } from "./judge.ts";
+import { type Answer, judge, type Question } from "./judge.ts";
 import { statusCases } from "./status-cases.ts";
-import { deployText, settingsIn } from "../deploy-files.ts";
+import { actionsOf, deployText, settingsIn } from "../deploy-files.ts";
 import { describeWithTools } from "./tools-suite.ts";
 
 interface HealthExpressions {
@@ -22,11 +22,6 @@ async function fluxExpressions(): Promise<readonly HealthExpressions[]> {
   return documents.flatMap(({ spec }) => spec?.healthCheckExprs ?? []);
 }
 
-interface Actions {
-  readonly "discovery.lua": string;
-  readonly definitions: readonly { readonly name: string; readonly "action.lua": string }[];
-}
-
 function anObject(kind: string, spec: object, more: object = {}): Readonly<Record<string, unknown>> {
   const metadata = { name: "shop", namespace: "edge", uid: "6d0f7d1e-5d5c-4d53-9a53-5a3a5b1a7a11", generation: 1 };
   return { apiVersion: "wafsync.dev/v1alpha1", kind, metadata, spec, ...more };
@@ -40,6 +35,9 @@ const instanceSpec = {
 
 await describeWithTools("the verdicts of GitOps tools", ({ files }) => {
   const cases = statusCases();
+  /** What the engine has found for each case, by its title. */
+  const found = (answers: readonly Answer[]) =>
+    cases.map(({ title }, place) => [title, answers[place]?.error ?? answers[place]?.status]);
 
   test("every published reason has a case, and no case has another", () => {
     const seen = new Set(cases.flatMap(({ conditions }) => conditions.map(({ type, reason }) => `${type} ${reason}`)));
@@ -59,15 +57,13 @@ await describeWithTools("the verdicts of GitOps tools", ({ files }) => {
       script: settings[`resource.customizations.health.wafsync.dev_${String(object["kind"])}`] ?? "",
     }));
     const answers = await judge(files.judge, "health", questions);
-    const found = cases.map(({ title }, place) => [title, answers[place]?.error ?? answers[place]?.status]);
-    expect(found).toStrictEqual(cases.map(({ title, argo }) => [title, argo]));
+    expect(found(answers)).toStrictEqual(cases.map(({ title, argo }) => [title, argo]));
     expect(answers.filter(({ message }) => message === undefined || message === "")).toStrictEqual([]);
   });
 
   test("kstatus finds the status of each in the table", async () => {
     const answers = await judge(files.judge, "kstatus", cases);
-    const found = cases.map(({ title }, place) => [title, answers[place]?.error ?? answers[place]?.status]);
-    expect(found).toStrictEqual(cases.map(({ title, flux }) => [title, flux]));
+    expect(found(answers)).toStrictEqual(cases.map(({ title, flux }) => [title, flux]));
   });
 
   test("the expressions of the Flux example let held and suspended objects pass, and all else as kstatus has it", async () => {
@@ -77,15 +73,9 @@ await describeWithTools("the verdicts of GitOps tools", ({ files }) => {
       return own === undefined ? { object } : { object, expressions: own };
     });
     const answers = await judge(files.judge, "expression", questions);
-    const found = cases.map(({ title }, place) => [title, answers[place]?.error ?? answers[place]?.status]);
     const expected = cases.map(({ title, argo, flux }) => [title, argo === "Suspended" ? "Current" : flux]);
-    expect(found).toStrictEqual(expected);
+    expect(found(answers)).toStrictEqual(expected);
   });
-
-  async function actionsOf(kind: string): Promise<Actions> {
-    const settings = await settingsIn("argocd/argocd-cm.yaml");
-    return parse(settings[`resource.customizations.actions.wafsync.dev_${kind}`] ?? "") as Actions;
-  }
 
   async function offered(object: Readonly<Record<string, unknown>>): Promise<string[]> {
     const actions = await actionsOf(String(object["kind"]));
