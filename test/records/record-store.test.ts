@@ -74,14 +74,17 @@ describe("Records in files", () => {
   });
 });
 
+interface Started extends RemoteProcess {
+  readonly store: FileRecordStore;
+}
+
 describe.each([
   ["branch of a Git repository", gitWorld],
   ["record of a cluster", recordWorld],
 ])("Records in a %s", (_, openWorld) => {
   let world: RemoteWorld;
   /** The process that lives. The next one takes the state over. */
-  let living: Promise<RemoteProcess> | undefined;
-  let stored: FileRecordStore | undefined;
+  let living: Promise<Started> | undefined;
 
   beforeAll(async () => void (world = await openWorld()));
   afterAll(async () => {
@@ -90,41 +93,29 @@ describe.each([
   });
 
   const end = async (): Promise<void> => {
-    await (await living)?.state.close();
+    const ending = living;
     living = undefined;
+    await (await ending)?.state.close();
   };
-  const start = async (): Promise<RemoteProcess> => {
+  const start = async (actsLeft?: number): Promise<Started> => {
+    await end();
     const started = await world.process();
-    expect(await started.state.hold()).toMatchObject({ ok: true });
-    return started;
-  };
-  const storeOf = async ({ state: remote }: RemoteProcess): Promise<FileRecordStore> => {
+    const { state: remote } = started;
+    expect(await remote.hold()).toMatchObject({ ok: true });
+    if (actsLeft !== undefined) started.killAfter(actsLeft);
     const opened = await openStateDirectory({ path: remote.path, command: "x", clock: hurriedClock(), remote });
     if (!opened.ok) throw new Error(opened.problem);
-    return (stored = new FileRecordStore(opened.state));
+    return { ...started, store: new FileRecordStore(opened.state) };
   };
-  let opened: Promise<FileRecordStore> | undefined;
   const open = (actsLeft?: number): RecordStore => {
-    if (actsLeft !== undefined) {
-      const former = living;
-      living = opened = undefined;
-      const dying = (async () => {
-        await (await former)?.state.close();
-        const started = await start();
-        started.killAfter(actsLeft);
-        return await storeOf(started);
-      })();
-      return storeLater(dying);
-    }
-    living ??= start();
-    return storeLater((opened ??= living.then(storeOf)));
+    const started = actsLeft === undefined ? (living ??= start()) : start(actsLeft);
+    return {
+      load: async (key) => await (await started).store.load(key),
+      save: async (key, text, revision) => await (await started).store.save(key, text, revision),
+      remove: async (key) => await (await started).store.remove(key),
+      placeOf: (key) => `${pathOf(key)} in ${world.where}`,
+    };
   };
-  const storeLater = (store: Promise<FileRecordStore>): RecordStore => ({
-    load: async (key) => await (await store).load(key),
-    save: async (key, text, revision) => await (await store).save(key, text, revision),
-    remove: async (key) => await (await store).remove(key),
-    placeOf: (key) => stored?.placeOf(key) ?? "",
-  });
   const pathOf = ({ name }: RecordKey): string => `inventory/shop/${name}.txt`;
 
   testRecordStore(() => ({
@@ -133,18 +124,17 @@ describe.each([
     count: async (key) => world.files().filter((path) => path === pathOf(key)).length,
     damage: async (key) => {
       await end();
-      opened = undefined;
-      const other = await world.process({ command: "another program" });
+      await using other = await world.process({ command: "another program" });
       await other.state.hold();
       await other.state.publish(pathOf(key).split("/"), "192.0.2.1\n");
-      await other.state.close();
     },
   }));
 
   test("are named by their place in messages", async () => {
     const key = await newKey();
-    await saveText(open(), key, aText(1));
-    expect(open().placeOf(key)).toBe(`${pathOf(key)} in ${world.where}`);
+    const { store } = await (living ??= start());
+    await saveText(store, key, aText(1));
+    expect(store.placeOf(key)).toBe(open().placeOf(key));
   });
 });
 
