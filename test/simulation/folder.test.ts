@@ -10,7 +10,7 @@ afterAll(
   () => void process.stdout.write(`\nA folder: ${seeds} seeds, ${sums.commands} commands, ${sums.kills} kills.\n`),
 );
 
-test.each(Array.from({ length: seeds }, (_, seed) => seed))(
+test.concurrent.each(Array.from({ length: seeds }, (_, seed) => seed))(
   "Several commands at once in a folder lose no block, no record and no entry of another writer (seed %d)",
   async (seed) => {
     const { violations, trace, commands, kills } = await simulateFolder(seed);
