@@ -220,7 +220,6 @@ export class Work {
     });
   }
 
-  /** Made once, because plans are cached by the objects that the source returns. */
   #makePorts(): ReconcilePorts {
     const { clock, random, stopping, baseUrls } = this.options;
     const blocks = {

@@ -170,9 +170,9 @@ function recall(
   const inOrder = [...broken.keys()].toSorted();
   const part = { source: undefined, entries: new Map(inOrder.map((entry) => [entry, 0])) };
   const { entries, cutFrom } = guardEntries(guards, list, [part], { except, grant, merged: lines });
-  const index = lines.size === 0 ? undefined : new NetworkIndex(declared);
+  const covering = new NetworkIndex(lines.size === 0 ? [] : declared);
   const isDeclared = (entry: Entry): boolean =>
-    declared.has(entry) || (lines.has(entry) && index !== undefined && uncoveredBy(entry, index)[1] === 0n);
+    declared.has(entry) || (lines.has(entry) && uncoveredBy(entry, covering)[1] === 0n);
   const left = new Set([...entries].filter((entry) => !isDeclared(entry)));
   const fitting = quota.take(meta.namespace, list, left, grant, () => "").entries;
   const remembered = new Map(

@@ -20,7 +20,7 @@ export interface AcceptedFinding {
   readonly message: string;
 }
 
-/** How far the object is in effect. */
+/** Whether the object has taken effect. */
 export interface Finding<Reason extends string> {
   readonly status: "True" | "False" | "Unknown";
   readonly reason: Reason;
@@ -35,7 +35,7 @@ export interface Finding<Reason extends string> {
 
 export type SyncedFinding = Finding<SyncedReason>;
 
-/** The condition of a kind that says how far the object is in effect. */
+/** The condition that reports whether an object has taken effect. Its type depends on the kind. */
 type EffectType = "Synced" | "Fetched" | "Complete";
 
 interface Assessment<Type extends EffectType> {
