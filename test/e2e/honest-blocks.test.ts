@@ -1,5 +1,5 @@
 // What `block` and `unblock` promise in a folder: an end that comes, a block that is one, and the true cause of one that stays.
-import { readdir } from "node:fs/promises";
+import { readdir, readFile, rename } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as realDelay } from "node:timers/promises";
 import { describe, expect, test } from "@jest/globals";
@@ -123,20 +123,25 @@ describe("block", () => {
     expect(await readdir(folder.path)).toContain("edited.yaml");
   });
 
-  test("ends at once when another command removes its rule", async () => {
+  test.each(["removed", "changed"])("ends at once when its rule is %s by another command", async (how) => {
     await using folder = await wafFolder();
     const watching = startWafsync(["run", ...folder.from]);
     await watching.hasPrinted(/Watching/);
     folder.simulator.settings.latencyMs = 1_000;
     const blocking = startWafsync(["block", address, ...folder.from]);
     while (!(await readdir(folder.path)).includes(file)) await realDelay(10);
-    await folder.files.remove(file);
+    if (how === "removed") await folder.files.remove(file);
+    else {
+      const text = await readFile(join(folder.path, file), "utf8");
+      await folder.files.write("draft.txt", text.replace(`- ${address}`, `- ${address}\n    - 192.0.2.9`));
+      await rename(join(folder.path, "draft.txt"), join(folder.path, file));
+    }
     const { code, stderr } = await blocking.ended;
     watching.child.kill("SIGTERM");
     await watching.ended;
     expect([code, stderr]).toStrictEqual([
       1,
-      expect.stringContaining("WafIpRule shop/main-block-203-0-113-9 was removed by another command"),
+      expect.stringContaining(`WafIpRule shop/main-block-203-0-113-9 was ${how} by another command`),
     ]);
   });
 

@@ -40,9 +40,20 @@ function textOf(rule: CommandRule): string {
   return `# Written by \`wafsync block\` or \`wafsync allow\`, which overwrite it.\n${stringify(ruleDocument(rule), { lineWidth: 0 })}`;
 }
 
+/** What another command has done to the file since this rule was written; undefined if nothing. */
+export async function changeOf(
+  directory: string,
+  file: string,
+  written: CommandRule,
+): Promise<"removed" | "changed" | undefined> {
+  const text = await readIfExists(join(directory, file));
+  if (text === textOf(written)) return undefined;
+  return text === undefined ? "removed" : "changed";
+}
+
 /** @param written if set, a file with anything other than this rule stays: another command has blocked the address again */
 export async function removeRuleFile(directory: string, file: string, written?: CommandRule): Promise<void> {
-  if (written !== undefined && (await readIfExists(join(directory, file))) !== textOf(written)) return;
+  if (written !== undefined && (await changeOf(directory, file, written)) !== undefined) return;
   await removeFileDurably(join(directory, file)).catch((error: NodeJS.ErrnoException) => {
     throw new CommandError(`${join(directory, file)} cannot be removed: ${error.code ?? error.message}`);
   });

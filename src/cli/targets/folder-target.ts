@@ -2,7 +2,6 @@
 // runs of commands over it: those of plan, apply and run, the preview of removals on hold, and those that wait until the WAF shows the
 // changes of `block` and `unblock`.
 import { execFile } from "node:child_process";
-import { existsSync } from "node:fs";
 import { stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { type CalledWaf, type CallWaf } from "../../app/waf-clients.ts";
@@ -26,7 +25,7 @@ import type { CommandRule } from "../command-rule.ts";
 import type { Reported } from "../object-view.ts";
 import { CommandError } from "../describe-error.ts";
 import { type Session, withSession } from "../session.ts";
-import { approveInFile, fileOfRule, removeRuleFile, writeRuleFile } from "./folder-files.ts";
+import { approveInFile, changeOf, fileOfRule, removeRuleFile, writeRuleFile } from "./folder-files.ts";
 import { commandCalls, processLocks, type WafWork } from "./open-waf.ts";
 import { policyOf, type TargetOptions } from "./target-options.ts";
 import {
@@ -200,14 +199,16 @@ class FolderTarget extends Target {
 
   protected async reportOn(rule: CommandRule): Promise<Progress> {
     const { namespace, name, addresses, expiresAtMs } = rule;
-    if (!existsSync(await this.placeOfRule(rule))) {
-      return { state: "Left", message: `WafIpRule ${namespace}/${name} was removed by another command.` };
-    }
     const status = readStatusFile(this.#state, { kind: "WafIpRule", namespace, name }) as Reported | undefined;
     const reported = progressOf(status, 0);
-    // A status with a different number of entries belongs to an earlier version.
+    // A status with a different number of entries belongs to an earlier version, or to that of another command.
     const wanted = expiresAtMs === unblockedAtMs ? 0 : addresses.length;
-    if (reported.state !== "Settled" || status?.entries?.desired === wanted) return reported;
+    if (reported.state === "Settled" && status?.entries?.desired === wanted) return reported;
+    const change = await changeOf(this.#place.directory, await this.#fileOf(rule), rule);
+    if (change !== undefined) {
+      return { state: "Left", message: `WafIpRule ${namespace}/${name} was ${change} by another command.` };
+    }
+    if (reported.state !== "Settled") return reported;
     return { state: "Open", message: `WafIpRule ${namespace}/${name} has not been reread yet.` };
   }
 
