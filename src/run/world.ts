@@ -548,7 +548,7 @@ export function showsSame(cached: Gathered, read: Gathered): boolean {
   return cached === read || versionsIn(cached) === versionsIn(read);
 }
 
-function versionsIn({ instance, rules, origins, cacheClears, ...gathered }: Gathered): string {
+function versionsIn({ instance, rules, origins, cacheClears, brokenSources, ...gathered }: Gathered): string {
   const { autoBlocks = [], brokenReferences, invalidObjects = [] } = gathered;
   const broken = [...(brokenReferences?.objects.values() ?? [])].map(({ declared }) => declared);
   const objects = [instance, ...rules.map(({ rule }) => rule), ...origins, ...cacheClears, ...autoBlocks, ...broken];
@@ -558,5 +558,5 @@ function versionsIn({ instance, rules, origins, cacheClears, ...gathered }: Gath
     if (uid === "") return JSON.stringify(object);
     return JSON.stringify([resourceKey(object.meta), uid, generation, annotations, deleting]);
   });
-  return JSON.stringify([versions.toSorted(), rules.flatMap(({ texts }) => texts), [...invalidObjects]]);
+  return JSON.stringify([versions.toSorted(), rules.flatMap(({ texts }) => texts), [...invalidObjects], brokenSources]);
 }

@@ -15,7 +15,7 @@ describe("A cache matches a fresh read", () => {
     expect(showsSame(inCluster(1, ["192.0.2.1"]), inCluster(2, ["192.0.2.1"]))).toBe(false);
   });
 
-  test("if it also has the objects that are remembered, or cause entries of their own", () => {
+  test("if it also has what else decides which entries are remembered or declared", () => {
     const cached = inCluster(1, ["192.0.2.1"]);
     const { rule: declared } = blocking("lost", ["192.0.2.2"], { meta: { uid: "b" } });
     const broken = { declared, problem: "There is no WafInstance edge/shpo.", place: "" };
@@ -24,6 +24,7 @@ describe("A cache matches a fresh read", () => {
       { brokenReferences },
       { invalidObjects: new Map([["WafIpRule edge/lost", "It has an unknown field."]]) },
       { autoBlocks: [anAutoBlock()] },
+      { brokenSources: ["rules.yaml cannot be read."] },
     ]) {
       expect(showsSame(cached, { ...cached, ...more })).toBe(false);
       expect(showsSame({ ...cached, ...more }, { ...cached, ...more })).toBe(true);
