@@ -54,7 +54,7 @@ export class SeenKeeper {
 
   #remember(instance: ObjectName, lists: SeenLists | undefined): InstanceMemory {
     const memory = new InstanceMemory();
-    if (lists !== undefined) memory.lastSeen = { ...lists, removed: memory.removed };
+    memory.lastSeen = lists;
     this.#memories.set(nameKey(instance), { instance, memory });
     return memory;
   }

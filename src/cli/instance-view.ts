@@ -156,7 +156,7 @@ function viewOperation(
   const { list: target, entry } = operation;
   const change = drifted.get(`${target} ${entry}`);
   if (kind === "RemoveEntry") {
-    const again = change === "Reappeared" ? "removed before and added again by another writer; " : "";
+    const again = change === "Appeared" ? "was added by another writer; " : "";
     return { operation: kind, target, value: operation.spelling, reason: `${again}${reason}` };
   }
   const [first = "", ...others] = operation.rules;

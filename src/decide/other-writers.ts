@@ -37,28 +37,23 @@ export function findUnmanaged(
 export interface DriftedEntry {
   readonly list: ListName;
   readonly entry: Entry;
-  /** `Vanished`: a declared entry is missing from the list. `Reappeared`: wafsync removed it, no rule declares it, and it is back. */
-  readonly change: "Vanished" | "Reappeared";
-}
-
-export interface LastSeen extends SeenLists {
-  /** The entries that this process removed, as far as it remembers. */
-  readonly removed: Readonly<Record<ListName, ReadonlySet<Entry>>>;
+  /** `Vanished`: a declared entry is missing from the list. `Appeared`: no rule declares it, and the list is `Exclusive`. */
+  readonly change: "Vanished" | "Appeared";
 }
 
 /** Only changes that wafsync corrects are drift: not if it writes nothing, or ignores the entries of other writers. */
 export function findDrift(
   { policies }: DeclaredInstance,
   { outcomes }: Pick<Plan, "outcomes">,
-  last: Pick<LastSeen, "lists" | "removed">,
+  last: Pick<SeenLists, "lists">,
 ): DriftedEntry[] {
   return listNames.flatMap((list) =>
     outcomes[list].flatMap(({ entry, declared, shown, outcome }): DriftedEntry[] => {
       const wasShown = last.lists[list].has(entry);
       if (outcome.kind === "Off" || outcome.kind === "NoRoom") return [];
       if (declared) return !shown && wasShown ? [{ list, entry, change: "Vanished" }] : [];
-      const isBack = shown && !wasShown && policies[list] === "Exclusive" && last.removed[list].has(entry);
-      return isBack ? [{ list, entry, change: "Reappeared" }] : [];
+      const isNew = shown && !wasShown && policies[list] === "Exclusive";
+      return isNew ? [{ list, entry, change: "Appeared" }] : [];
     }),
   );
 }

@@ -59,7 +59,7 @@ export function eventsOf(happening: Happening, known: Known, atMs: number): Hist
     case "Drifted": {
       const { list, entry, change } = happening.drift;
       const owners = ownersOfRules(known.desired.lists[list].get(entry)?.ids ?? []);
-      const note = change === "Vanished" ? "removed by another writer" : "added again by another writer";
+      const note = change === "Vanished" ? "removed by another writer" : "added by another writer";
       return [{ atMs, kind: "Drifted", target: list, values: [entry], owners, note }];
     }
     case "Adopted": {

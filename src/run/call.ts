@@ -53,7 +53,7 @@ async function accepted(world: World, operation: Operation, { domain }: WriteAcc
   ports.observer.operationDone?.(name, operation, world.left);
   world.happened({ kind: "Accepted", operation });
   const inventory = ledger.accepted(operation, world.inventory, nowMs);
-  memory.noteWrite(operation, nowMs);
+  if (operation.kind === "AddEntry") for (const id of operation.rules) memory.ruleChangedMs.set(id, nowMs);
   if (operation.kind === "RemoveOrigin") emit(world, "Normal", "OriginRemoved", `Removed origin ${operation.host}.`);
   return world.movedTo(domain) ?? (await world.follow(inventory));
 }

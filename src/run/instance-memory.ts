@@ -1,19 +1,13 @@
 // What the process remembers about one instance between two runs. Losing it only repeats events: everything that must survive is
 // in the inventory.
 import type { ApiKey } from "../model/api-key.ts";
-import type { Entry } from "../address/entry.ts";
 import type { Inventory, Refusal } from "../model/inventory.ts";
-import type { Observed } from "../model/observed.ts";
-import type { Operation } from "../model/operation.ts";
+import type { Observed, SeenLists } from "../model/observed.ts";
 import { Books } from "../decide/desired.ts";
-import type { LastSeen } from "../decide/other-writers.ts";
 import { refusalEndsAtMs } from "../decide/refusals.ts";
 import type { RunHooks } from "./ports.ts";
 import type { RunResult } from "./facts.ts";
 import { EmittedEvents } from "./status/write-status.ts";
-
-/** The maximum number of removed entries that are remembered for each list. If a forgotten one reappears, this is not reported as drift. */
-export const removedMax = 10_000;
 
 /**
  * The maximum number of refusals that are remembered in addition to those in the inventory and those of the current run. The
@@ -29,9 +23,7 @@ export class InstanceMemory {
   /** Whether the cache has caught up with a fresh read of this process, so that it is not older than the process. */
   hasCaughtUp = false;
   /** The lists as the last run left them. */
-  lastSeen: LastSeen | undefined;
-  /** The entries that wafsync itself removed, oldest first, at most `removedMax` for each list. */
-  readonly removed = { blocklist: new Set<Entry>(), allowlist: new Set<Entry>() };
+  lastSeen: SeenLists | undefined;
   /** Refused writes that the inventory has no room for, by `operationKey`, oldest first. */
   readonly olderRefusals = new Map<string, Refusal>();
   lastObserved: Observed | undefined;
@@ -57,22 +49,6 @@ export class InstanceMemory {
   hooks: RunHooks | undefined;
   readonly emitted = new EmittedEvents();
   readonly books = new Books();
-
-  /** Remembers an accepted write: which rules it was for, and which entries wafsync itself removed. */
-  noteWrite(operation: Operation, nowMs: number): void {
-    if (operation.kind !== "AddEntry" && operation.kind !== "RemoveEntry") return;
-    const removed = this.removed[operation.list];
-    removed.delete(operation.entry);
-    if (operation.kind === "AddEntry") {
-      for (const id of operation.rules) this.ruleChangedMs.set(id, nowMs);
-      return;
-    }
-    removed.add(operation.entry);
-    for (const oldest of removed) {
-      if (removed.size <= removedMax) break;
-      removed.delete(oldest);
-    }
-  }
 
   /** Remembers a refusal that the inventory has no room for. A run forgets none of its own, because it would retry them endlessly. */
   noteRefusal(refusal: Refusal, nowMs: number, startedMs: number): void {

@@ -170,7 +170,7 @@ export async function finishRun(world: World, result: RunResult, isDeferred: boo
   if (observed !== undefined) {
     memory.lastObserved = observed;
     // A list whose last writes are not confirmed says nothing about drift.
-    memory.lastSeen = world.ledger.unread.length === 0 ? { ...observed, removed: memory.removed } : undefined;
+    memory.lastSeen = world.ledger.unread.length === 0 ? observed : undefined;
     if (result.kind === "Done") memory.lastSyncMs = ports.clock.nowMs();
   }
   if (result.kind !== "Gone" && world.release === undefined) world.emitChanges();

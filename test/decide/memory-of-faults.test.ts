@@ -210,35 +210,30 @@ describe("Drift", () => {
   const rules = [blocking("a", [one, "192.0.2.2"])];
 
   /** What another writer did since the last read, to a list that now shows `texts`. */
-  function driftOf(
-    before: { readonly seen: readonly string[]; readonly removed?: readonly string[] },
-    texts: readonly string[],
-    declared: Parameters<typeof desiredOf>[0] = {},
-  ) {
+  function driftOf(seen: readonly string[], texts: readonly string[], declared: Parameters<typeof desiredOf>[0] = {}) {
     const desired = desiredOf(declared);
     const inventory = anInventory();
     const plan = planInstance({ desired, observed: observed({ blocklist: texts }), inventory, nowMs });
-    const removed = { blocklist: new Set(before.removed?.map(entry)), allowlist: new Set<never>() };
-    return findDrift(desired.instance, plan, { lists: observed({ blocklist: before.seen }).lists, removed });
+    return findDrift(desired.instance, plan, observed({ blocklist: seen }));
   }
 
   test("is a declared entry that was on the list and is missing", () => {
     const vanished = { list: "blocklist", entry: one, change: "Vanished" };
-    expect(driftOf({ seen: [one, "192.0.2.9"] }, [], { rules })).toStrictEqual([vanished]);
-    expect(driftOf({ seen: [] }, [], { rules })).toStrictEqual([]);
+    expect(driftOf([one, "192.0.2.9"], [], { rules })).toStrictEqual([vanished]);
+    expect(driftOf([], [], { rules })).toStrictEqual([]);
   });
 
-  test("with Exclusive, includes entries that wafsync removed and that are back", () => {
-    const reappeared = { list: "blocklist", entry: one, change: "Reappeared" };
-    expect(driftOf({ seen: [], removed: [one] }, [one], { instance: exclusive })).toStrictEqual([reappeared]);
-    expect(driftOf({ seen: [one], removed: [one] }, [one], { instance: exclusive })).toStrictEqual([]);
-    expect(driftOf({ seen: [], removed: [one] }, [one])).toStrictEqual([]);
+  test("with Exclusive, includes undeclared entries that were not on the list", () => {
+    const appeared = { list: "blocklist", entry: one, change: "Appeared" };
+    expect(driftOf([], [one], { instance: exclusive })).toStrictEqual([appeared]);
+    expect(driftOf([one], [one], { instance: exclusive })).toStrictEqual([]);
+    expect(driftOf([], [one])).toStrictEqual([]);
   });
 
   test.each([
     ["the instance is suspended", anInstance({ suspend: true })],
     ["the policy is Observe", anInstance({ policies: { blocklist: "Observe" } })],
   ])("is nothing while %s", (_, instance) => {
-    expect(driftOf({ seen: [one] }, [], { rules, instance })).toStrictEqual([]);
+    expect(driftOf([one], [], { rules, instance })).toStrictEqual([]);
   });
 });

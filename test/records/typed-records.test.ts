@@ -221,7 +221,7 @@ describe("The lists of the last run", () => {
     expect(await takenFrom(store)).toBeUndefined();
     const keeper = new SeenKeeper(store, unexpected);
     const memory = keeper.memoryOf(main);
-    memory.lastSeen = { ...seen, removed: memory.removed };
+    memory.lastSeen = seen;
     for (let run = 0; run < 2; run += 1) await keeper.putBack();
     expect(await takenFrom(store)).toMatchObject(seen);
     expect(await takenFrom(store)).toBeUndefined();

@@ -23,13 +23,13 @@ type Emitting = Pick<World, "ports" | "memory" | "gathered">;
 
 /** Emits events about changes by another writer that contradict the declared state. */
 export function emitDrift({ ports, gathered }: Emitting, drift: readonly DriftedEntry[]): void {
-  for (const change of ["Vanished", "Reappeared"] as const) {
+  for (const change of ["Vanished", "Appeared"] as const) {
     const entries = drift.flatMap((item) => (item.change === change ? [item.entry] : []));
     if (entries.length === 0) continue;
     const what =
       change === "Vanished"
         ? `Another writer removed ${counted(entries.length, "declared entry", "declared entries")}, and wafsync adds ${entries.length === 1 ? "it" : "them"} again`
-        : `${counted(entries.length, "entry", "entries")} that wafsync had removed reappeared`;
+        : `Another writer added ${counted(entries.length, "entry", "entries")} to an Exclusive list`;
     const message = asSentence(`${what}: ${examplesOf(entries)}`);
     ports.status.event(gathered.instance.meta, { type: "Warning", reason: "DriftDetected", message });
   }

@@ -55,7 +55,7 @@ describe("The status of a rule", () => {
     const writes = world.status.writes.filter(({ object }) => object === "WafIpRule edge/feed");
     expect(writes.length).toBeLessThanOrEqual(51);
     await world.clock.advanceUntil(isOver, 1_000_000);
-    expect(world.status.read(metaOf(world))).toMatchObject({ progress: "600/600" });
+    expect(world.status.read(metaOf(world))).toMatchObject({ progress: "600/600", lastChangeTime: expect.any(String) });
     expect(world.status.message(metaOf(world), "Ready")).toBe("All 600 entries are on the blocklist.");
   });
 
