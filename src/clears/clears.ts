@@ -254,7 +254,7 @@ export class CacheClears implements RunHooks {
   async #report(run: World, clears: readonly DeclaredCacheClear[]): Promise<void> {
     if (clears.length === 0) return;
     const changed = new Set(clears.map(({ meta }) => meta));
-    const { objects } = this.report(await run.facts("Applying"));
+    const { objects } = this.report(await run.facts());
     for (const [meta, after] of objects) if (changed.has(meta)) await writeStatus(run.ports.status, meta, after);
   }
 }

@@ -120,7 +120,7 @@ export const reasonFacts = {
     meaning:
       "The object has not been processed yet, is queued behind other work, or is being written, one call after another. A feed is not fetched while no rule that is attached to an instance uses it.",
     action:
-      "Wait: the message reports the rate and the remaining time. If it says that no rule uses the feed, refer to the feed in `spec.addressesFrom` of a `WafIpRule`, or delete it.",
+      "Wait: the message of the instance reports the rate and the remaining time. If it says that no rule uses the feed, refer to the feed in `spec.addressesFrom` of a `WafIpRule`, or delete it.",
   },
   Suspended: {
     on: { Synced: notYet, Complete: no, Fetched: unknown },

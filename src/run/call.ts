@@ -25,7 +25,7 @@ export async function call(world: World, operation: Operation): Promise<RunResul
   const ended = answer.ok
     ? await accepted(world, operation, answer.value)
     : await failed(world, operation, answer.fault);
-  if (ended === undefined) await world.reports.progress(() => world.facts("Applying"));
+  if (ended === undefined) await world.reports.progress();
   return ended;
 }
 
@@ -141,7 +141,7 @@ async function waitAsAsked(world: World, fault: WafFault): Promise<RunResult | u
   // Progress may just have been reported, so a short wait is not reported, but a long one is.
   const unreportedMs = Math.min(delayMs, reportedWaitMs);
   await clock.sleep(unreportedMs, stopping);
-  await world.reports.progress(() => world.facts("Applying"));
+  await world.reports.progress();
   await clock.sleep(delayMs - unreportedMs, stopping);
   world.reports.waiting = undefined;
   return stopping.aborted ? { kind: "Interrupted" } : undefined;

@@ -20,8 +20,6 @@ export function writesOf({ added, removed, originsAdded, originsRemoved }: Write
 export interface RunFacts {
   readonly gathered: Gathered;
   readonly desired: DesiredState;
-  /** `Started`: nothing has been read yet. */
-  readonly phase: "Started" | "Applying" | "Ended";
   /** Undefined until the run has ended. */
   readonly result: RunResult | undefined;
   /** Undefined until the WAF has been read. */

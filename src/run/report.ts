@@ -1,6 +1,5 @@
 // The reports of a run: what it knows goes to the status of the instance and of everything attached to it. Every run ends here, with the
 // final report and the time of the next run. The port writes only differences.
-import { isDeepStrictEqual } from "node:util";
 import { monotonicTimeOf, wallTimeOf } from "../async/clock.ts";
 import { TimeSlices } from "../async/time-slices.ts";
 import { mapConcurrently } from "../async/map-concurrently.ts";
@@ -8,7 +7,7 @@ import type { InstanceMemory } from "./instance-memory.ts";
 import { instanceStatus } from "./status/instance-status.ts";
 import { originStatus } from "./status/origin-status.ts";
 import { ruleStatus } from "./status/rule-status.ts";
-import { withoutUndefined, writeStatus } from "./status/write-status.ts";
+import { writeStatus } from "./status/write-status.ts";
 import { isCutOff, isTransient, type RunFacts, type RunResult } from "./facts.ts";
 import type { ResourceMeta } from "../model/resource.ts";
 import type { ReconcilePorts, ReportedObject } from "./ports.ts";
@@ -25,17 +24,20 @@ const statusesAtOnceMax = 3;
 
 type ReportPorts = Pick<ReconcilePorts, "status" | "statusOf" | "clock">;
 
-/** Decides whether a status is written, from the current status and its replacement. */
-type IsWorthWriting = (object: ResourceMeta, before: object, after: (before: object) => object) => boolean;
-
-/** Writes every status at the end of a run. Without `goesOn`, unwritten statuses are left to the next run. */
+/** Writes the statuses of all objects for which a report `isWanted`. */
 export async function reportFacts(
   ports: ReportPorts,
   memory: InstanceMemory,
   facts: RunFacts,
-  goesOn: () => boolean = () => true,
+  isWanted: (object: ResourceMeta) => boolean = () => true,
 ): Promise<void> {
-  await writeStatuses(ports, statusesOf(facts, memory, ports), ({ kind }) => kind === "WafInstance" || goesOn());
+  const { status, clock } = ports;
+  // Usually, nothing is written and nothing waits, so yield explicitly: otherwise, the whole report would run in one piece.
+  const slices = new TimeSlices(clock);
+  await mapConcurrently(statusesOf(facts, memory, ports), statusesAtOnceMax, async ([meta, after]) => {
+    if (slices.isOver) await slices.pause();
+    if (isWanted(meta)) await writeStatus(status, meta, after);
+  });
 }
 
 /** The next status of every object: of the instance, of the objects of hooks, and of the rules, those of owners first, and origins. */
@@ -63,80 +65,53 @@ function statusesOf(facts: RunFacts, memory: InstanceMemory, { statusOf }: Repor
   return [instance, ...(others?.objects ?? []), ...rules, ...origins];
 }
 
-async function writeStatuses(
-  { status, clock }: ReportPorts,
-  statuses: readonly ReportedObject[],
-  isWorthWriting: IsWorthWriting,
-): Promise<void> {
-  // Usually, nothing is written and nothing waits, so yield explicitly: otherwise, the whole report would run in one piece.
-  const slices = new TimeSlices(clock);
-  await mapConcurrently(statuses, statusesAtOnceMax, async ([meta, after]) => {
-    if (slices.isOver) await slices.pause();
-    if (isWorthWriting(meta, status.read(meta) ?? {}, after)) await writeStatus(status, meta, after);
-  });
-}
-
 /** The reports of a run before its end. They are written in parallel with its calls, so that no call of the WAF waits for them. */
 export class EarlyReports {
   /** Why the run is waiting at the moment. */
   waiting: string | undefined;
-  readonly #ports: ReconcilePorts;
-  readonly #memory: InstanceMemory;
-  #progress: { readonly written: Promise<void>; isWritten: boolean } | undefined;
+  readonly #world: World;
+  #written: Promise<void> = Promise.resolve();
+  #isWriting = false;
   #lastMs: number;
-  /** The last reported value of `waiting`. */
-  #reportedWaiting: string | undefined;
   #hasEnded = false;
 
-  constructor(ports: ReconcilePorts, memory: InstanceMemory) {
-    this.#ports = ports;
-    this.#memory = memory;
-    this.#lastMs = ports.clock.monotonicMs();
+  constructor(world: World) {
+    this.#world = world;
+    this.#lastMs = world.ports.clock.monotonicMs();
   }
 
   /**
    * Reports on new versions of objects: reports of an earlier run stay valid while the WAF is read again. Rules and origins, of which
    * there may be thousands, wait for the first progress or the end of the run, which often comes within a second.
    */
-  async open(facts: RunFacts): Promise<void> {
-    const isNew: IsWorthWriting = (object, before) =>
-      object.kind !== "WafIpRule" &&
-      object.kind !== "WafOrigin" &&
-      (before as { readonly observedGeneration?: number }).observedGeneration !== object.generation;
-    await writeStatuses(this.#ports, statusesOf(facts, this.#memory, this.#ports), isNew);
+  async open(): Promise<void> {
+    const { ports, memory } = this.#world;
+    await reportFacts(ports, memory, await this.#world.facts(), (object) => {
+      if (object.kind === "WafIpRule" || object.kind === "WafOrigin") return false;
+      return ports.status.read(object)?.["observedGeneration"] !== object.generation;
+    });
   }
 
-  /**
-   * Starts a report if one is due, and calls `factsNow` only then. Throws the error of an earlier report that failed. Writes the status
-   * of the instance, and of those rules and origins for which more than the rate and the remaining time has changed, because
-   * thousands may be waiting. If the run begins or ends to wait, writes all of them.
-   */
-  async progress(factsNow: () => Promise<RunFacts>): Promise<void> {
-    const nowMs = this.#ports.clock.monotonicMs();
-    const intervalMs = this.#ports.progressIntervalMs?.() ?? progressIntervalMsMin;
-    if (nowMs - this.#lastMs < intervalMs || this.#progress?.isWritten === false) return;
-    await this.#progress?.written;
+  /** Starts a report if one is due. Throws the error of an earlier report that failed. */
+  async progress(): Promise<void> {
+    const { ports, memory } = this.#world;
+    const nowMs = ports.clock.monotonicMs();
+    const intervalMs = ports.progressIntervalMs?.() ?? progressIntervalMsMin;
+    if (nowMs - this.#lastMs < intervalMs || this.#isWriting) return;
+    await this.#written;
     this.#lastMs = nowMs;
-    const toAll = this.waiting !== this.#reportedWaiting;
-    this.#reportedWaiting = this.waiting;
-    const statuses = statusesOf(await factsNow(), this.#memory, this.#ports);
-    const written = writeStatuses(this.#ports, statuses, (object, before, after) => {
-      if (object.kind === "WafInstance") return true;
-      const goesOn = !this.#hasEnded && !this.#ports.stopping.aborted;
-      // More than the rate and the remaining time.
-      const moved = withoutUndefined({ ...after(before), conditions: [] });
-      return goesOn && (toAll || !isDeepStrictEqual({ ...before, conditions: [] }, moved));
-    });
-    const report = { written, isWritten: false };
-    const note = (): void => void (report.isWritten = true);
-    written.then(note, note);
-    this.#progress = report;
+    const facts = await this.#world.facts();
+    this.#isWriting = true;
+    const goesOn = (): boolean => !this.#hasEnded && !ports.stopping.aborted;
+    this.#written = reportFacts(ports, memory, facts, ({ kind }) => kind === "WafInstance" || goesOn());
+    const note = (): void => void (this.#isWriting = false);
+    this.#written.then(note, note);
   }
 
   /** Ends all reports early: unwritten statuses are left to the final report. */
   async end(): Promise<void> {
     this.#hasEnded = true;
-    await this.#progress?.written;
+    await this.#written;
   }
 }
 
@@ -183,7 +158,7 @@ export async function finishRun(world: World, result: RunResult, isDeferred: boo
   // After a limited time, only for as long as nothing changes: after a change, another, possibly urgent, run follows.
   const untilMs = ports.clock.monotonicMs() + reportMsMin;
   const hasTime = () => ports.clock.monotonicMs() < untilMs || ports.source.version(world.name) === version;
-  await reportFacts(ports, memory, facts, hasTime);
+  await reportFacts(ports, memory, facts, ({ kind }) => kind === "WafInstance" || hasTime());
   for (const object of others?.expired ?? []) if (!ports.stopping.aborted) await ports.source.removeObject?.(object);
   const pendingClears = others?.pending.length ?? 0;
   return { result, facts, wakeAtMs: earliest(retryAtMs, others?.wakeAtMs), pendingClears, version };

@@ -109,7 +109,7 @@ export class World {
       (happening) => this.happened(happening),
       (displaced) => memory.noteRefusal(displaced, ports.clock.nowMs(), this.startedMs),
     );
-    this.reports = new EarlyReports(ports, memory);
+    this.reports = new EarlyReports(this);
     memory.hooks ??= ports.newHooks?.();
   }
 
@@ -176,7 +176,7 @@ export class World {
     const problem =
       this.release === undefined ? await ports.lifecycle.ensureFinalizer(gathered.instance.meta) : undefined;
     if (problem !== undefined) return blocked("InventoryUnwritable", problem);
-    await this.reports.open(await this.facts("Started"));
+    await this.reports.open();
     return undefined;
   }
 
@@ -471,7 +471,7 @@ export class World {
    * What the run knows at the moment, for its reports. Before the WAF was read, this is only what is declared. After calls, the
    * outcomes are those of another plan, which takes these into account.
    */
-  async facts(phase: RunFacts["phase"], result?: RunResult): Promise<RunFacts> {
+  async facts(result?: RunResult): Promise<RunFacts> {
     const { gathered, desired, inventory, ledger } = this;
     const observed = this.#plan && ledger.shown(this.observed);
     const isPast = this.#next > 0 && observed !== undefined;
@@ -479,7 +479,6 @@ export class World {
     return {
       gathered,
       desired,
-      phase,
       result,
       observed,
       plan,
@@ -505,7 +504,7 @@ export class World {
   async lastFacts(result: RunResult): Promise<RunFacts> {
     const { record, lastObserved } = this.memory;
     if (this.#desired === undefined) await inSlices(this.ports.clock, this.#compile(record, lastObserved));
-    return await this.facts("Ended", result);
+    return await this.facts(result);
   }
 
   /** `Gone` if the instance no longer exists, `Outdated` if the run has to start again. */

@@ -44,7 +44,6 @@ function statusOf(
   const facts: RunFacts = {
     gathered: state,
     desired,
-    phase: "Ended",
     result: { kind: "Done" },
     observed: seen,
     plan,

@@ -4,7 +4,6 @@
 // Ready is False only after failures, and Unknown while work is pending; Reconciling is present while work is in progress or will
 // be retried, and never while Ready is True; Stalled is present when only a person can resolve the problem.
 import { type Condition, findCondition, type NewConditions, seeReady, withConditions } from "../../kinds/conditions.ts";
-import { durationInWords } from "../../kinds/durations.ts";
 import type { AcceptedReason, ReasonOf, SyncedReason } from "../../kinds/reasons.ts";
 import type { ListName } from "../../model/declared.ts";
 import type { Gathered } from "../../model/gathered.ts";
@@ -162,15 +161,6 @@ export function forPerson<Reason extends string>(reason: Reason, message: string
 /** The finding for what is still to be written. */
 export function pendingFinding(message: string): Finding<"Pending"> {
   return { status: "Unknown", reason: "Pending", message, next: "Working" };
-}
-
-/** The rate of the run and the remaining time, in words; empty until they are known. */
-export function paceInWords(facts: RunFacts): string {
-  const waiting = waitingInWords(facts);
-  const { pace } = facts;
-  if (pace?.perSecond === undefined || pace.left === 0) return waiting;
-  const perSecond = pace.perSecond >= 10 ? Math.round(pace.perSecond) : Number(pace.perSecond.toPrecision(2));
-  return ` ${perSecond} calls per second, about ${durationInWords(pace.left / pace.perSecond)} left.${waiting}`;
 }
 
 /** Why the run is currently waiting; empty if it is not. */

@@ -1,6 +1,7 @@
 // The status of a WafInstance, from the facts of a run.
 import { formatTime } from "../../model/time-text.ts";
 import { type NewConditions } from "../../kinds/conditions.ts";
+import { durationInWords } from "../../kinds/durations.ts";
 import { heldGroupsMax, type WafInstanceStatus } from "../../kinds/waf-instance.ts";
 import { listNames } from "../../model/declared.ts";
 import { operationKey } from "../../model/operation.ts";
@@ -9,10 +10,10 @@ import {
   accepted,
   type AcceptedFinding,
   forPerson,
-  paceInWords,
   reading,
   type SyncedFinding,
   troubleOf,
+  waitingInWords,
   withFindings,
 } from "./findings.ts";
 import type { ListSummary } from "../../decide/progress.ts";
@@ -108,10 +109,10 @@ function acceptInstance({ result, desired }: RunFacts): AcceptedFinding {
 function assessInstance(facts: RunFacts, lastSyncMs: number | undefined): SyncedFinding {
   const trouble = troubleOf(facts);
   if (trouble !== undefined) return trouble;
-  const { plan, phase, gathered } = facts;
+  const { plan, result, gathered } = facts;
   if (plan === undefined) return reading;
-  if (phase === "Applying") {
-    const message = `${counted(facts.pace?.left ?? 0, "change is", "changes are")} still to be written.${paceInWords(facts)}`;
+  if (result === undefined) {
+    const message = `${counted(facts.pace?.left ?? 0, "change is", "changes are")} still to be written.${paceInWords(facts)}${waitingInWords(facts)}`;
     return { status: lastSyncMs === undefined ? "Unknown" : "False", reason: "Pending", message, next: "Working" };
   }
   if (gathered.instance.suspend) {
@@ -135,6 +136,13 @@ function assessInstance(facts: RunFacts, lastSyncMs: number | undefined): Synced
     return { status: "False", reason: "Observed", message, next: "Settled" };
   }
   return { status: "True", reason: "Synced", message: syncedMessage(plan), next: "Settled" };
+}
+
+/** The rate of the run and the remaining time; empty until they are known. */
+function paceInWords({ pace }: RunFacts): string {
+  if (pace?.perSecond === undefined || pace.left === 0) return "";
+  const perSecond = pace.perSecond >= 10 ? Math.round(pace.perSecond) : Number(pace.perSecond.toPrecision(2));
+  return ` ${perSecond} calls per second, about ${durationInWords(pace.left / pace.perSecond)} left.`;
 }
 
 function syncedMessage({ lists, origins }: Plan): string {

@@ -79,7 +79,7 @@ function knownOf({ origin }: CompiledOrigin, facts: RunFacts): Known | undefined
   if (record === undefined || addedAtMs === undefined) {
     const suspended = `${host} waits: the instance is suspended.`;
     const off = offFinding("origins", facts.gathered, suspended, `${host} is not added under the policy Observe.`);
-    const finding = (facts.phase === "Applying" ? undefined : off) ?? pendingFinding(`${host} is still to be added.`);
+    const finding = (facts.result === undefined ? undefined : off) ?? pendingFinding(`${host} is still to be added.`);
     return { state: "Pending", finding };
   }
   const { unconfirmed, manner } = record;

@@ -8,7 +8,6 @@ import {
   type AcceptedFinding,
   forPerson,
   offFinding,
-  paceInWords,
   pendingFinding,
   reading,
   type SyncedFinding,
@@ -130,11 +129,8 @@ function derivedSentence({ declared, rule }: CompiledRule): string {
   return ` The rule declares ${counted(declared, "entry", "entries")}, before ${fields.join(" and ")}.`;
 }
 
-function assessPending({ list }: CompiledRule, { synced, isContested }: RuleProgress, so: string, facts: RunFacts) {
-  if (facts.phase === "Applying") {
-    // The rate is for all rules together, and not meaningful for a rule that waits for others.
-    return pendingFinding(`${so}.${synced === 0 ? waitingInWords(facts) : paceInWords(facts)}`);
-  }
+function assessPending({ list }: CompiledRule, { isContested }: RuleProgress, so: string, facts: RunFacts) {
+  if (facts.result === undefined) return pendingFinding(`${so}.${waitingInWords(facts)}`);
   const contested = forPerson("Contested", `${so}; another writer keeps removing the others. See the instance.`);
   return assessOff(so, list, facts) ?? (isContested ? contested : pendingFinding(`${so}.`));
 }
@@ -153,7 +149,7 @@ function assessExpired(rule: CompiledRule, progress: RuleProgress, facts: RunFac
     const message = `The rule expired${at}; it no longer declares entries.${foreignSentence(progress, facts, list)}`;
     return { status: "True", reason: "Expired", message, next: "Settled" };
   }
-  if (facts.phase === "Applying") return pendingFinding(`The rule expired${at}; its entries are being removed.`);
+  if (facts.result === undefined) return pendingFinding(`The rule expired${at}; its entries are being removed.`);
   const still = counted(left.length, "of its entries is still", "of its entries are still");
   const so = `The rule expired${at}, and ${still} on the ${list}`;
   if (left.some(({ outcome }) => outcome.kind === "Held")) {

@@ -22,7 +22,7 @@ export function handledRequest({ annotations }: ResourceMeta): { readonly lastHa
 }
 
 /** Removes fields without a value, as in a stored status. */
-export function withoutUndefined(status: object): Readonly<Record<string, unknown>> {
+function withoutUndefined(status: object): Readonly<Record<string, unknown>> {
   return Object.fromEntries(Object.entries(status).filter(([, value]) => value !== undefined));
 }
 
