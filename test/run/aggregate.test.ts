@@ -223,14 +223,4 @@ describe("A list with a limit", () => {
     expect(synced(world, "hosts")).toContain("Removals that are on hold would make room");
     expect([...world.owned().entries.blocklist.keys()]).toStrictEqual(["192.0.2.1", "192.0.2.3"]);
   });
-
-  test("is suggested if the API refuses further entries in the same words", async () => {
-    const world = new ConvergeWorld();
-    const all = addresses(6);
-    for (const text of all.slice(2)) world.waf.refusedTexts.add(text);
-    await world.pass({ rules: [blocking("hosts", all)] });
-    const suggestion = "If 2 entries are the WAF's limit, set spec.blocklist.maxEntries to 2.";
-    expect(world.status.message(world.instance, "Synced")).toContain(suggestion);
-    expect(synced(world, "hosts")).toContain(suggestion);
-  });
 });

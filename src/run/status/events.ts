@@ -12,7 +12,7 @@ import { asSentence, counted, examplesOf, inThousands } from "../../model/senten
 import type { Adoption } from "../../model/operation.ts";
 import { approvalAnnotation, type ResourceMeta } from "../../model/resource.ts";
 import { ruleIdOf, ruleLabel } from "../../model/rule-id.ts";
-import { contestedMessage, heldMessage, keptMessage, mismatchSentence, overflowOfInstance } from "./messages.ts";
+import { contestedMessage, heldMessage, keptMessage, overflowMessage } from "./messages.ts";
 import { troubleOf } from "./findings.ts";
 import type { RunFacts } from "../facts.ts";
 import type { ObjectEvent } from "../ports.ts";
@@ -111,16 +111,15 @@ function troubleIn(facts: RunFacts): Problems {
 
 /** Without a plan, these subjects are unknown: they are neither new nor resolved. */
 function problemsIn(facts: RunFacts, plan: Plan): Problems {
-  const { held, leftOut } = plan;
+  const { leftOut } = plan;
   const contested = plan.contested.map(({ list, entry }) => `${list} ${entry}`);
   // Only the number matters: other entries may take the place of these.
   const counts = listNames.map((list) => leftOut[list].size).join(" ");
   return {
     held: problemOf("RemovalsHeld", heldMessage(facts)),
-    mismatch: problemOf("ApprovalMismatch", held && mismatchSentence(held)),
     kept: problemOf("SourceBroken", keptMessage(facts)),
     contested: problemOf("Contested", contestedMessage(plan), hexDigest(contested.join())),
-    overflow: problemOf("CapacityExceeded", overflowOfInstance(facts), counts),
+    overflow: problemOf("CapacityExceeded", overflowMessage(facts), counts),
   };
 }
 

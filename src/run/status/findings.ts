@@ -6,7 +6,6 @@
 import { type Condition, findCondition, type NewConditions, seeReady, withConditions } from "../../kinds/conditions.ts";
 import type { AcceptedReason, ReasonOf, SyncedReason } from "../../kinds/reasons.ts";
 import type { ListName } from "../../model/declared.ts";
-import type { Gathered } from "../../model/gathered.ts";
 import type { ResourceMeta } from "../../model/resource.ts";
 import type { WafFault } from "../../model/waf-result.ts";
 import type { Blocker, RunFacts } from "../facts.ts";
@@ -141,16 +140,17 @@ function blockerFinding(blocker: Blocker, cause: string): SyncedFinding {
   return { status: "False", reason: "Blocked", message: `${cause} wafsync retries.`, cause, next: "Retrying" };
 }
 
-/** The finding if the instance writes nothing to this part at present. */
-export function offFinding(
-  part: ListName | "origins",
-  { instance }: Gathered,
-  whenSuspended: string,
-  whenObserved: string,
-): SyncedFinding | undefined {
-  if (instance.suspend) return { status: "Unknown", reason: "Suspended", message: whenSuspended, next: "Paused" };
-  if (instance.policies[part] !== "Observe") return undefined;
-  return { status: "False", reason: "Observed", message: whenObserved, next: "Settled" };
+/** The finding for what is not on the WAF yet, or still. @param so the beginning of the message, without a full stop */
+export function unwrittenFinding(part: ListName | "origins", so: string, facts: RunFacts): SyncedFinding {
+  const { policies, suspend } = facts.gathered.instance;
+  if (suspend) {
+    return { status: "Unknown", reason: "Suspended", message: `${so}; the instance is suspended.`, next: "Paused" };
+  }
+  if (policies[part] === "Observe") {
+    const message = `${so}; the policy Observe of the ${part} writes nothing.`;
+    return { status: "False", reason: "Observed", message, next: "Settled" };
+  }
+  return pendingFinding(`${so}.${waitingInWords(facts)}`);
 }
 
 /** The finding for what only a person can resolve. */

@@ -23,8 +23,7 @@ import {
   heldGroups,
   heldMessage,
   keptMessage,
-  limitSuggestion,
-  overflowOfInstance,
+  overflowMessage,
   waitingRemovals,
 } from "./messages.ts";
 import type { RunFacts } from "../facts.ts";
@@ -126,10 +125,10 @@ function assessInstance(facts: RunFacts, lastSyncMs: number | undefined): Synced
     return forPerson("SourceBroken", message);
   }
   if (plan.contested.length > 0) return forPerson("Contested", contestedMessage(plan));
-  const refused = refusedMessage(facts, plan);
+  const refused = refusedMessage(plan);
   if (refused !== "") return forPerson("Rejected", refused);
-  const overflow = overflowOfInstance(facts);
-  if (overflow !== undefined) return forPerson("CapacityExceeded", overflow);
+  const overflow = overflowMessage(facts);
+  if (overflow !== "") return forPerson("CapacityExceeded", overflow);
   if (plan.observedOnly.length > 0) {
     const changes = counted(plan.observedOnly.length, "change is", "changes are");
     const message = `Under the policy Observe, ${changes} not written: see status.plan.`;
@@ -160,7 +159,8 @@ function syncedMessage({ lists, origins }: Plan): string {
 }
 
 /** Empty if the API refused nothing. */
-function refusedMessage(facts: RunFacts, { outcomes, origins }: Plan): string {
+function refusedMessage(plan: Plan): string {
+  const { outcomes, origins } = plan;
   const decided = [
     ...listNames.flatMap((list) => outcomes[list].map(({ outcome }) => outcome)),
     ...origins.outcomes.values(),
@@ -170,5 +170,5 @@ function refusedMessage(facts: RunFacts, { outcomes, origins }: Plan): string {
   if (first === undefined) return "";
   const again = `wafsync retries ${refusals.length === 1 ? "it" : "them"} after an hour, or when the rule changes.`;
   const example = `${first.operation}: ${asSentence(first.message)}`;
-  return `The API refused ${counted(refusals.length, "write", "writes")}. ${again} ${example}${limitSuggestion(facts)}${waitingRemovals(facts)}`;
+  return `The API refused ${counted(refusals.length, "write", "writes")}. ${again} ${example}${waitingRemovals(plan)}`;
 }

@@ -2,7 +2,6 @@
 // read, and entries that a list has no room for.
 import { formatTime } from "../../model/time-text.ts";
 import type { HeldGroup } from "../../kinds/waf-instance.ts";
-import { disputesMax } from "../../decide/disputes.ts";
 import type { Plan } from "../../decide/plan.ts";
 import { type ListName, listNames } from "../../model/declared.ts";
 import { type EntryOwners, readOwners } from "../../model/entry-owners.ts";
@@ -20,26 +19,37 @@ const mismatchLengthMax = 41;
 export function heldMessage(facts: Pick<RunFacts, "plan" | "gathered">): string {
   const held = facts.plan?.held;
   if (held === undefined) return "";
-  const { guards } = facts.gathered.instance;
-  const parts = [held.obstacle === undefined ? mismatchSentence(held) : obstacleSentence(held.obstacle)];
-  for (const list of listNames) {
-    const removals = held.removals[list];
-    if (removals.length === 0) continue;
-    const limits = `: guards allow at most ${guards.maxRemovals} removals and ${guards.maxRemovalPercent}% of a list ${spanOf(held.recent[list], guards.window)}`;
-    const examples = examplesOf(removals.map(({ entry }) => entry));
-    const what = countedRemovals(removals, `from the ${list} (${examples})`);
-    parts.push(`${what}${held.obstacle === undefined ? limits : ""}.`, ownersSentence(removals));
-  }
-  if (held.origins.length > 0) {
-    const hosts = held.origins.map(({ host }) => host);
-    const what = `of ${hosts.length === 1 ? "an origin" : "origins"} (${listed(hosts, namesShownMax)})`;
-    parts.push(`${countedRemovals(hosts, what)}.`, ownersSentence(held.origins));
-  }
-  return [...parts, approvalSentence(facts, held)].filter((part) => part !== "").join(" ");
+  const { maxRemovals, maxRemovalPercent, window } = facts.gathered.instance.guards;
+  const lists = listNames.map((list) => {
+    const span = spanOf(held.recent[list], window);
+    const limits = `: guards allow at most ${maxRemovals} removals and ${maxRemovalPercent}% of a list ${span}`;
+    const entries = held.removals[list].map(({ entry }) => entry);
+    return heldSentences(`from the ${list}`, entries, held.removals[list], held.obstacle === undefined ? limits : "");
+  });
+  const hosts = held.origins.map(({ host }) => host);
+  return [
+    mismatchSentence(held),
+    held.obstacle === undefined ? "" : obstacleSentence(held.obstacle),
+    ...lists,
+    heldSentences("from the origins", hosts, held.origins, ""),
+    approvalSentence(facts, held),
+  ]
+    .filter((part) => part !== "")
+    .join(" ");
 }
 
-function countedRemovals({ length }: readonly unknown[], what: string): string {
-  return `${counted(length, "removal", "removals")} ${what} ${length === 1 ? "is" : "are"} on hold`;
+/** How many removals are on hold in one part of the WAF, and who last declared them. Empty if there are none. */
+function heldSentences(
+  where: string,
+  values: readonly string[],
+  removals: readonly Pick<HeldRemoval, "owners">[],
+  limits: string,
+): string {
+  if (values.length === 0) return "";
+  const [are, were] = values.length === 1 ? ["is", "It was"] : ["are", "They were"];
+  const what = `${counted(values.length, "removal", "removals")} ${where} (${examplesOf(values)}) ${are} on hold${limits}.`;
+  const owners = ownerNames(removals.map((removal) => removal.owners));
+  return owners === "" ? what : `${what} ${were} last declared by ${owners}.`;
 }
 
 function obstacleSentence({ kind, reason }: Obstacle): string {
@@ -55,21 +65,14 @@ function spanOf(recent: number, window: string): string {
 }
 
 /** The message about an approval that does not match; empty if there is none or it matches. */
-export function mismatchSentence({ mismatch }: HeldRemovals): string {
+function mismatchSentence({ mismatch }: HeldRemovals): string {
   if (mismatch === undefined) return "";
   return `The annotation ${approvalAnnotation}: "${shortened(mismatch, mismatchLengthMax)}" does not match the removals on hold: it was already used, or it approves different removals.`;
 }
 
-function ownersSentence(removals: readonly Pick<HeldRemoval, "owners">[]): string {
-  const names = ownerNames(new Set(removals.map(({ owners }) => owners)));
-  if (names.length === 0) return "";
-  return `${removals.length === 1 ? "It was" : "They were"} last declared by ${listed(names, namesShownMax)}.`;
-}
-
-function ownerNames(owners: Iterable<EntryOwners>): string[] {
-  const names = new Set<string>();
-  for (const one of owners) for (const { kind, name } of readOwners(one)) names.add(`${kind} ${name}`);
-  return [...names];
+function ownerNames(owners: readonly EntryOwners[], shownMax = namesShownMax): string {
+  const names = [...new Set(owners)].flatMap((one) => readOwners(one)).map(({ kind, name }) => `${kind} ${name}`);
+  return listed([...new Set(names)], shownMax);
 }
 
 /** How to approve the removals: with a command or, in a directory, also with a change to a file, for a pull request. */
@@ -91,7 +94,7 @@ export function heldGroups(held: HeldRemovals, entriesMax = examplesMax): HeldGr
   const reason = shortened(asSentence(held.obstacle?.reason ?? byGuards), textLengthMax);
   const groups = partsOf(held).map((part) => ({
     list: part.list,
-    owners: shortened(ownerNames([part.owners]).join(", "), textLengthMax),
+    owners: shortened(ownerNames([part.owners], Infinity), textLengthMax),
     count: part.removals.length,
     reason,
     examples: part.removals.slice(0, entriesMax).map(({ entry }) => entry),
@@ -102,27 +105,24 @@ export function heldGroups(held: HeldRemovals, entriesMax = examplesMax): HeldGr
 
 /** What stays because something can't be read: how much, what is broken, and how to let it go. Empty if nothing does. */
 export function keptMessage({ plan }: Pick<RunFacts, "plan">): string {
-  const byReason = [...Map.groupBy(plan?.kept ?? [], ({ broken }) => broken.reason).values()];
-  const [largest, ...others] = byReason.toSorted((a, b) => b.length - a.length);
-  const [first] = largest ?? [];
-  if (largest === undefined || first === undefined) return "";
-  const parts = ([...listNames, "origins"] as const).flatMap((part) => {
-    const values = largest.flatMap((kept) => (kept.part === part ? [kept.value] : []));
-    if (values.length === 0) return [];
-    const what =
-      part === "origins" ? counted(values.length, "origin", "origins") : counted(values.length, "entry", "entries");
-    return [`${what}${part === "origins" ? "" : ` on the ${part}`} (${listed(values, examplesMax)})`];
-  });
-  const owners = listed(ownerNames(new Set(largest.map((one) => one.owners))), namesShownMax);
+  const kept = plan?.kept ?? [];
+  const groups = [...Map.groupBy(kept, ({ part, broken }) => `${part} ${broken.reason}`).values()];
+  const largest = groups.toSorted((a, b) => b.length - a.length)[0] ?? [];
+  const [first] = largest;
+  if (first === undefined) return "";
+  const { part, broken } = first;
+  const isOrigin = part === "origins";
+  const count = counted(largest.length, isOrigin ? "origin" : "entry", isOrigin ? "origins" : "entries");
+  const values = largest.map(({ value }) => value);
+  const what = `${count}${isOrigin ? "" : ` on the ${part}`} (${listed(values, examplesMax)})`;
+  const owners = ownerNames(largest.map((one) => one.owners));
   const by = owners === "" ? "may still be declared" : `last declared by ${owners}`;
-  const { reason, letGo } = first.broken;
   // Most reasons begin with the name of the rule, which may be the only owner.
-  const why = reason.startsWith(`${owners}: `) ? reason.slice(owners.length + 2) : reason;
-  const left = (plan?.kept.length ?? 0) - largest.length;
-  const stay = counted(left, "more stays", "more stay");
-  const more = left === 0 ? "" : ` ${stay} for ${counted(others.length, "other reason", "other reasons")}.`;
-  const way = letGo === undefined ? "" : ` To let ${largest.length === 1 ? "it" : "them"} go, ${letGo}.`;
-  return `wafsync keeps ${parts.join(" and ")}, ${by}: ${asSentence(why)}${way}${more}`;
+  const why = broken.reason.startsWith(`${owners}: `) ? broken.reason.slice(owners.length + 2) : broken.reason;
+  const way = broken.letGo === undefined ? "" : ` To let ${largest.length === 1 ? "it" : "them"} go, ${broken.letGo}.`;
+  const left = kept.length - largest.length;
+  const more = left === 0 ? "" : ` ${counted(left, "more stays", "more stay")} for other reasons.`;
+  return `wafsync keeps ${what}, ${by}: ${asSentence(why)}${way}${more}`;
 }
 
 /** Another writer reverts declared entries. Empty if none is contested. */
@@ -130,59 +130,31 @@ export function contestedMessage({ contested }: Plan): string {
   if (contested.length === 0) return "";
   const examples = examplesOf(contested.map(({ entry }) => entry));
   const until = formatTime(Math.min(...contested.map(({ untilMs }) => untilMs)));
-  const others =
-    contested.length >= disputesMax
-      ? ` wafsync tracks no more than this number: it corrects other entries at each resync, without a pause.`
-      : "";
-  return `Another writer keeps reverting ${inThousands(contested.length)} of the declared entries (${examples}). Corrections are paused until ${until}: look for a second cluster or script with the same API key.${others}`;
+  return `Another writer keeps reverting ${inThousands(contested.length)} of the declared entries (${examples}). Corrections are paused until ${until}: look for a second cluster or script with the same API key.`;
 }
 
-/** This many additions refused in the same words suggest a limit. */
-const refusalsFrom = 3;
-
-/** The entries that the lists of the instance have no room for, as sentences; undefined if everything fits. */
-export function overflowOfInstance({ plan, gathered }: RunFacts): string | undefined {
-  const sentences = listNames.flatMap((list) => {
-    const left = plan?.leftOut[list];
-    if (left === undefined || left.size === 0) return [];
-    const { maxEntries = 0 } = gathered.instance.lists[list];
-    const what = `${counted(left.size, "entry", "entries")} (${examplesOf([...left])})`;
-    return [
-      `${what} ${left.size === 1 ? "does" : "do"} not fit on the ${list}, which has room for ${inThousands(maxEntries)} (spec.${list}.maxEntries).${roomOnHold(list, plan)}`,
-    ];
-  });
-  return sentences.length === 0 ? undefined : sentences.join(" ");
-}
-
-/** The same for the entries of one rule. It names no limit and no entry of another namespace. */
-export function overflowOfRule(list: ListName, leftOut: readonly Entry[], { plan }: Pick<RunFacts, "plan">): string {
+/** The entries that one list has no room for. It names neither the limit nor other entries, which guests must not learn. */
+export function overflowSentence(list: ListName, leftOut: readonly Entry[], { plan }: Pick<RunFacts, "plan">): string {
   const what = `${counted(leftOut.length, "entry", "entries")} (${examplesOf(leftOut)})`;
-  return `${what} ${leftOut.length === 1 ? "does" : "do"} not fit on the ${list}: the WAF accepts a limited number of entries.${roomOnHold(list, plan)}`;
+  const isOnHold = plan !== undefined && plan.lists[list].held > 0;
+  const room = isOnHold
+    ? " Removals that are on hold would make room: see the condition RemovalsHeld of the instance."
+    : "";
+  return `${what} ${leftOut.length === 1 ? "does" : "do"} not fit on the ${list}: see spec.${list}.maxEntries of the instance.${room}`;
 }
 
-function roomOnHold(list: ListName, plan: RunFacts["plan"]): string {
-  const isOnHold = plan !== undefined && plan.lists[list].held > 0;
-  return isOnHold ? " Removals that are on hold would make room: see the condition RemovalsHeld of the instance." : "";
+/** The same for all lists; empty if everything fits. */
+export function overflowMessage(facts: Pick<RunFacts, "plan">): string {
+  const sentences = listNames.flatMap((list) => {
+    const leftOut = [...(facts.plan?.leftOut[list] ?? [])];
+    return leftOut.length === 0 ? [] : [overflowSentence(list, leftOut, facts)];
+  });
+  return sentences.join(" ");
 }
 
 /** Removals that wait for entries that the API does not accept; empty if there are none. */
-export function waitingRemovals({ plan }: Pick<RunFacts, "plan">): string {
-  const waiting = listNames.flatMap((list) => plan?.waiting[list] ?? []);
+export function waitingRemovals(plan: Plan): string {
+  const waiting = listNames.flatMap((list) => plan.waiting[list]);
   if (waiting.length === 0) return "";
   return ` ${counted(waiting.length, "removal waits", "removals wait")} for them (${examplesOf(waiting)}), because declared entries would otherwise lose their cover.`;
-}
-
-/** Suggests that the size of the list may be the WAF's limit; empty unless additions were refused in the same words. */
-export function limitSuggestion({ plan, observed, gathered }: RunFacts): string {
-  if (plan === undefined || observed === undefined) return "";
-  for (const list of listNames) {
-    if (gathered.instance.lists[list].maxEntries !== undefined) continue;
-    const words = plan.outcomes[list].flatMap(({ entry, outcome: { insteadOf, refusals = [] } }) =>
-      insteadOf === "Add" ? refusals.map(({ message }) => message.replaceAll(entry, "")) : [],
-    );
-    const { size } = observed.lists[list];
-    if (![...Map.groupBy(words, (text) => text).values()].some(({ length }) => length >= refusalsFrom)) continue;
-    return ` If ${inThousands(size)} entries are the WAF's limit, set spec.${list}.maxEntries to ${size}.`;
-  }
-  return "";
 }

@@ -4,11 +4,10 @@ import { asSentence, shortened } from "../../model/sentence.ts";
 import {
   accepted,
   forPerson,
-  offFinding,
-  pendingFinding,
   reading,
   type SyncedFinding,
   troubleOf,
+  unwrittenFinding,
   withFindings,
 } from "./findings.ts";
 import type { RunFacts } from "../facts.ts";
@@ -77,10 +76,7 @@ function knownOf({ origin }: CompiledOrigin, facts: RunFacts): Known | undefined
     return { state: "Rejected", message: refusal.message, finding };
   }
   if (record === undefined || addedAtMs === undefined) {
-    const suspended = `${host} waits: the instance is suspended.`;
-    const off = offFinding("origins", facts.gathered, suspended, `${host} is not added under the policy Observe.`);
-    const finding = (facts.result === undefined ? undefined : off) ?? pendingFinding(`${host} is still to be added.`);
-    return { state: "Pending", finding };
+    return { state: "Pending", finding: unwrittenFinding("origins", `${host} is still to be added`, facts) };
   }
   const { unconfirmed, manner } = record;
   if (unconfirmed === undefined) {

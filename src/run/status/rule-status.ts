@@ -7,16 +7,14 @@ import {
   accepted,
   type AcceptedFinding,
   forPerson,
-  offFinding,
-  pendingFinding,
   reading,
   type SyncedFinding,
   troubleOf,
-  waitingInWords,
+  unwrittenFinding,
   withFindings,
 } from "./findings.ts";
 import { progressText, type RuleProgress } from "../../decide/progress.ts";
-import { limitSuggestion, overflowOfRule } from "./messages.ts";
+import { overflowSentence } from "./messages.ts";
 import type { RunFacts } from "../facts.ts";
 import { describeSource } from "../../model/address-source.ts";
 import type { WafIpRuleStatus } from "../../kinds/waf-ip-rule.ts";
@@ -102,24 +100,25 @@ export function assessRule(rule: CompiledRule, progress: RuleProgress | undefine
   const trouble = troubleOf(facts);
   if (trouble !== undefined) return trouble;
   if (progress === undefined) return reading;
-  if (rule.expired) return assessExpired(rule, progress, facts);
-  const { list } = rule;
-  const { desired, synced, refused, leftOut } = progress;
-  const so = `${synced} of ${desired} entries are on the ${list}`;
-  if (progress.pending > 0) return assessPending(rule, progress, so, facts);
+  const { list, expired } = rule;
+  const { desired, synced, refused, leftOut, left } = progress;
+  const still = counted(left.length, "of its entries is still", "of its entries are still");
+  const so = expired
+    ? `${expiredAt(rule)}, and ${still} on the ${list}`
+    : `${synced} of ${desired} entries are on the ${list}`;
+  const isPending = expired ? left.length > 0 : progress.pending > 0;
+  if (isPending) return assessPending(list, so, progress, facts);
   const [first] = refused;
   if (first !== undefined) {
-    // Guests must not learn the size of the list.
-    const suggestion = rule.isOwners ? limitSuggestion(facts) : "";
-    const message = `${so}; the API refused ${refused.length}. ${first.entry}: ${asSentence(first.message)}${suggestion}`;
+    const message = `${so}; the API refused ${refused.length}. ${first.entry}: ${asSentence(first.message)}`;
     return forPerson("Rejected", message);
   }
-  if (leftOut.length > 0) {
-    const message = `${so}; ${overflowOfRule(list, leftOut, facts)}`;
-    return forPerson("CapacityExceeded", message);
-  }
-  const message = `${allOn(list, desired)}${derivedSentence(rule)}${foreignSentence(progress, facts, list)}`;
-  return { status: "True", reason: "Synced", message, next: "Settled" };
+  if (leftOut.length > 0) return forPerson("CapacityExceeded", `${so}; ${overflowSentence(list, leftOut, facts)}`);
+  const is = expired
+    ? `${expiredAt(rule)}; it no longer declares entries.`
+    : `${allOn(list, desired)}${derivedSentence(rule)}`;
+  const message = `${is}${foreignSentence(progress, facts, list)}`;
+  return { status: "True", reason: expired ? "Expired" : "Synced", message, next: "Settled" };
 }
 
 /** The entries on the list may be fewer or more than those that the rule declares. */
@@ -129,34 +128,25 @@ function derivedSentence({ declared, rule }: CompiledRule): string {
   return ` The rule declares ${counted(declared, "entry", "entries")}, before ${fields.join(" and ")}.`;
 }
 
-function assessPending({ list }: CompiledRule, { isContested }: RuleProgress, so: string, facts: RunFacts) {
-  if (facts.result === undefined) return pendingFinding(`${so}.${waitingInWords(facts)}`);
-  const contested = forPerson("Contested", `${so}; another writer keeps removing the others. See the instance.`);
-  return assessOff(so, list, facts) ?? (isContested ? contested : pendingFinding(`${so}.`));
-}
-
-function assessOff(so: string, list: ListName, { gathered }: RunFacts): SyncedFinding | undefined {
-  const observed = `${so}; the policy Observe of the ${list} writes nothing.`;
-  return offFinding(list, gathered, `${so}; the instance is suspended.`, observed);
-}
-
-/** A rule is reported as expired only after its entries are removed: while some are on hold, it reports this. */
-function assessExpired(rule: CompiledRule, progress: RuleProgress, facts: RunFacts): SyncedFinding {
-  const { list, expiresAtMs } = rule;
-  const at = expiresAtMs === undefined || expiresAtMs === unblockedAtMs ? "" : ` at ${formatTime(expiresAtMs)}`;
-  const { left } = progress;
-  if (left.length === 0) {
-    const message = `The rule expired${at}; it no longer declares entries.${foreignSentence(progress, facts, list)}`;
-    return { status: "True", reason: "Expired", message, next: "Settled" };
-  }
-  if (facts.result === undefined) return pendingFinding(`The rule expired${at}; its entries are being removed.`);
-  const still = counted(left.length, "of its entries is still", "of its entries are still");
-  const so = `The rule expired${at}, and ${still} on the ${list}`;
+/** Some entries are not on the list yet; or still, although the rule has expired. */
+function assessPending(
+  list: ListName,
+  so: string,
+  { isContested, left }: RuleProgress,
+  facts: RunFacts,
+): SyncedFinding {
   if (left.some(({ outcome }) => outcome.kind === "Held")) {
     const message = `${so}: removals are on hold. See the condition RemovalsHeld of the instance.`;
     return forPerson("Held", message);
   }
-  return assessOff(so, list, facts) ?? pendingFinding(`${so}.`);
+  const found = unwrittenFinding(list, so, facts);
+  if (found.reason !== "Pending" || !isContested || facts.result === undefined) return found;
+  return forPerson("Contested", `${so}; another writer keeps removing the others. See the instance.`);
+}
+
+function expiredAt({ expiresAtMs }: CompiledRule): string {
+  const at = expiresAtMs === undefined || expiresAtMs === unblockedAtMs ? "" : ` at ${formatTime(expiresAtMs)}`;
+  return `The rule expired${at}`;
 }
 
 /** Reports entries that stay although no rule declares them; with the policy Exclusive they do not stay. */
