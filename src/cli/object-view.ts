@@ -18,6 +18,8 @@ export interface ReportedObject extends ResourceRef {
   readonly status: Readonly<Record<string, unknown>> | undefined;
   /** Why a rule exists, in its author's words. */
   readonly description?: string | undefined;
+  /** Of a rule, if it is known better than its status. */
+  readonly progress?: string | undefined;
   /** In a folder: the place of the object, or of the entry that its status identifies by `source`: `rules.yaml:12`. */
   readonly placeOf?: (source?: string) => string;
 }
@@ -35,14 +37,13 @@ export interface Reported {
 
 export type ObjectView = ReturnType<typeof viewObject>;
 
-/** @param progress of a rule, if it is known better than its status */
-export function viewObject({ status = {}, placeOf, description, ...object }: ReportedObject, progress?: string) {
+export function viewObject({ status = {}, placeOf, description, progress, ...object }: ReportedObject) {
   const { conditions = [], rejected = [], entries } = status as Reported;
   const ready = findCondition(conditions, "Ready");
   const accepted = findCondition(conditions, "Accepted");
   const isAccepted = accepted?.status !== "False";
   const shown = isAccepted || ready?.status === "False" ? "Ready" : "Accepted";
-  const reported = progress ?? status["progress"] ?? status["state"] ?? status["lastTrigger"];
+  const reported = progress ?? status["progress"] ?? status["synced"] ?? status["state"] ?? status["lastTrigger"];
   const { kind, namespace, name } = object;
   return {
     kind,

@@ -5,8 +5,7 @@
 // escaped. No name, address or message can therefore end a block, start markup, or mention a person.
 import { nameKey } from "../model/resource.ts";
 import { counted, inThousands } from "../model/sentence.ts";
-import { differenceKinds, differencesOf, groupByReason, type InstanceView, problemLines } from "./instance-view.ts";
-import type { Verdict } from "./instance-view.ts";
+import { blocksOf, type InstanceView, problemLines, type Verdict } from "./instance-view.ts";
 import { markdownText } from "./terminal.ts";
 
 /** GitHub accepts 65,536 characters in a comment. */
@@ -23,9 +22,6 @@ interface Section {
   readonly title: string;
   readonly lines: readonly string[];
 }
-
-/** Starts a heading, which is not counted as a line. */
-const headingMark = "@@ ";
 
 export interface Comment {
   readonly command: "plan" | "apply";
@@ -71,20 +67,17 @@ export function markdownOf(views: readonly InstanceView[], comment: Comment): st
 
 /** The section with as many of its lines as fit, and how many are left; empty if none fits. */
 function folded({ title, lines }: Section, room: number): { readonly text: string; readonly left: number } {
-  const countable = lines.filter((line) => !line.startsWith(headingMark)).length;
-  const start = `<details${countable <= openLinesMax ? " open" : ""}><summary>${markdownText(title)}</summary>\n<pre lang="diff"><code>`;
+  const start = `<details${lines.length <= openLinesMax ? " open" : ""}><summary>${markdownText(title)}</summary>\n<pre lang="diff"><code>`;
   const end = "</code></pre>\n</details>\n";
   const shown: string[] = [];
-  let left = countable;
   let length = start.length + end.length + 2;
   for (const line of lines) {
     const text = markdownText(line.slice(0, lineLengthMax)) || " ";
     length += text.length + 1;
     if (length > room) break;
     shown.push(text);
-    if (!line.startsWith(headingMark)) left -= 1;
   }
-  return { text: left < countable ? `${start}${shown.join("\n")}\n${end}` : "", left };
+  return { text: shown.length === 0 ? "" : `${start}${shown.join("\n")}\n${end}`, left: lines.length - shown.length };
 }
 
 /** The name of the instance and its counts. */
@@ -96,19 +89,15 @@ function overview(view: InstanceView, { text, isClean }: Verdict): string {
 
 function sectionsOf(view: InstanceView): Section[] {
   if (view.trouble !== undefined) return [{ title: "Error", lines: [view.trouble] }];
-  const byKind = Map.groupBy(differencesOf(view), ({ kind }) => kind);
-  const differences = differenceKinds.map((kind) => {
-    const items = byKind.get(kind) ?? [];
+  const differences = blocksOf(view).map(({ title, mark, series }) => ({
+    title,
     // A shared reason is printed only once.
-    const lines = groupByReason(items).flatMap((group) => [
-      `${headingMark}${group[0]?.target ?? ""}: ${group[0]?.reason ?? ""} @@`,
-      ...group.map(({ value, note }) => `${kind.mark} ${value}${note === undefined ? "" : `  # ${note}`}`),
-    ]);
-    return { title: counted(items.length, kind.one, kind.many), lines };
-  });
+    lines: series.flatMap((items) => [
+      `@@ ${items[0]?.target ?? ""}: ${items[0]?.reason ?? ""} @@`,
+      ...items.map(({ value, note }) => `${mark} ${value}${note === undefined ? "" : `  # ${note}`}`),
+    ]),
+  }));
   const plain = (_style: unknown, text: string): string => text;
   const changes = { title: "Changes", lines: view.changes ?? [] };
-  return [changes, ...differences, { title: "Problems", lines: problemLines(view, plain) }].filter(
-    ({ lines }) => lines.length > 0,
-  );
+  return [changes, ...differences, { title: "Problems", lines: problemLines(view, plain) }];
 }

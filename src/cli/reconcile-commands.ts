@@ -3,16 +3,13 @@ import type { Preview, Standalone } from "../app/standalone.ts";
 import { realClock } from "../async/clock.ts";
 import { continuesAnnotation } from "../model/continues.ts";
 import { nameKey, type ObjectName, type ResourceMeta } from "../model/resource.ts";
-import { counted } from "../model/sentence.ts";
 import { visibleText } from "../model/visible-text.ts";
-import type { RunFacts } from "../run/facts.ts";
 import type { ObjectEvent, ReconcileObserver } from "../run/ports.ts";
 import { faultText } from "../source/directory/source-fault.ts";
 import type { ApplyOptions, PlanOptions, RunOptions } from "./commands/folder-commands.ts";
 import {
   applyVerdict,
   countsLine,
-  differsFromDeclared,
   isIncomplete,
   isPartial,
   markDrift,
@@ -20,9 +17,10 @@ import {
   planLines,
   planVerdict,
   remarkLines,
+  type InstanceView,
   viewInstance,
 } from "./instance-view.ts";
-import type { InstanceView } from "./instance-view.ts";
+import type { Comment } from "./plan-markdown.ts";
 import { type Review, reviewOf } from "./plan-review.ts";
 import type { Session } from "./session.ts";
 import { StatusLine } from "./status-line.ts";
@@ -75,7 +73,7 @@ async function withPreviews(
 }
 
 function viewPreviews(standalone: Standalone, previews: readonly Preview[]): InstanceView[] {
-  return previews.map(({ facts, pendingClears }) => viewInstance(facts, standalone, { pendingClears, isLast: true }));
+  return previews.map(({ facts, pendingClears }) => viewInstance(facts, standalone, pendingClears));
 }
 
 const withoutRecord =
@@ -92,22 +90,18 @@ async function printPlan(
 ): Promise<number> {
   const faults = await printFaults(standalone, notes);
   const isFaulty = hasErrors(faults);
-  const isDue = views.some(differsFromDeclared);
+  const isDue = views.some(({ outcomes }) => outcomes.length > 0);
   const isBlind = views.some(({ trouble }) => trouble === undefined) && !(await standalone.hasRecord());
   const first = isBlind ? [withoutRecord] : [];
   // A pipeline passes the hash on, also that of a plan without changes.
   const last = [note ?? [], isDue || output === "markdown" ? `Plan hash: ${hash}` : []].flat();
-  if (output === "json") out.json({ hash, instances: views });
-  else if (output === "markdown") {
-    const { markdownOf } = await import("./plan-markdown.ts");
-    const missing = views.length === 0 ? [noInstance(faults, "plan")] : [];
-    const verdictOf = (view: InstanceView) => planVerdict(view, isFaulty);
-    const comment = { command: "plan", verdictOf, faults: [...faultTexts(faults), ...missing], first, last } as const;
-    out.line(markdownOf(views, comment));
-  } else {
-    const lines = views.flatMap((view) => planLines(view, out.paint, isFaulty, full));
-    for (const line of [...first, ...lines, ...last]) out.line(line);
-  }
+  const verdictOf = (view: InstanceView) => planVerdict(view, isFaulty);
+  const comment = { command: "plan", verdictOf, faults: faultTexts(faults, views, "plan"), first, last } as const;
+  await print(out, output, { hash, instances: views }, comment, () => [
+    ...first,
+    ...views.flatMap((view) => planLines(view, out.paint, isFaulty, full)),
+    ...last,
+  ]);
   if (hasFailed(standalone, notes, views, faults, "plan") || views.some(isPartial)) return 2;
   return standalone.feedProblems().length > 0 || isDue ? 1 : 0;
 }
@@ -136,7 +130,7 @@ export async function runApply(options: ApplyOptions): Promise<number> {
 
 /** Asks a person, if entries or origins would be removed. @returns 0 if the changes may be made */
 async function confirm(views: readonly InstanceView[], { out }: Session): Promise<number> {
-  const removing = views.filter(({ operations }) => operations.some(({ operation }) => operation.startsWith("Remove")));
+  const removing = views.filter(({ outcomes }) => outcomes.some(({ outcome }) => outcome === "Remove"));
   if (removing.length === 0) return 0;
   for (const line of removing.flatMap((view) => planLines(view, out.paint, false))) out.line(line);
   const answer = await ask("Make these changes?");
@@ -190,10 +184,11 @@ async function apply(options: ApplyOptions, review?: Review): Promise<number> {
     const views = results.flatMap(({ outcome: { facts } }) => {
       if (facts === undefined) return [];
       const { cleared, changes, drift } = of(facts.gathered.instance.meta);
-      const view = viewInstance(facts, standalone, { isLast: true });
-      return [{ ...view, cleared, changes, warnings: [...drift, ...view.warnings, ...suspension(facts)] }];
+      const view = viewInstance(facts, standalone);
+      return [{ ...view, cleared, changes, warnings: [...drift, ...view.warnings] }];
     });
-    await printResults(out, options, views, faults);
+    const comment = { command: "apply", verdictOf: applyVerdict, faults: faultTexts(faults, views, "apply") } as const;
+    await print(out, options.output, { instances: views }, comment, () => appliedLines(views, out.paint));
     const isFailed = hasFailed(standalone, notes, views, faults, "apply");
     if (stopping().stop.aborted && standalone.lost() === undefined) {
       notes.line("Stopped. Completed changes are recorded: run the command again to continue.");
@@ -206,42 +201,36 @@ async function apply(options: ApplyOptions, review?: Review): Promise<number> {
       return 1;
     }
     const hasPendingClears = results.some(({ outcome }) => outcome.pendingClears > 0);
-    const isSuspended = results.some(({ outcome: { facts } }) => suspension(facts).length > 0);
-    const isOpen = hasPendingClears || isSuspended || standalone.feedProblems().length > 0;
-    return isOpen || views.some(isIncomplete) ? 1 : 0;
+    return hasPendingClears || standalone.feedProblems().length > 0 || views.some(isIncomplete) ? 1 : 0;
   });
 }
 
-/** Why the WAF of a suspended instance is not in the declared state; empty if it is. */
-function suspension(facts: RunFacts | undefined): string[] {
-  const count = facts?.plan?.observedOnly.length ?? 0;
-  if (count === 0 || facts?.gathered.instance.suspend !== true) return [];
-  return [
-    `${counted(count, "change is", "changes are")} not written, because the instance is suspended (spec.suspend).`,
-  ];
+/** What a run did and left, below the table of all objects. */
+function appliedLines(views: readonly InstanceView[], paint: Paint): string[] {
+  if (views.length === 0) return [];
+  const details = views
+    .filter(({ trouble }) => trouble === undefined)
+    .flatMap((view) => [
+      `\n${countsLine(view, paint)}`,
+      ...(view.changes ?? []).map((change) => `  ${change}`),
+      ...remarkLines(view, paint),
+    ]);
+  return [...objectTable(views, paint), ...details];
 }
 
-async function printResults(
+/** Prints a result in the requested format. @param lines for a terminal */
+async function print(
   out: Terminal,
-  { output }: ApplyOptions,
-  views: readonly InstanceView[],
-  faults: readonly Fault[],
+  output: PlanOptions["output"],
+  result: { readonly hash?: string; readonly instances: readonly InstanceView[] },
+  comment: Comment,
+  lines: () => readonly string[],
 ): Promise<void> {
-  // The planned operations have been executed by now; the objects show which changes are missing.
-  if (output === "json") {
-    out.json({ instances: views.map((view) => ({ ...view, operations: undefined })) });
-  } else if (output === "markdown") {
+  if (output === "json") out.json(result);
+  else if (output === "markdown") {
     const { markdownOf } = await import("./plan-markdown.ts");
-    const done = views.map((view) => ({ ...view, operations: [] }));
-    out.line(markdownOf(done, { command: "apply", verdictOf: applyVerdict, faults: faultTexts(faults) }));
-  } else if (views.length > 0) {
-    for (const line of objectTable(views, out.paint)) out.line(line);
-    for (const view of views.filter(({ trouble }) => trouble === undefined)) {
-      out.line(`\n${countsLine(view, out.paint)}`);
-      for (const change of view.changes ?? []) out.line(`  ${change}`);
-      for (const line of remarkLines(view, out.paint)) out.line(line);
-    }
-  }
+    out.line(markdownOf(result.instances, comment));
+  } else for (const line of lines()) out.line(line);
 }
 
 /** @returns 0 if it was stopped by a signal. */
@@ -271,9 +260,7 @@ export async function runFollow(options: RunOptions): Promise<number> {
         const { trouble, added, removed, adopted } = view;
         const before = printed.get(nameKey(instance));
         const isJson = options.output === "json";
-        const state = isJson
-          ? JSON.stringify({ ...view, operations: undefined })
-          : remarkLines(view, out.paint).join("\n");
+        const state = isJson ? JSON.stringify(view) : remarkLines(view, out.paint).join("\n");
         printed.set(nameKey(instance), state);
         // A failure is an event. A resync without a change prints nothing.
         const isWorthCounting = trouble === undefined && (before === undefined || added + removed + adopted > 0);
@@ -307,8 +294,9 @@ function hasErrors(faults: readonly Fault[]): boolean {
   return faults.some(({ kind }) => kind === "error");
 }
 
-function faultTexts(faults: readonly Fault[]): string[] {
-  return faults.map(({ kind, text }) => `${kind}: ${visibleText(text)}`);
+function faultTexts(faults: readonly Fault[], views: readonly InstanceView[], act: string): string[] {
+  const missing = views.length === 0 ? [noInstance(faults, act)] : [];
+  return [...faults.map(({ kind, text }) => `${kind}: ${visibleText(text)}`), ...missing];
 }
 
 /**

@@ -49,8 +49,8 @@ test("plan exits with 1 while there are changes and with 0 if there are none; it
     domain: testDomain,
     end: "Done",
   });
-  expect(instance.operations).toStrictEqual(
-    blocked.map((value) => expect.objectContaining({ operation: "AddEntry", target: "blocklist", value }) as unknown),
+  expect(instance.outcomes).toStrictEqual(
+    blocked.map((value) => expect.objectContaining({ outcome: "Add", target: "blocklist", value }) as unknown),
   );
   expect(instance.objects.map(({ kind, name }) => `${kind} ${name}`)).toStrictEqual([
     "WafInstance main",
@@ -64,10 +64,9 @@ test("plan exits with 1 while there are changes and with 0 if there are none; it
     end: "Done",
     added: 3,
     removed: 0,
-    held: [],
+    outcomes: [],
     lists: { blocklist: { live: 3, managed: 3 } },
   });
-  expect(result).not.toHaveProperty("operations");
   expect(result.objects.map(({ ready }) => ready)).toStrictEqual(["True", "True"]);
 
   expect(await folder.run("plan")).toMatchObject({
@@ -142,7 +141,10 @@ test("plan exits with 1 or 2 for removals on hold, a conflict and a suspended in
   await folder.files.remove("allow.yaml");
   await folder.files.write("more.yaml", ruleDocument("more", { addresses: ["192.0.2.99"] }));
   await folder.files.write("main.yaml", instanceDocument(folder.simulator.baseUrl, { spec: "  suspend: true\n" }));
-  expect((await folder.run("plan")).stdout).toContain("(1 to add); not written, because the instance is suspended");
+  const unwritten = "(1 to add); not written, because the instance is suspended";
+  expect((await folder.run("plan")).stdout).toContain(unwritten);
+  const suspended = await folder.run("apply");
+  expect([suspended.code, suspended.stdout]).toStrictEqual([1, expect.stringContaining(unwritten)]);
 });
 
 test("apply exits with 1 if a person has to act an entry that the API rejected, which stays in the plan", async () => {
@@ -161,8 +163,7 @@ test("apply exits with 1 if a person has to act an entry that the API rejected, 
   expect([planned.code, planned.stdout]).toStrictEqual([1, expect.stringContaining("0 to remove, 1 rejected.")]);
   const { stdout } = await folder.run("plan -o json");
   expect(instanceIn(stdout)).toMatchObject({
-    rejectedCount: 1,
-    refused: [{ value: "192.0.2.2", reason: expect.stringContaining("no such luck") }],
+    outcomes: [{ outcome: "Rejected", value: "192.0.2.2", reason: expect.stringContaining("no such luck") }],
   });
   expect(folder.simulator.waf(testKey).blocklist.toSorted()).toStrictEqual(["192.0.2.1", "2001:db8::1"]);
 });

@@ -293,7 +293,7 @@ describe.each([
       expect(issues).toMatchObject([
         { number: 1, isOpen: true, labels: "waf-drift", title: "The WAF differs from the folder" },
       ]);
-      expect(issues[0]?.body).toContain("1 to add (1 removed by another writer)");
+      expect(issues[0]?.body).toContain("1 to add, 0 to remove, one call each. 1 of these is drift.");
     }
     // An error says nothing about drift.
     team.simulator.replaceKey(testKey, "another-key-0123456789");

@@ -37,7 +37,7 @@ describe("What a plan prints", () => {
 
   async function printed(world: ConvergeWorld): Promise<string> {
     const facts = await world.preview();
-    return planLines(viewInstance(facts!, look), plain, false).join("\n");
+    return planLines(viewInstance(facts!, look, []), plain, false).join("\n");
   }
 
   test("counts adoptions as changes", async () => {
