@@ -2,7 +2,6 @@
 import packageJson from "../../package.json" with { type: "json" };
 import { realClock } from "../async/clock.ts";
 import { counted } from "../model/sentence.ts";
-import { declaredLists } from "../pages/client-lists.ts";
 import { checkReportFile, reportPage, writeReportFile } from "../pages/report.ts";
 import { readRequests } from "../pages/requests.ts";
 import type { ReportOptions } from "./commands/waf-commands.ts";
@@ -19,12 +18,8 @@ export async function runReport(options: ReportOptions): Promise<number> {
   const how = { command: "wafsync report", range, nowMs, showsProgress: true };
   return await withLogs(options, how, async ({ waf, ports, watch, retention, sight }, { out, notes, redactor }) => {
     const redact = (text: string): string => redactor.redact(text);
-    const question = {
-      instance: sight?.gathered.instance.meta,
-      declared: sight && (await declaredLists(sight, realClock)),
-      period: { range, topMax: options.top, watch },
-    };
-    const end = await readRequests({ ...ports, waf, redact }, question);
+    const period = { range, topMax: options.top, watch };
+    const end = await readRequests({ ...ports, waf, redact }, { sight, period });
     watch.clear();
     if (end.state === "Failed") throw logFaultError(end.fault, sight?.gathered.instance);
     if (end.state === "Stopped") {

@@ -11,8 +11,8 @@ import { explainOn } from "../cli/why-view.ts";
 import { AddressCover } from "../address/ranges.ts";
 import { nameKey, type ObjectName } from "../model/resource.ts";
 import { shortened } from "../model/sentence.ts";
+import { editedTexts } from "../model/visible-text.ts";
 import { assetAt, framed } from "./frame.ts";
-import { declaredLists } from "./client-lists.ts";
 import { html } from "./html.ts";
 import {
   chooseInstancePage,
@@ -20,8 +20,7 @@ import {
   instancePage,
   instancesWith,
   overviewPage,
-  type ReadHistory,
-  refusal,
+  refusalPage,
   whyPage,
 } from "./waf-pages.ts";
 import { instancePath, nameLengthMax } from "./parts.ts";
@@ -67,20 +66,28 @@ export class StatePages {
   }
 
   async handle(request: PageRequest): Promise<PageResponse> {
-    const { path } = request;
+    const { path, query } = request;
     const asset = assetAt(path);
     if (asset !== undefined) return asset;
-    const isJson = path === "/summary" || path.endsWith(".json");
     let read: ReadSummary | undefined;
     try {
       read = await this.#read();
       return await this.#route(request, read);
     } catch (error) {
-      if (!(error instanceof CommandError)) throw error;
-      const problem = this.#redact(sentencesOf(error));
-      if (isJson) return json(400, { error: problem });
-      return page(400, errorPage(read?.summary, problem, request.query.get("address") ?? ""));
+      const problem = this.#problemOf(error);
+      if (path === "/summary" || path.endsWith(".json")) return json(400, { error: problem });
+      return page(400, errorPage(read?.summary, problem, query.get("address") ?? ""));
     }
+  }
+
+  /** In sentences without keys. @throws any other error than a CommandError */
+  #problemOf(error: unknown): string {
+    if (error instanceof CommandError) return this.#redact(sentencesOf(error));
+    throw error;
+  }
+
+  #redact(text: string): string {
+    return this.#parts.target.redactor.redact(text);
   }
 
   /** Stops reading logs. */
@@ -91,13 +98,11 @@ export class StatePages {
   async #route({ path, query }: PageRequest, read: ReadSummary): Promise<PageResponse> {
     const { summary } = read;
     const { refused } = summary;
-    const isRefused = refused !== undefined;
     const wanted = query.get("instance");
     const instances = summary.instances.filter(({ instance }) => wanted === null || instance === wanted);
-    if (path === "/summary") return json(isRefused ? 403 : 200, { ...summary, instances });
-    if (path === "/") return page(isRefused ? 403 : 200, overviewPage(summary, findIn(query)));
-    const { where, version } = summary;
-    if (isRefused) return page(403, framed({ where, version, title: "No access", body: [refusal(refused)] }));
+    if (path === "/summary") return json(refused === undefined ? 200 : 403, { ...summary, instances });
+    if (refused !== undefined) return page(403, refusalPage(summary, refused));
+    if (path === "/") return page(200, overviewPage(summary, findIn(query)));
     if (path === "/why" || path === "/why.json") return await this.#why(path === "/why.json", query, summary);
     const [, folder, namespace = "", name = "", view, ...rest] = path.split("/").map((one) => decoded(one));
     if (folder === "instances" && rest.length === 0) {
@@ -114,12 +119,13 @@ export class StatePages {
     const address = (query.get("address") ?? "").trim();
     const cover = address === "" ? undefined : new AddressCover(parseAddress(address));
     const objects = objectsOf(seen, instance.instance);
-    const history = await this.#history(objectNameOf(instance));
+    const name = objectNameOf(instance);
+    const history = await this.#parts.target.history(name).catch((error: unknown) => this.#problemOf(error));
     return page(200, instancePage(summary, instance, { objects, history, cover }));
   }
 
   /** @throws CommandError if the log may not be read */
-  async #readRequests(name: ObjectName, { where, version }: Summary): Promise<string> {
+  async #readRequests(name: ObjectName, summary: Summary): Promise<string> {
     const { target, clock } = this.#parts;
     const instance = nameKey(name);
     const sight = await target.look(name, { live: false });
@@ -129,8 +135,7 @@ export class StatePages {
       stopping: this.#stopping.signal,
       redact: (text: string) => this.#redact(text),
     };
-    const question = { instance: name, declared: await declaredLists(sight, clock) };
-    const called = await target.callWaf(sight, async (waf) => await readRequests({ ...ports, waf }, question));
+    const called = await target.callWaf(sight, async (waf) => await readRequests({ ...ports, waf }, { sight }));
     if (!called.ok) throw new CommandError(`the log of ${instance} was not read: ${called.problem}`);
     const requests = called.value;
     if (requests.state !== "Done") throw new CommandError(`the log of ${instance} was not read`);
@@ -144,43 +149,25 @@ export class StatePages {
       </p>
     </div>`;
     const body = [heading, ...requestSections(requests, "Not everything is shown", linkOf)];
-    return framed({ title, where, version, instance, body });
-  }
-
-  async #history(instance: ObjectName): Promise<ReadHistory> {
-    try {
-      return { ok: true, events: await this.#parts.target.history(instance) };
-    } catch (error) {
-      if (error instanceof CommandError) return { ok: false, problem: this.#redact(sentencesOf(error)) };
-      throw error;
-    }
+    return framed(summary, { title, instance, body });
   }
 
   async #why(isJson: boolean, query: URLSearchParams, summary: Summary): Promise<PageResponse> {
     const { target, words } = this.#parts;
-    const { where, version } = summary;
     const text = query.get("address") ?? "";
     const wanted = query.get("instance") ?? "";
     const find = findIn(query);
     const address = parseAddress(text);
     const instances = wantedInstances(summary, wanted || undefined, find);
-    const frame = { where, version, address: text, instance: wanted };
     if (instances.length > searchedMax) {
       if (!isJson)
         return page(200, chooseInstancePage({ ...summary, instances: [...instances] }, find, address, searchedMax));
       return json(400, { error: "Add instance=NAMESPACE/NAME: one search reads the lists of only a few WAFs." });
     }
-    const views = await explainOn(target, instances.map(objectNameOf), address);
-    if (isJson) return json(200, { address, instances: views }, (body) => this.#redact(body));
-    const answer = { address, views, words };
-    return page(
-      200,
-      whyPage(frame, answer, (line) => this.#redact(line)),
-    );
-  }
-
-  #redact(text: string): string {
-    return this.#parts.target.redactor.redact(text);
+    const explained = await explainOn(target, instances.map(objectNameOf), address);
+    const views = editedTexts(explained, (one) => this.#redact(one));
+    if (isJson) return json(200, { address, instances: views });
+    return page(200, whyPage(summary, { address: text, instance: wanted }, { address, views, words }));
   }
 }
 
@@ -213,19 +200,18 @@ function decoded(text: string): string {
 /** @param address keeps what the person searched for */
 function errorPage(summary: Summary | undefined, problem: string, address = ""): string {
   const title = "The request failed";
-  const { where, version } = summary ?? { where: "", version: packageJson.version };
   const body = html`<section>
     <h1>${title}</h1>
     <p>${shortened(problem, 2_000)}</p>
     <p><a href="/">All WAFs</a></p>
   </section>`;
-  return framed({ where, version, title, address, body: [body] });
+  return framed(summary ?? { where: "", version: packageJson.version }, { title, address, body: [body] });
 }
 
 function page(status: number, body: string): PageResponse {
   return { status, type: "text/html; charset=utf-8", body };
 }
 
-function json(status: number, value: unknown, edit: (body: string) => string = (body) => body): PageResponse {
-  return { status, type: "application/json", body: `${edit(JSON.stringify(value, undefined, 2))}\n` };
+function json(status: number, value: unknown): PageResponse {
+  return { status, type: "application/json", body: `${JSON.stringify(value, undefined, 2)}\n` };
 }

@@ -1,4 +1,5 @@
 // The frame of every page: the head, and for served pages the search and the two assets.
+import type { Summary } from "../kinds/summary.ts";
 import { hexDigest } from "../model/hex-digest.ts";
 import { shortened } from "../model/sentence.ts";
 import { type Markup, html } from "./html.ts";
@@ -7,11 +8,9 @@ import { pageScript } from "./script.ts";
 import type { PageResponse } from "./server.ts";
 import { pageStyle } from "./style.ts";
 
-export interface Frame {
+/** A page without its frame. */
+export interface Content {
   readonly title: string;
-  /** What the page is about; shown next to the name of the program. */
-  readonly where: string;
-  readonly version: string;
   readonly body: readonly Markup[];
   /** Whether it updates itself. Pages that call a WAF do not. */
   readonly isLive?: boolean;
@@ -53,9 +52,9 @@ export function documentOf(title: string, head: readonly Markup[], body: readonl
     </html> `.text;
 }
 
-/** A page that the server serves. */
-export function framed(frame: Frame): string {
-  const { title, where, version, body, isLive = false } = frame;
+/** A page that the server serves. What it is about is shown next to the name of the program. */
+export function framed({ where, version }: Pick<Summary, "where" | "version">, content: Content): string {
+  const { title, body, isLive = false } = content;
   return documentOf(
     `${title} – wafsync`,
     [
@@ -68,7 +67,7 @@ export function framed(frame: Frame): string {
         <header class="bar">
           <div>
             <a class="brand" href="/">wafsync <span>${version} ${shortened(where, nameLengthMax)}</span></a>
-            ${searchForm(frame)}
+            ${searchForm(content)}
           </div>
         </header>`,
       html`<main id="main" ${isLive ? "data-live" : ""}>${body}</main>`,
@@ -76,7 +75,7 @@ export function framed(frame: Frame): string {
   );
 }
 
-function searchForm({ address = "", instance = "" }: Frame): Markup {
+function searchForm({ address = "", instance = "" }: Content): Markup {
   return html`<form action="/why" method="get" role="search" autocomplete="off" spellcheck="false">
     <label for="address">Why is this address blocked or allowed?</label>
     <input id="address" name="address" value="${shortened(address, 60)}" required placeholder="192.0.2.1" />

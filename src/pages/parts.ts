@@ -10,12 +10,6 @@ const commandLengthMax = 1_000;
 const lineLengthMax = 4_000;
 const warningsShownMax = 20;
 const marks = { False: ["bad", "Not ready"], Unknown: ["open", ""], True: ["good", "Ready"] } as const;
-/** Reasons that are replaced by plain words. */
-const plainReasons: Readonly<Record<string, string>> = {
-  Pending: "In progress",
-  "": "Not reported yet",
-};
-
 /** A section with a heading. The script replaces it as a whole when it has changed. */
 export function section(id: string, title: string, content: Markup | readonly Markup[], kind = ""): Markup {
   return html`<section id="${id}" aria-labelledby="${id}-title" class="${kind}">
@@ -69,7 +63,7 @@ export const copyButton = html`<button type="button" class="copies">Copy</button
 
 export function stateMark({ ready, reason }: Pick<InstanceSummary, "ready" | "reason">): Markup {
   const [kind, words] = marks[ready];
-  const detail = ready === "True" ? "" : shortened(plainReasons[reason] ?? reason, 60);
+  const detail = ready === "True" ? "" : shortened(reason || "Not reported yet", 60);
   return html`<span class="mark ${kind}">${[words, detail].filter((part) => part !== "").join(": ")}</span>`;
 }
 

@@ -3,6 +3,7 @@ import { stringify } from "yaml";
 import { eachRows } from "../cli/logs/collect-logs.ts";
 import { type LogRange, describeRange, isWithin } from "../cli/logs/log-range.ts";
 import type { LogWatch } from "../cli/logs/log-watch.ts";
+import type { InstanceSight } from "../cli/targets/target.ts";
 import type { Entry } from "../address/entry.ts";
 import { type LogEntry, logTimeMs } from "../model/log-entry.ts";
 import type { ObjectName } from "../model/resource.ts";
@@ -11,7 +12,7 @@ import { dayMs, dayOf, formatDay, formatTime } from "../model/time-text.ts";
 import type { WafPort, LogPort } from "../model/waf-result.ts";
 import type { DayRange } from "../logs/cursor.ts";
 import { countLogs, type LogReaderPorts } from "../logs/read-logs.ts";
-import { type DeclaredLists, addressesToBlock, listStates, networksIn } from "./client-lists.ts";
+import { addressesToBlock, declaredLists, listStates, networksIn } from "./client-lists.ts";
 import { RequestStatistics } from "./statistics.ts";
 
 /** The number of rows in each table of a served page. */
@@ -29,9 +30,8 @@ export interface RequestPorts extends LogReaderPorts {
 }
 
 export interface RequestsQuestion {
-  readonly instance: ObjectName | undefined;
-  /** Undefined if only the WAF is known. */
-  readonly declared: DeclaredLists | undefined;
+  /** The instance; undefined if only the WAF is known. */
+  readonly sight: InstanceSight | undefined;
   /** The period, and the number of rows in each table; undefined for the newest requests, up to a limit. */
   readonly period?: { readonly range: LogRange; readonly topMax: number; readonly watch: LogWatch };
 }
@@ -49,7 +49,8 @@ export async function readRequests(ports: RequestPorts, question: RequestsQuesti
   const origins = await waf.readOrigins({ signal: stopping });
   if (stopping.aborted) return { state: "Stopped" as const };
   const { summary, range, gaps } = read;
-  const { instance, declared } = question;
+  const { sight } = question;
+  const declared = sight && (await declaredLists(sight, clock));
   const stateOf = listStates({
     blocklist: blocklist.ok ? blocklist.value : undefined,
     allowlist: allowlist.ok ? allowlist.value : undefined,
@@ -75,7 +76,7 @@ export async function readRequests(ports: RequestPorts, question: RequestsQuesti
     domain: origins.ok ? redact(origins.value.domain) : undefined,
     madeAtMs,
     /** A rule that blocks the clients that are not on the blocklist; undefined if there are none. */
-    suggestedRule: suggestRule(addressesToBlock(clients), instance, range.days, madeAtMs),
+    suggestedRule: suggestRule(addressesToBlock(clients), sight?.gathered.instance.meta, range.days, madeAtMs),
     /** What is missing, one sentence each. */
     warnings: [...gaps, ...unread].map(redact),
     /** What is not known about the declaration. Unlike `warnings`, this does not make the page incomplete. */

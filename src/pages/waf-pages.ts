@@ -5,7 +5,7 @@ import type { Entry } from "../address/entry.ts";
 import type { FeedSummary, InstanceSummary, ObjectSummary, Summary } from "../kinds/summary.ts";
 import { byNeed, countColumns, objectsNotReady, waitReason } from "../cli/summarize.ts";
 import { counted, inThousands, shortened } from "../model/sentence.ts";
-import { filterForm, type Frame, framed, liveTitle } from "./frame.ts";
+import { type Content, filterForm, framed, liveTitle } from "./frame.ts";
 import { html, type Markup } from "./html.ts";
 import {
   ageOf,
@@ -43,12 +43,11 @@ export function instancesWith(find: string, instances: readonly InstanceSummary[
 }
 
 export function overviewPage(summary: Summary, find: string): string {
-  const { where, version, totals, gaps, refused } = summary;
+  const { totals, gaps } = summary;
   const title = titleOf(summary);
-  const frame = { title, where, version, isLive: true };
-  if (refused !== undefined) return framed({ ...frame, body: [refusal(refused)] });
-  return framed({
-    ...frame,
+  return framed(summary, {
+    title,
+    isLive: true,
     body: [
       liveTitle(title, summary.generatedAt),
       ...warnings("Not everything is shown", gaps),
@@ -70,7 +69,6 @@ export function overviewPage(summary: Summary, find: string): string {
 
 /** For a search over more WAFs than one request may call: the table of WAFs, with links that search one of them. */
 export function chooseInstancePage(summary: Summary, find: string, address: Entry, instancesMax: number): string {
-  const { where, version } = summary;
   const title = "Choose a WAF";
   const why = html`<div>
     <h1>${title}</h1>
@@ -78,32 +76,30 @@ export function chooseInstancePage(summary: Summary, find: string, address: Entr
       The answer depends on the lists of each WAF, and the page reads at most ${instancesMax} WAFs for one search.
     </p>
   </div>`;
-  const body = [why, instanceSection(summary, find, address)];
-  return framed({ where, version, title, address, body });
+  return framed(summary, { title, address, body: [why, instanceSection(summary, find, address)] });
 }
 
 function titleOf(summary: Summary): string {
-  const { totals, refused } = summary;
-  const { instances, unknown } = totals;
-  const notReady = totals.notReady - totals.unattached;
-  if (refused !== undefined) return "No access";
-  if (instances === 0) return "No WAF is declared";
+  const { instances, notReady, unattached, unknown } = summary.totals;
   const all = counted(instances, "WAF", "WAFs");
-  if (notReady > 0 && instances === 1) return "The WAF is not ready";
-  if (notReady > 0) return `${inThousands(notReady)} of ${all} ${notReady === 1 ? "is" : "are"} not ready`;
-  if (unknown > 0 && instances === 1) return "The WAF is in progress or paused";
-  if (unknown > 0) return `${inThousands(unknown)} of ${all} ${unknown === 1 ? "is" : "are"} in progress or paused`;
+  const state = (count: number, words: string): string =>
+    instances === 1 ? `The WAF is ${words}` : `${inThousands(count)} of ${all} ${count === 1 ? "is" : "are"} ${words}`;
+  if (instances === 0) return "No WAF is declared";
+  if (notReady > unattached) return state(notReady - unattached, "not ready");
+  if (unknown > 0) return state(unknown, "in progress or paused");
   const objects = objectsNotReady(summary);
   const others = objects === 0 ? "" : `, but ${counted(objects, "object is", "objects are")} not`;
-  return `${instances === 1 ? "The WAF is ready" : `All ${all} are ready`}${others}`;
+  return `${state(instances, "ready")}${others}`;
 }
 
-export function refusal(problem: string): Markup {
-  return html`<section class="refusal" id="refusal">
+/** If nothing may be read, the only page. */
+export function refusalPage(summary: Summary, problem: string): string {
+  const body = html`<section class="refusal" id="refusal">
     <h1>You do not have access</h1>
     <p>${shortened(problem, 2_000)}</p>
     <p class="quiet">The page shows only what your own permissions allow.</p>
   </section>`;
+  return framed(summary, { title: "No access", isLive: true, body: [body] });
 }
 
 function instanceColumns(now: string, pathOf: (instance: string) => string): readonly Column<InstanceSummary>[] {
@@ -210,31 +206,26 @@ function feedSection({ feeds, generatedAt }: Summary): Markup[] {
 const objectsShownMax = 200;
 const cellLengthMax = 600;
 
-/** `problem` is the reason why the history could not be read. */
-export type ReadHistory =
-  | { readonly ok: true; readonly events: readonly HistoryEvent[] }
-  | { readonly ok: false; readonly problem: string };
-
 export interface InstanceParts {
   /** Everything that refers to the instance. */
   readonly objects: readonly ObjectSummary[];
-  readonly history: ReadHistory;
+  /** Or why it could not be read. */
+  readonly history: readonly HistoryEvent[] | string;
   /** The address whose covering entries the history is searched for. */
   readonly cover: AddressCover | undefined;
 }
 
 export function instancePage(
-  { where, version, generatedAt, gaps }: Summary,
+  summary: Summary,
   instance: InstanceSummary,
   { objects, history, cover }: InstanceParts,
 ): string {
+  const { generatedAt, gaps } = summary;
   const name = instance.instance;
   const requests = html`<p><a href="${instancePath(name)}/requests">Show the newest blocked requests</a></p>
     <p class="quiet">This reads the WAF's log, which takes a moment.</p>`;
-  return framed({
+  return framed(summary, {
     title: name,
-    where,
-    version,
     isLive: true,
     instance: name,
     body: [
@@ -291,17 +282,16 @@ function holdSection({ onHold, heldPlan = "", approve }: InstanceSummary): Marku
 
 function historySection(
   instance: InstanceSummary,
-  history: ReadHistory,
+  history: InstanceParts["history"],
   cover: AddressCover | undefined,
   now: string,
 ): Markup {
-  if (!history.ok) return section("history", "History", html`<p>${shortened(history.problem, 1_000)}</p>`);
-  const { events } = history;
-  const rows = events.flatMap((event) => rowOf(instance.instance, event, cover)).toReversed();
+  if (typeof history === "string") return section("history", "History", html`<p>${shortened(history, 1_000)}</p>`);
+  const rows = history.flatMap((event) => rowOf(instance.instance, event, cover)).toReversed();
   const filter = { label: "Entries that cover this address", name: "address", value: cover?.entry ?? "" };
   const found = dataTable("History", columnsOf(now), rows, rowsMax);
   return section("history", "History", [
-    ...(events.length === 0 ? [] : [filterForm(`${instancePath(instance.instance)}#history`, filter)]),
+    ...(history.length === 0 ? [] : [filterForm(`${instancePath(instance.instance)}#history`, filter)]),
     rows.length === 0 ? html`<p>No changes are recorded.</p>` : found,
   ]);
 }
@@ -330,28 +320,24 @@ export interface WhyAnswer {
   readonly words: string;
 }
 
+/** @param search what the person searched for */
 export function whyPage(
-  frame: Pick<Frame, "where" | "version" | "address" | "instance">,
-  answer: WhyAnswer,
-  redact: (text: string) => string,
+  summary: Summary,
+  search: Pick<Content, "address" | "instance">,
+  { address, views, words }: WhyAnswer,
 ): string {
-  const sections = answer.views.map((view, place) => whySection(`why-${place}`, view, answer, redact));
-  const title = `Why ${answer.address}`;
-  return framed({ ...frame, title, body: [html`<h1>${title}</h1>`, ...sections] });
+  const title = `Why ${address}`;
+  const sections = views.map((view, place) => whySection(`why-${place}`, view, address, words));
+  return framed(summary, { ...search, title, body: [html`<h1>${title}</h1>`, ...sections] });
 }
 
-function whySection(
-  id: string,
-  view: WhyView,
-  { address, words }: WhyAnswer,
-  redact: (text: string) => string,
-): Markup {
-  const [headline = "", ...rest] = whyLines(address, view, (_style, text) => text).map(redact);
+function whySection(id: string, view: WhyView, address: Entry, words: string): Markup {
+  const [headline = "", ...rest] = whyLines(address, view, (_style, text) => text);
   const text = rest.map((line) => shortened(line, lineLengthMax)).join("\n");
   return section(id, shortened(headline, 2 * nameLengthMax), [
     ...(rest.length === 0 ? [] : [html`<pre>${text.trim()}</pre>`]),
-    ...adviceLines(address, view, words).map((line) => adviceOf(redact(line))),
-    ...view.gaps.map((gap) => html`<p class="quiet">${shortened(redact(gap), lineLengthMax)}</p>`),
+    ...adviceLines(address, view, words).map(adviceOf),
+    ...view.gaps.map((gap) => html`<p class="quiet">${shortened(gap, lineLengthMax)}</p>`),
     html`<p><a href="${instancePath(view.instance)}">${shortened(view.instance, nameLengthMax)}</a></p>`,
   ]);
 }

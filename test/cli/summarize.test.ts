@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import { findIn, overviewPage } from "../../src/pages/waf-pages.ts";
+import { findIn, overviewPage, refusalPage } from "../../src/pages/waf-pages.ts";
 import { summarize } from "../../src/cli/summarize.ts";
 import type { Seen } from "../../src/cli/targets/target.ts";
 import { textOf } from "../support/worlds/open-page.ts";
@@ -38,8 +38,8 @@ describe("The summary", () => {
 
   test("says that no WAF is declared, and without permissions shows only the reason", () => {
     expect(textOf(overviewPage(summarize(nothing, words), find))).toContain("To add a WAF, declare a WafInstance");
-    const refused = summarize({ ...nothing, refused: "You are not allowed to list wafinstances." }, words);
-    const text = textOf(overviewPage(refused, find));
+    const refused = "You are not allowed to list wafinstances.";
+    const text = textOf(refusalPage(summarize({ ...nothing, refused }, words), refused));
     expect(text).toContain("You are not allowed to list wafinstances.");
     expect(text).not.toMatch(/Blocked|Pending/);
   });
