@@ -33,20 +33,15 @@ export function noteText(comment: string): string {
 }
 
 /** The value with all strings in it, at any depth, as single lines without invisible characters. */
-export function visibleTexts<Value>(value: Value): Value {
-  return editedTexts(value, visibleText);
-}
+export const visibleTexts = <Value>(value: Value): Value => editedTexts(value, visibleText);
 
 /** The value with all strings in it, at any depth, edited. */
-export function editedTexts<Value>(value: Value, edit: (text: string) => string): Value {
-  return editedValue(value, edit) as Value;
-}
-
-function editedValue(value: unknown, edit: (text: string) => string): unknown {
+export function editedTexts<Value>(value: Value, edit: (text: string) => string): Value;
+export function editedTexts(value: unknown, edit: (text: string) => string): unknown {
   if (typeof value === "string") return edit(value);
-  if (Array.isArray(value)) return value.map((item) => editedValue(item, edit));
+  if (Array.isArray(value)) return value.map((item: unknown) => editedTexts(item, edit));
   if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([name, field]) => [name, editedValue(field, edit)]));
+  return Object.fromEntries(Object.entries(value).map(([name, field]) => [name, editedTexts(field as unknown, edit)]));
 }
 
 /** Lines that wafsync has composed and colored from sanitized strings. */
