@@ -50,7 +50,6 @@ export type Blocker =
   /** The record of the instance that this one continues can't be taken over. */
   | "NotContinued"
   | "InventoryUnreadable"
-  | "InventoryConflict"
   | "InventoryUnwritable"
   /** Nothing is written until this process has confirmed the declared state with a fresh read. */
   | "Unconfirmed"
@@ -77,7 +76,7 @@ export function isTransient(result: RunResult): boolean {
   return result.kind === "Failed" || result.kind === "Unsettled";
 }
 
-const passing: ReadonlySet<Blocker> = new Set(["Continued", "InventoryConflict", "InventoryUnwritable", "Unconfirmed"]);
+const passing: ReadonlySet<Blocker> = new Set(["Continued", "InventoryUnwritable", "Unconfirmed"]);
 
 /** True if the run was interrupted: another run follows, or nothing is left, so it has nothing to report. */
 export function isCutOff({ kind }: RunResult): boolean {

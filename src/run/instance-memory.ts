@@ -15,11 +15,17 @@ import { EmittedEvents } from "./status/write-status.ts";
  */
 export const olderRefusalsMax = 100_000;
 
+interface BackOff {
+  readonly untilMs: number;
+  readonly result: RunResult;
+  /** Another attempt, as with a new key, is made at once. */
+  readonly attempted: string;
+  readonly failures: number;
+}
+
 export class InstanceMemory {
-  /** The number of consecutive failed runs. */
-  failures = 0;
-  /** Set while the instance backs off: until when (monotonic), and from which attempt. Another one, as with a new key, is made at once. */
-  backOff: { readonly untilMs: number; readonly result: RunResult; readonly attempted: string } | undefined;
+  /** Set while the instance backs off: until when (monotonic), from which attempt, and after how many failed runs in a row. */
+  backOff: BackOff | undefined;
   /** Whether the cache has caught up with a fresh read of this process, so that it is not older than the process. */
   hasCaughtUp = false;
   /** The lists as the last run left them. */

@@ -132,7 +132,6 @@ export async function endRelease(world: World, result: RunResult): Promise<RunRe
   const { ports, memory, release, ledger } = world;
   if (release === undefined) return result;
   if (world.isPlanned) {
-    world.emitChanges();
     const { left } = world;
     // Restarts the waiting time if the run left fewer removals than any run before. Another writer can't prolong the deletion.
     const least = memory.removalsLeft ?? left + ledger.done.removed + ledger.done.originsRemoved;

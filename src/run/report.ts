@@ -148,7 +148,6 @@ export async function finishRun(world: World, result: RunResult, isDeferred: boo
     memory.lastSeen = world.ledger.unread.length === 0 ? observed : undefined;
     if (result.kind === "Done") memory.lastSyncMs = ports.clock.nowMs();
   }
-  if (result.kind !== "Gone" && world.release === undefined) world.emitChanges();
   if (isCutOff(result)) return { result, facts, wakeAtMs: retryAtMs, pendingClears: 0, version };
   if (!isDeferred) {
     memory.forgetRulesBut(new Set(facts.desired.rules.map(({ id }) => id)));
@@ -167,23 +166,22 @@ export async function finishRun(world: World, result: RunResult, isDeferred: boo
 /** Counts failures, and starts or ends the backoff. Returns when to run again. */
 function noteResult(world: World, result: RunResult): number | undefined {
   const { ports, memory, attempt } = world;
-  const hasFailed = isTransient(result);
-  memory.failures = hasFailed ? memory.failures + 1 : 0;
+  const failures = isTransient(result) ? (memory.backOff?.failures ?? 0) + 1 : 0;
   if (result.kind === "Failed") ports.observer.failed?.(world.name, result.fault);
   // A deletion ends at its deadline, even during a backoff.
   const endsMs = releaseEndsMs(memory);
   const isAhead = endsMs !== undefined && endsMs > ports.clock.monotonicMs();
-  const dueMs = wakeTime(world, result);
+  const dueMs = wakeTime(world, result, failures);
   const wakeAtMs = dueMs && earliest(dueMs, isAhead ? wallTimeOf(ports.clock, endsMs) : undefined);
   memory.backOff =
-    wakeAtMs !== undefined && hasFailed
-      ? { untilMs: monotonicTimeOf(ports.clock, wakeAtMs), result, attempted: attempt }
+    wakeAtMs !== undefined && failures > 0
+      ? { untilMs: monotonicTimeOf(ports.clock, wakeAtMs), result, attempted: attempt, failures }
       : undefined;
   return wakeAtMs;
 }
 
 /** When to run again without a change: the next expiry, resync or second read, or the backoff after a failure. */
-function wakeTime(world: World, result: RunResult): number | undefined {
+function wakeTime(world: World, result: RunResult, failures: number): number | undefined {
   const { ports, memory, version, gathered } = world;
   const { clock, random, source } = ports;
   const nowMs = clock.nowMs();
@@ -198,7 +196,7 @@ function wakeTime(world: World, result: RunResult): number | undefined {
     case "Failed":
     case "Unsettled": {
       if (!isTransient(result)) return Math.min(resyncMs, nowMs + retryMsMax);
-      const options = { baseMs: retryBaseMs, maxMs: retryMsMax, attempt: memory.failures, random };
+      const options = { baseMs: retryBaseMs, maxMs: retryMsMax, attempt: failures, random };
       const askedMs = result.kind === "Failed" ? (result.fault.retryAfterMs ?? 0) : 0;
       return nowMs + Math.max(upwardBackOffDelayMs(options), askedMs);
     }

@@ -39,9 +39,9 @@ export async function reconcileInstance(
   try {
     result = deferred ?? (await open(world)) ?? (await converge(world, memory.hooks));
   } finally {
-    tellHistory(world);
     await world.reports.end();
   }
+  world.emitChanges();
   return await finishRun(world, await endRelease(world, result), deferred !== undefined);
 }
 
@@ -64,27 +64,20 @@ async function open(world: World): Promise<RunResult | undefined> {
 
 /** Saves, calls and verifies, until a verification finds nothing left to do. */
 async function converge(world: World, hooks: RunHooks | undefined): Promise<RunResult> {
-  let ended: RunResult | undefined;
-  while (ended === undefined) {
+  for (;;) {
     if (world.ports.stopping.aborted) return { kind: "Interrupted" };
-    if (world.isUnsaved) ended = await world.record();
-    else if (world.needsRefresh) ended = await world.refresh();
-    else {
-      const asked = await hooks?.beforeWrite(world);
-      ended = asked === "Again" ? undefined : (asked ?? (await nextStep(world)));
-    }
-    tellHistory(world);
+    const ended = world.isUnsaved ? await world.record() : await nextStep(world, hooks);
+    if (ended !== undefined) return ended;
   }
-  return ended;
 }
 
-function tellHistory({ ports, happenings }: World): void {
-  for (const happening of happenings.splice(0)) ports.history?.happened(...happening);
-}
-
-/** The next step of a plan whose record is saved. */
-async function nextStep(world: World): Promise<RunResult | undefined> {
+/** The next step of a plan whose record is saved. Returns a result if the run ends with it. */
+async function nextStep(world: World, hooks: RunHooks | undefined): Promise<RunResult | undefined> {
   const { ledger, counted, operation: next, plan } = world;
+  counted.saves = 0;
+  if (world.needsRefresh) return await world.refresh();
+  const asked = await hooks?.beforeWrite(world);
+  if (asked !== undefined) return asked === "Again" ? undefined : asked;
   // Removals on hold, or what can't be read, may belong to an incomplete change: they are reported when the change is complete.
   const isIncomplete = world.isUnsettled && (plan.held !== undefined || plan.kept.length > 0);
   if (next === undefined && !isIncomplete) {
@@ -92,8 +85,7 @@ async function nextStep(world: World): Promise<RunResult | undefined> {
     counted.verifications += 1;
     return await world.readAgain();
   }
-  // Newer declarations explain the differences. Otherwise, another writer is active, and the instance backs off.
-  if (counted.verifications === roundsMax) return { kind: counted.refreshes > 0 ? "Outdated" : "Unsettled" };
+  if (counted.verifications === roundsMax) return world.outpaced;
   const beforeRemovals = next === undefined || isRemoval(next);
   const isOver = isTurnOver(world);
   // Why writes were refused matters for removals that rely on them, and for the next turn, which would start with them again.

@@ -79,9 +79,7 @@ async function moveRecord(
   const joined = joinRecords(own.inventory, stored, former, meta);
   if (joined !== own.inventory) {
     const saved = await ports.inventory.save(meta, joined, own.revision);
-    if (saved.state !== "Saved") {
-      return blocked(saved.state === "Conflict" ? "InventoryConflict" : "InventoryUnwritable", saved.problem);
-    }
+    if (saved.state !== "Saved") return blocked("InventoryUnwritable", saved.problem);
     const count = inThousands(countManaged(stored));
     const message = `Took over the record of WafInstance ${nameKey(former)} with ${count} managed entries and origins.`;
     ports.status.event(meta, { type: "Normal", reason: "RecordContinued", message });

@@ -18,7 +18,7 @@ import { type Plan, planInSlices } from "../decide/plan.ts";
 import { progressOf } from "../decide/progress.ts";
 import { noteDisputes } from "../decide/disputes.ts";
 import { blocked, writesOf, resultOfFault, type RunFacts, type RunResult } from "./facts.ts";
-import type { Happening, HistoryPort, ReconcilePorts } from "./ports.ts";
+import type { Happening, ReconcilePorts } from "./ports.ts";
 import { emitApproval, emitChange, emitDrift, emitEntries } from "./status/events.ts";
 import type { InstanceMemory } from "./instance-memory.ts";
 import { type Release, wantsRemoval } from "./release.ts";
@@ -28,8 +28,6 @@ import { isRemoval, WriteLedger } from "./write-ledger.ts";
 
 /** A confirmation of the declared state expires after this long. */
 const confirmedForMs = 30_000;
-/** How often a run waits for changing objects before it starts again. */
-const settleRoundsMax = 1_000;
 /** Fewer writes are not enough to compute their rate. */
 const paceFrom = 5;
 /** How often the plan for a recorded inventory may require another one. */
@@ -58,10 +56,8 @@ export class World {
   readonly memory: InstanceMemory;
   readonly ledger: WriteLedger;
   readonly reports: EarlyReports;
-  /** What has happened, and what the run knew before. */
-  readonly happenings: Parameters<HistoryPort["happened"]>[] = [];
-  /** What a run counts: calls, writes in a row with an unknown outcome or a limited rate, verifications, and newer declared states. */
-  readonly counted = { calls: 0, unknown: 0, rateLimited: 0, verifications: 0, refreshes: 0 };
+  /** Since the run began: calls, verifications, newer declared states. In a row: unknown outcomes, limited rates, and saves. */
+  readonly counted = { calls: 0, unknown: 0, rateLimited: 0, saves: 0, verifications: 0, refreshes: 0 };
   readonly startedMs: number;
   /** The same moment by the monotonic clock. */
   readonly beganMs: number;
@@ -377,21 +373,16 @@ export class World {
    * retains an entry that the plan drops, or the replacement of the one that declared it.
    */
   async record(): Promise<RunResult | undefined> {
-    for (let round = 0, saves = 0; this.isUnsaved; round += 1) {
-      const beforeRemovals = orphansEntries(this.inventory, this.plan);
-      const isConfirmed = this.isFresh && (this.#confirmedMs !== undefined || !beforeRemovals);
-      if (!isConfirmed && this.ports.stopping.aborted) return { kind: "Interrupted" };
-      if (round >= settleRoundsMax) return { kind: "Outdated" };
-      if (isConfirmed && saves === savesMax) return { kind: "Unsettled" };
-      if (isConfirmed) saves += 1;
-      const ended = isConfirmed
-        ? await this.#save()
-        : this.isUnsettled && this.#isOutdated
-          ? await this.refresh()
-          : await this.confirm({ beforeRemovals });
-      if (ended !== undefined) return ended;
-    }
-    return undefined;
+    const beforeRemovals = orphansEntries(this.inventory, this.plan);
+    const isConfirmed = this.isFresh && (this.#confirmedMs !== undefined || !beforeRemovals);
+    if (isConfirmed) return await this.#save();
+    if (this.isUnsettled && this.#isOutdated) return await this.refresh();
+    return await this.confirm({ beforeRemovals });
+  }
+
+  /** The result if the run comes to no end: newer declarations explain it, or another writer is active, and the instance backs off. */
+  get outpaced(): RunResult {
+    return { kind: this.counted.refreshes > 0 ? "Outdated" : "Unsettled" };
   }
 
   /** Whether this may be done: false if a user has reviewed another plan. */
@@ -401,6 +392,8 @@ export class World {
 
   async #save(): Promise<RunResult | undefined> {
     const { inventory: before, plan } = this;
+    if (this.counted.saves === savesMax) return this.outpaced;
+    this.counted.saves += 1;
     if (!plan.adoptions.every((adoption) => this.permits({ kind: "Adopt", ...adoption })))
       return { kind: "Interrupted" };
     // Only if owners are all that changed, nothing follows from the lists.
@@ -413,8 +406,7 @@ export class World {
       held?.obstacle?.kind !== "Restored" ? Math.max(inventory.version, this.#reportedVersion) + 1 : inventory.version;
     const next = { ...inventory, version };
     const saved = await this.ports.inventory.save(this.name, next, this.#revision);
-    if (saved.state === "Conflict") return blocked("InventoryConflict", saved.problem);
-    if (saved.state === "Failed") return blocked("InventoryUnwritable", saved.problem);
+    if (saved.state !== "Saved") return blocked("InventoryUnwritable", saved.problem);
     emitEntries(this, "Adopted", plan.adoptions);
     for (const adoption of plan.adoptions) this.happened({ kind: "Adopted", adoption });
     const approval = next.approvals > this.#stored.approvals ? next.approval : undefined;
@@ -435,10 +427,9 @@ export class World {
     for (const change of ["Added", "Removed"] as const) emitEntries(this, change, this.ledger.changed(change));
   }
 
-  /** Notes it for the history. Call it before the world changes. */
+  /** Tells the history. Call it before the world changes. */
   happened(happening: Happening): void {
-    const { gathered, desired, inventory } = this;
-    this.happenings.push([happening, { gathered, desired, inventory }, this.ports.clock.nowMs()]);
+    this.ports.history?.happened(happening, this, this.ports.clock.nowMs());
   }
 
   /**

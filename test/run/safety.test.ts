@@ -328,7 +328,7 @@ describe("The inventory", () => {
     const world = new ConvergeWorld({ declared: { rules: [blocking("feed", addresses(2))] } });
     world.inventory.failNext("Conflict");
     const { result, wakeAtMs } = await world.pass();
-    expect(result).toMatchObject({ kind: "Blocked", blocker: "InventoryConflict" });
+    expect(result).toMatchObject({ kind: "Blocked", blocker: "InventoryUnwritable" });
     expect(world.waf.writes()).toStrictEqual([]);
     expect(wakeAtMs).toBeLessThanOrEqual(world.clock.nowMs() + 2_000);
     await world.passAfter(2_000);
@@ -341,7 +341,7 @@ describe("The inventory", () => {
       world.inventory.put(world.instance, world.owned());
       world.declare({ rules: [blocking("feed", addresses(6))] });
     });
-    expect((await world.pass()).result).toMatchObject({ blocker: "InventoryConflict" });
+    expect((await world.pass()).result).toMatchObject({ blocker: "InventoryUnwritable" });
     expect(world.waf.count("AddEntry")).toBe(2);
   });
 

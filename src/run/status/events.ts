@@ -3,7 +3,6 @@ import { hexDigest } from "../../model/hex-digest.ts";
 import type { Entry } from "../../address/entry.ts";
 import type { CompiledRule } from "../../decide/compiled-rule.ts";
 import type { DriftedEntry } from "../../decide/other-writers.ts";
-import type { Plan } from "../../decide/plan.ts";
 import type { RuleProgress } from "../../decide/progress.ts";
 import { adoptAnnotation } from "../../decide/ownership.ts";
 import { listNames, unblockedAtMs } from "../../model/declared.ts";
@@ -90,41 +89,26 @@ export function emitOutcome(world: Emitting, facts: RunFacts): void {
     const message = `Added ${counted(originsAdded, "origin", "origins")}.`;
     world.ports.status.event(meta, { type: "Normal", reason: "OriginsAdded", message });
   }
-  const problems = { ...troubleIn(facts), ...(facts.plan === undefined ? {} : problemsIn(facts, facts.plan)) };
-  for (const [subject, problem] of Object.entries(problems)) emitChange(world, meta, subject, problem);
-  for (const rule of facts.desired.rules)
-    if (!rule.rule.meta.deleting) emitRule(world, rule, facts.progress?.get(rule));
-}
-
-type Problems = Readonly<Record<string, Problem | undefined>>;
-
-function troubleIn(facts: RunFacts): Problems {
-  const { result } = facts;
+  const change = (subject: string, reason: string, message = "", identity?: string): void =>
+    emitChange(world, meta, subject, message === "" ? undefined : { reason, message, identity });
+  const { result, plan } = facts;
   const trouble = troubleOf(facts);
   // The blocker is more specific than the reason of the condition.
   const reason = result?.kind === "Blocked" ? result.blocker : (trouble?.reason ?? "");
-  return {
-    unrecorded: problemOf("RecordMissing", unrecordedMessage(facts)),
-    trouble: problemOf(reason, trouble?.message, trouble?.reason),
-  };
-}
-
-/** Without a plan, these subjects are unknown: they are neither new nor resolved. */
-function problemsIn(facts: RunFacts, plan: Plan): Problems {
-  const { leftOut } = plan;
-  const contested = plan.contested.map(({ list, entry }) => `${list} ${entry}`);
-  // Only the number matters: other entries may take the place of these.
-  const counts = listNames.map((list) => leftOut[list].size).join(" ");
-  return {
-    held: problemOf("RemovalsHeld", heldMessage(facts)),
-    kept: problemOf("SourceBroken", keptMessage(facts)),
-    contested: problemOf("Contested", contestedMessage(plan), hexDigest(contested.join())),
-    overflow: problemOf("CapacityExceeded", overflowMessage(facts), counts),
-  };
-}
-
-function problemOf(reason: string, message = "", identity?: string): Problem | undefined {
-  return message === "" ? undefined : { reason, message, identity };
+  change("unrecorded", "RecordMissing", unrecordedMessage(facts));
+  change("trouble", reason, trouble?.message, trouble?.reason);
+  // Without a plan, these subjects are unknown: they are neither new nor resolved.
+  if (plan !== undefined) {
+    const contested = plan.contested.map(({ list, entry }) => `${list} ${entry}`);
+    // Only the number matters: other entries may take the place of these.
+    const counts = listNames.map((list) => plan.leftOut[list].size).join(" ");
+    change("held", "RemovalsHeld", heldMessage(facts));
+    change("kept", "SourceBroken", keptMessage(facts));
+    change("contested", "Contested", contestedMessage(plan), hexDigest(contested.join()));
+    change("overflow", "CapacityExceeded", overflowMessage(facts), counts);
+  }
+  for (const rule of facts.desired.rules)
+    if (!rule.rule.meta.deleting) emitRule(world, rule, facts.progress?.get(rule));
 }
 
 /** @param progress undefined if it is unknown: then refusals are neither new nor resolved */

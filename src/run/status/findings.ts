@@ -135,7 +135,7 @@ function faultFinding({ code, message: cause }: WafFault): SyncedFinding {
 
 function blockerFinding(blocker: Blocker, cause: string): SyncedFinding {
   if (blocker === "MissingApiKey") return forPerson("BadApiKey", cause);
-  const isRetried = blocker === "InventoryConflict" || blocker === "InventoryUnwritable" || blocker === "Unconfirmed";
+  const isRetried = blocker === "InventoryUnwritable" || blocker === "Unconfirmed";
   if (!isRetried) return forPerson("Blocked", cause);
   return { status: "False", reason: "Blocked", message: `${cause} wafsync retries.`, cause, next: "Retrying" };
 }
