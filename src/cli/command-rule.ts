@@ -72,11 +72,6 @@ export function entriesOf({ addresses }: Pick<DeclaredRule, "addresses">): reado
   });
 }
 
-/** Whether `allow` wrote the rule. */
-export function isException({ action, meta }: DeclaredRule): boolean {
-  return action === "Allow" && isCommandRule(meta);
-}
-
 /** Who ran the command that wrote the object; undefined if unknown. For information only: who may write rules can write any name. */
 export function requesterOf(meta: Pick<ResourceMeta, "annotations">): string | undefined {
   return isCommandRule(meta) ? meta.annotations[requestedByAnnotation] : undefined;

@@ -5,12 +5,15 @@ import { apiVersion } from "../kinds/kinds.ts";
 import { parseResource } from "../kinds/parse-resource.ts";
 import { toDeclared } from "../kinds/to-declared.ts";
 import { addressesMax } from "../kinds/waf-ip-rule.ts";
-import { type DeclaredOrigin, type ListName, listNames } from "../model/declared.ts";
+import { type ListName, listNames } from "../model/declared.ts";
 import { type Entry, isOpaque } from "../address/entry.ts";
 import { observeSpellings } from "../model/observed.ts";
-import type { Gathered, GatheredRule } from "../model/gathered.ts";
+import type { Gathered } from "../model/gathered.ts";
 import type { ObjectName } from "../model/resource.ts";
 import { compileDesired } from "../decide/desired.ts";
+import { Gathering } from "../source/directory/gather.ts";
+import type { DirectoryItem } from "../source/directory/read-document.ts";
+import { DirectorySnapshot } from "../source/directory/snapshot.ts";
 
 export interface WafContent {
   readonly domain: string;
@@ -56,7 +59,7 @@ export function buildImport(names: ImportNames, content: WafContent) {
     return isOnBoth ? "It is also on the blocklist, and only one list can declare it." : undefined;
   };
   const fit = observed.filter((one) => unfit(one) === undefined);
-  const rejected = rejectedIn(filesOf(names, content, fit));
+  const rejected = rejectedIn(filesOf(names, content, fit), names.instance);
   const skipped = observed.flatMap((one) => {
     const why = unfit(one) ?? rejected.get(`${one.list} ${one.entry}`);
     return why === undefined ? [] : [{ ...one, why }];
@@ -68,37 +71,26 @@ export function buildImport(names: ImportNames, content: WafContent) {
 }
 
 /** What guards or conflicts would reject, by list and entry, and why. */
-function rejectedIn(files: readonly ImportedFile[]): ReadonlyMap<string, string> {
-  const { rules } = compileDesired(gatheredFrom(files.flatMap(({ documents }) => documents)), 0);
+function rejectedIn(files: readonly ImportedFile[], instance: ObjectName): ReadonlyMap<string, string> {
+  const documents = files.flatMap((file) => file.documents);
+  const { rules } = compileDesired(gatheredFrom(documents, instance), 0);
   return new Map(
     rules.flatMap(({ list, rejected }) => rejected.map(({ entry, message }) => [`${list} ${entry}`, message])),
   );
 }
 
-/** The content of the objects, as a run would see it. */
-export function gatheredFrom(documents: readonly object[]): Gathered {
-  const rules: GatheredRule[] = [];
-  const origins: DeclaredOrigin[] = [];
-  let instance: Gathered["instance"] | undefined;
-  for (const document of documents) {
+/** The instance of the objects, as a run over a folder with them would see it. */
+export function gatheredFrom(documents: readonly object[], instance: ObjectName): Gathered {
+  const items = documents.map((document) => {
     const parsed = parseResource(document);
     if (!parsed.ok) throw new TypeError(parsed.faults.map(({ path, message }) => `${path}: ${message}`).join("; "));
-    const { value: resource } = parsed;
-    if (resource.kind === "WafInstance") instance = toDeclared(resource);
-    if (resource.kind === "WafIpRule") rules.push({ rule: toDeclared(resource), texts: [] });
-    if (resource.kind === "WafOrigin") origins.push(toDeclared(resource));
-  }
-  if (instance === undefined) throw new TypeError("no document declares an instance");
-  return {
-    instance,
-    key: { state: "Missing", problem: "" },
-    rules,
-    origins,
-    cacheClears: [],
-    namespaceLabels: new Map(),
-    brokenSources: [],
-    sameKey: [],
-  };
+    const declared = toDeclared(parsed.value);
+    const { kind, namespace, name } = declared.meta;
+    return { kind, name: { namespace, name }, file: "", line: 1, declared, lines: {} } as DirectoryItem;
+  });
+  const gathered = new Gathering(new DirectorySnapshot(items, []), undefined).of(instance);
+  if (gathered === undefined) throw new TypeError("no document declares the instance");
+  return gathered;
 }
 
 function filesOf({ instance, baseUrl }: ImportNames, content: WafContent, entries: readonly Listed[]): ImportedFile[] {

@@ -262,6 +262,6 @@ function changerOf({ changedBy, changedWith }: OwnerView): string {
 }
 
 /** ` at rules.yaml:12`, or nothing. */
-export function placed(places: readonly string[]): string {
+function placed(places: readonly string[]): string {
   return places.length === 0 ? "" : ` at ${places.join(", ")}`;
 }

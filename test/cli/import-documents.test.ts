@@ -25,7 +25,10 @@ function content(
 
 /** What the first run after the import would do. */
 function planAfter(built: Import, { domain, primaryOrigin, lists }: WafContent): Plan {
-  const gathered = gatheredFrom(built.files.flatMap(({ documents }) => documents));
+  const gathered = gatheredFrom(
+    built.files.flatMap(({ documents }) => documents),
+    names.instance,
+  );
   return planInstance({
     desired: compileDesired(gathered, nowMs),
     observed: {

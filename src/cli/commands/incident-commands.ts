@@ -97,7 +97,8 @@ Examples:
   $ wafsync unblock 192.0.2.1 -f waf/
   $ wafsync unblock 192.0.2.1 --instance shop/shop
 
-Exit codes: 0 no address is blocked any longer, 1 an address or a part of a network is still blocked, 2 error, 130 stopped.
+Exit codes: 0 no address is blocked any longer, or the allowlist covers it, 1 an address or a part of a network is still blocked, 2 error,
+130 stopped.
 `,
     load: async () => (await import("../rule-commands.ts")).runUnblock,
   }),

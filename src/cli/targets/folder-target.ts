@@ -34,6 +34,7 @@ import {
   type OnHold,
   type Progress,
   progressOf,
+  type RuleChanges,
   type Seen,
   type SeenObject,
   type Settlement,
@@ -155,6 +156,13 @@ class FolderTarget extends Target {
     await removeRuleFile(this.#place.directory, await this.#fileOf(rule), written);
   }
 
+  /** The folder is read again, for what is declared now. */
+  override async change(changes: RuleChanges, wait: Waiting | undefined): Promise<Settlement> {
+    const settlement = await super.change(changes, wait);
+    await this.#source.load();
+    return settlement;
+  }
+
   /**
    * If another process uses the folder, that process applies the changes; otherwise this process reconciles the instance, and stops as
    * soon as the changes of the command are applied.
@@ -164,7 +172,6 @@ class FolderTarget extends Target {
     written: readonly CommandRule[],
     wait: Waiting,
   ): Promise<Settlement> {
-    await this.#source.load();
     const { stateDirectory } = this.#place;
     const stopping = createStopping(realClock);
     const stop = (): void => stopping.begin("ended");
