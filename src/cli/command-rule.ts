@@ -85,10 +85,11 @@ export function isCommandRule({ annotations }: Pick<ResourceMeta, "annotations">
 /** The object to write to a cluster or a file. @param user who runs the command, if known */
 export function ruleDocument(rule: CommandRule, user?: string) {
   const { namespace, name, instance, action, addresses, expiresAtMs, description } = rule;
+  const requester: Readonly<Record<string, string>> = user === undefined ? {} : { [requestedByAnnotation]: user };
   return {
     apiVersion,
     kind: "WafIpRule",
-    metadata: { name, namespace, annotations: annotationsFor(user) },
+    metadata: { name, namespace, annotations: { [createdByAnnotation]: commandName, ...requester } },
     spec: {
       instanceRef: instance.namespace === namespace ? { name: instance.name } : { ...instance },
       action,
@@ -98,10 +99,6 @@ export function ruleDocument(rule: CommandRule, user?: string) {
       addresses: [...addresses],
     },
   };
-}
-
-function annotationsFor(user: string | undefined): Readonly<Record<string, string>> {
-  return { [createdByAnnotation]: commandName, ...(user === undefined ? {} : { [requestedByAnnotation]: user }) };
 }
 
 /** The rule as a run would see it, to check its effect before it is written. */

@@ -91,7 +91,7 @@ await describeOperator("the commands of an incident", (world) => {
     );
 
     const unblocked = await call(responder, "unblock", urgent);
-    expect([unblocked.code, unblocked.stdout]).toStrictEqual([0, expect.stringContaining("and the WAF shows the change")]);
+    expect([unblocked.code, unblocked.stdout]).toStrictEqual([0, expect.stringContaining("the WAF shows the change")]);
     expect(waf.view.has("blocklist", urgent)).toBe(false);
     expect(await world().read("WafIpRule", namespace, "waf-block-203-0-113-9")).toBeUndefined();
     const reasons = (await world().events(namespace)).map(({ reason }) => reason);

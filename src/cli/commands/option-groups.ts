@@ -22,7 +22,6 @@ export const allowedBaseUrls = text(
   "--allowed-base-urls <urls>",
   "call only APIs below these URLs, separated by commas",
 );
-const callTimeout = number("--timeout <seconds>", "give up on a call after this time", [1, 600], 60);
 
 /** What `readKubeConfig` reads. */
 export const clusterOptions = {
@@ -40,7 +39,7 @@ export const placeOptions = {
   ),
   state: text(
     "--state <directory>",
-    "with -f: folder for the inventory and status, or git:BRANCH, git:REMOTE#BRANCH or kube:NAMESPACE/NAME (default: .wafsync in the folder of -f)",
+    "with -f: folder for the inventory and status, or git:BRANCH, git:REMOTE#BRANCH, or kube:NAMESPACE/NAME in the cluster of --kubeconfig (default: .wafsync in the folder of -f)",
   ),
   namespace: text("-n, --namespace <name>", "namespace in the cluster (default: the namespace of the context)"),
   ...clusterOptions,
@@ -71,7 +70,7 @@ export const logSourceOptions = {
   baseUrl: text("--base-url <url>", "base URL of the WAF's API, instead of an instance"),
   keyFile,
   plan: choice("--plan <plan>", "warn about days that this plan does not keep", logPlans),
-  timeout: callTimeout,
+  timeout: number("--timeout <seconds>", "give up on a call after this time", [1, 600], 60),
 };
 
 /** What `withStandalone` reads. */
@@ -80,12 +79,8 @@ export const folderOptions = {
     "-f, --from <directory>",
     "folder with the YAML files (WafInstance, WafIpRule, …, Secret, ConfigMap)",
   ).env(fileVariable),
-  state: text(
-    "--state <directory>",
-    "folder for the inventory and status, or git:BRANCH, git:REMOTE#BRANCH or kube:NAMESPACE/NAME (default: .wafsync in that folder)",
-  ),
-  kubeconfig: text("--kubeconfig <file>", "with --state kube:…: kubeconfig file (default: the same as kubectl)"),
-  context: text("--context <name>", "with --state kube:…: context of the kubeconfig (default: the current one)"),
+  state: placeOptions.state,
+  ...clusterOptions,
   allowInsecureHttp,
   allowPrivateFeeds,
   allowedBaseUrls,
