@@ -2,31 +2,17 @@
 // counts from the start of its last successful renewal, by whichever of its two clocks advanced more; a candidate counts
 // from when it saw the record change, only by monotonic time. The times inside the record are never used.
 // A holder stops writing after 15 s and abandons its last write by 25 s, and no candidate takes its Lease before 30 s.
-import { isRecord, microTime } from "./kube-object.ts";
+import { isRecord, type KubeObject, type KubeObjectMeta, microTime } from "./kube-object.ts";
 import type { ObjectAddress } from "./resource-path.ts";
 
-export interface LeaseTimings {
-  /** A candidate takes the Lease if it has not changed for this long. */
-  readonly leaseDurationMs: number;
-  /** A holder that has not renewed for this long has lost the Lease, and writes nothing from then on. */
-  readonly renewDeadlineMs: number;
-  readonly retryPeriodMs: number;
-  readonly requestTimeoutMs: number;
-  /** How long a new holder waits before its first write, unless the last one had released the Lease. */
-  readonly settleMs: number;
-  /** How long a release waits for writes in flight. */
-  readonly releaseWaitMs: number;
-}
-
-export const defaultLeaseTimings: LeaseTimings = {
-  leaseDurationMs: 30_000,
-  renewDeadlineMs: 15_000,
-  retryPeriodMs: 3_000,
-  requestTimeoutMs: 5_000,
-  settleMs: 10_000,
-  releaseWaitMs: 10_000,
-};
-
+/** A candidate takes the Lease if it has not changed for this long. */
+const leaseDurationMs = 30_000;
+/** A holder that has not renewed for this long has lost the Lease, and writes nothing from then on. */
+const renewDeadlineMs = 15_000;
+const retryPeriodMs = 3_000;
+const requestTimeoutMs = 5_000;
+/** How long a new holder waits before its first write, unless the last one had released the Lease. */
+const settlingMs = 10_000;
 /** A longer duration in the record of another holder is ignored. */
 const foreignDurationMsMax = 300_000;
 /** After a failed request, a holder retries without waiting for the whole period. */
@@ -48,8 +34,8 @@ export function elapsedMs(since: Instant, now: Instant): number {
 interface Hold {
   /** The start of the last renewal that succeeded. */
   readonly validSince: Instant;
-  readonly acquiredAtMs: number;
-  readonly settleMs: number;
+  /** Monotonic. */
+  readonly writesFromMs: number;
 }
 
 export interface ElectorState {
@@ -77,26 +63,25 @@ export type LeaseAct =
   | { readonly kind: "Lose"; readonly reason: string };
 
 /** Whether a hold was not renewed in time. If so, it is lost for good. */
-export function isHoldExpired({ hold }: ElectorState, now: Instant, { renewDeadlineMs }: LeaseTimings): boolean {
+export function isHoldExpired({ hold }: ElectorState, now: Instant): boolean {
   return hold !== undefined && elapsedMs(hold.validSince, now) >= renewDeadlineMs;
 }
 
 /** The next act. */
-export function nextLeaseAct(state: ElectorState, identity: string, now: Instant, timings: LeaseTimings): LeaseAct {
+export function nextLeaseAct(state: ElectorState, identity: string, now: Instant): LeaseAct {
   const { seen, hold, other } = state;
-  const { settleMs } = timings;
   if (state.lost !== undefined) return { kind: "Lose", reason: state.lost };
-  if (isHoldExpired(state, now, timings)) return { kind: "Lose", reason: "it could not be renewed in time" };
+  if (isHoldExpired(state, now)) return { kind: "Lose", reason: "it could not be renewed in time" };
   if (seen === undefined) return { kind: "Read" };
-  const write = (settleForMs: number): LeaseAct => ({ kind: "Write", over: seen, settleMs: settleForMs });
+  const write = (settleMs: number): LeaseAct => ({ kind: "Write", over: seen, settleMs });
   // The Lease may have been deleted while another holder still writes. If no Lease was ever seen, it is a new one.
-  if (seen === "Absent") return write(other === undefined ? 0 : settleMs);
-  if (seen.holder === "") return write(seen.durationMs === releasedDurationMs ? 0 : settleMs);
-  if (seen.holder === identity) return write(settleMs);
+  if (seen === "Absent") return write(other === undefined ? 0 : settlingMs);
+  if (seen.holder === "") return write(seen.durationMs === releasedDurationMs ? 0 : settlingMs);
+  if (seen.holder === identity) return write(settlingMs);
   if (hold !== undefined) return { kind: "Lose", reason: `${seen.holder} has taken it` };
-  const durationMs = Math.max(timings.leaseDurationMs, Math.min(seen.durationMs, foreignDurationMsMax));
+  const durationMs = Math.max(leaseDurationMs, Math.min(seen.durationMs, foreignDurationMsMax));
   const unchangedMs = now.monotonicMs - (other?.sinceMs ?? now.monotonicMs);
-  return unchangedMs >= durationMs ? write(settleMs) : { kind: "Wait" };
+  return unchangedMs >= durationMs ? write(settlingMs) : { kind: "Wait" };
 }
 
 /** The state after a read has shown the Lease. */
@@ -113,8 +98,8 @@ export function afterLeaseWrite(
   seen: LeaseView,
   { started, now, settleMs }: { readonly started: Instant; readonly now: Instant; readonly settleMs: number },
 ): ElectorState {
-  const begun = state.hold ?? { acquiredAtMs: now.monotonicMs, settleMs };
-  return { ...state, seen, hold: { ...begun, validSince: started } };
+  const { writesFromMs } = state.hold ?? { writesFromMs: now.monotonicMs + settleMs };
+  return { ...state, seen, hold: { writesFromMs, validSince: started } };
 }
 
 /** The state after a failed request, or one with an unknown outcome: the Lease must be read before anything else. */
@@ -123,30 +108,27 @@ export function afterLeaseFailure(state: ElectorState): ElectorState {
 }
 
 /** Whether a protected write may start now. */
-export function mayWriteUnder(state: ElectorState, now: Instant, timings: LeaseTimings): boolean {
+export function mayWriteUnder(state: ElectorState, now: Instant): boolean {
   const { hold, lost } = state;
-  if (hold === undefined || lost !== undefined) return false;
-  if (isHoldExpired(state, now, timings)) return false;
-  return now.monotonicMs - hold.acquiredAtMs >= hold.settleMs;
+  if (hold === undefined || lost !== undefined || isHoldExpired(state, now)) return false;
+  return now.monotonicMs >= hold.writesFromMs;
 }
 
 /** How long to wait before the next act, in whole milliseconds, at least one; never beyond the renew deadline of a hold. */
-export function leasePauseMs(
-  { hold, seen }: ElectorState,
-  { now, timings, random }: { readonly now: Instant; readonly timings: LeaseTimings; readonly random: () => number },
-): number {
-  const { retryPeriodMs, renewDeadlineMs } = timings;
+export function leasePauseMs({ hold, seen }: ElectorState, now: Instant, random: () => number): number {
   if (hold === undefined) return retryPeriodMs * (1 + candidateJitter * random());
   const sinceMs = elapsedMs(hold.validSince, now);
-  const wantedMs = seen === undefined ? holderRetryMs : Math.max(retryPeriodMs - sinceMs, 0);
-  return Math.max(Math.ceil(Math.min(wantedMs, renewDeadlineMs - sinceMs)), 1);
+  const wantedMs = seen === undefined ? holderRetryMs : retryPeriodMs - sinceMs;
+  const untilWritesMs = hold.writesFromMs - now.monotonicMs;
+  const soonestMs = Math.min(wantedMs, renewDeadlineMs - sinceMs, untilWritesMs > 0 ? untilWritesMs : wantedMs);
+  return Math.max(Math.ceil(soonestMs), 1);
 }
 
 /** How long the next request may take, in milliseconds: a response after the renew deadline is useless for a holder. */
-export function leaseRequestTimeoutMs({ hold }: ElectorState, now: Instant, timings: LeaseTimings): number {
-  if (hold === undefined) return timings.requestTimeoutMs;
-  const leftMs = timings.renewDeadlineMs - elapsedMs(hold.validSince, now);
-  return Math.max(Math.ceil(Math.min(timings.requestTimeoutMs, leftMs)), 1);
+export function leaseRequestTimeoutMs({ hold }: ElectorState, now: Instant): number {
+  if (hold === undefined) return requestTimeoutMs;
+  const leftMs = renewDeadlineMs - elapsedMs(hold.validSince, now);
+  return Math.max(Math.ceil(Math.min(requestTimeoutMs, leftMs)), 1);
 }
 
 // The Lease object as this process reads and writes it. The times in it are only informational: no process compares them.
@@ -158,48 +140,39 @@ export type LeaseView =
       readonly holder: string;
       readonly durationMs: number;
       /** As the server returned them: fields of other writers are sent back unchanged. */
-      readonly metadata: Readonly<Record<string, unknown>> & { readonly resourceVersion: string };
+      readonly metadata: KubeObjectMeta;
       readonly spec: Readonly<Record<string, unknown>>;
     };
 
 /** The duration of a Lease that its last holder released properly, after its work had ended. */
 const releasedDurationMs = 1000;
 
-/** Reads the response of the server; undefined if it is not a Lease with a resourceVersion. */
-export function readLease(raw: unknown): LeaseView | undefined {
-  if (!isRecord(raw) || !isRecord(raw["metadata"])) return undefined;
-  const { resourceVersion } = raw["metadata"];
-  if (typeof resourceVersion !== "string") return undefined;
-  const spec = isRecord(raw["spec"]) ? raw["spec"] : {};
+/** A Lease as the server returned it. */
+export function readLease({ metadata, spec: raw }: KubeObject & { readonly spec?: unknown }): LeaseView {
+  const spec = isRecord(raw) ? raw : {};
   const { holderIdentity: holder, leaseDurationSeconds: seconds } = spec;
   return {
     holder: typeof holder === "string" ? holder : "",
     durationMs: typeof seconds === "number" ? seconds * 1000 : 0,
-    metadata: { ...raw["metadata"], resourceVersion },
+    metadata,
     spec,
   };
-}
-
-interface Holding {
-  readonly identity: string;
-  readonly durationMs: number;
-  readonly nowMs: number;
 }
 
 /** The body of the request that creates, takes or renews the Lease. */
 export function heldLease(
   over: LeaseView,
-  { namespace = "", name }: ObjectAddress,
-  { identity, durationMs, nowMs }: Holding,
+  { namespace, name }: ObjectAddress,
+  { identity, nowMs }: { readonly identity: string; readonly nowMs: number },
 ): object {
   const { metadata, spec } = over === "Absent" ? { metadata: { namespace, name }, spec: {} } : over;
-  const { holderIdentity, leaseTransitions } = { leaseTransitions: -1, ...spec } as Readonly<Record<string, unknown>>;
-  const transitions = typeof leaseTransitions === "number" ? leaseTransitions : 0;
-  const taken = { holderIdentity: identity, acquireTime: microTime(nowMs), leaseTransitions: transitions + 1 };
+  const { holderIdentity, leaseTransitions } = spec as Readonly<Record<string, unknown>>;
+  const transitions = typeof leaseTransitions === "number" ? leaseTransitions + 1 : 0;
+  const taken = { holderIdentity: identity, acquireTime: microTime(nowMs), leaseTransitions: transitions };
   return leaseOf(metadata, {
     ...spec,
     ...(holderIdentity !== identity && taken),
-    leaseDurationSeconds: Math.round(durationMs / 1000),
+    leaseDurationSeconds: leaseDurationMs / 1000,
     renewTime: microTime(nowMs),
   });
 }

@@ -5,11 +5,11 @@ import type { Clock } from "../async/clock.ts";
 import { withDeadline } from "../async/deadline.ts";
 import type { ApiResult } from "./api-result.ts";
 import type { ApiServer } from "./api-server.ts";
+import type { KubeObject } from "./kube-object.ts";
 import {
   afterLeaseFailure,
   afterLeaseRead,
   afterLeaseWrite,
-  defaultLeaseTimings,
   type ElectorState,
   heldLease,
   initialElectorState,
@@ -17,7 +17,6 @@ import {
   isHoldExpired,
   leasePauseMs,
   leaseRequestTimeoutMs,
-  type LeaseTimings,
   type LeaseView,
   mayWriteUnder,
   nextLeaseAct,
@@ -28,10 +27,10 @@ import type { ObjectAddress, ResourceType } from "./resource-path.ts";
 import { createObject, getObject, replaceObject } from "./verbs.ts";
 
 /**
- * `Waiting`: it waits for the Lease; `Settling`: it holds the Lease, but writes may not start yet; `Leading`; `Closed`: it still holds
- * the Lease, but `release` has ended all writes; `Ended`: the Lease was released or never held; `Lost`.
+ * `Waiting`: it waits for the Lease; `Settling`: it holds the Lease, but writes may not start yet; `Leading`; `Ended`: `release` has
+ * ended all writes; `Lost`.
  */
-export type LeaseStanding = "Waiting" | "Settling" | "Leading" | "Closed" | "Ended" | "Lost";
+export type LeaseStanding = "Waiting" | "Settling" | "Leading" | "Ended" | "Lost";
 
 /** The result of a release. After any other result than `Released`, the next holder waits until the Lease expires. */
 export type LeaseRelease = "Released" | "NotHeld" | "WorkStillRunning" | "Failed";
@@ -46,31 +45,27 @@ export interface LeaseElectorOptions {
   readonly identity: string;
   /** Its namespace is required. */
   readonly lease: ObjectAddress;
-  readonly timings?: LeaseTimings;
   /** `onStanding` is called once for each new standing, `onFailure` for failed requests: for the log and metrics. */
   readonly onStanding?: (standing: LeaseStanding, detail: string) => void;
   readonly onFailure?: (message: string) => void;
 }
 
 const leases: ResourceType = { group: "coordination.k8s.io", version: "v1", plural: "leases", namespaced: true };
-const releaseAttemptsMax = 2;
-/** Timers may fire a little early. */
-const timerSlackMs = 5;
+/** How long a release waits for writes in flight. */
+const releaseWaitMs = 10_000;
 
 export class LeaseElector {
   readonly #options: LeaseElectorOptions;
-  readonly #timings: LeaseTimings;
   readonly #stop = new AbortController();
   readonly #lost = Promise.withResolvers<string>();
   readonly #leading = Promise.withResolvers<boolean>();
   #state: ElectorState = initialElectorState;
   #standing: LeaseStanding = "Waiting";
-  #closed = false;
+  #isReleased = false;
   #running: Promise<void> | undefined;
 
   constructor(options: LeaseElectorOptions) {
     this.#options = options;
-    this.#timings = options.timings ?? defaultLeaseTimings;
   }
 
   /** Resolves with the reason once the Lease is lost, and never otherwise. */
@@ -89,12 +84,12 @@ export class LeaseElector {
 
   /** Check this immediately before each write. A write that starts now may take up to 10 s. */
   mayWrite(): boolean {
-    return !this.#closed && this.mayRecord();
+    return !this.#isReleased && this.mayRecord();
   }
 
   /** Like `mayWrite`, but also true while the Lease is being released: for records of completed writes. */
   mayRecord(): boolean {
-    return mayWriteUnder(this.#state, this.#now(), this.#timings);
+    return mayWriteUnder(this.#state, this.#now());
   }
 
   /** Acquires and renews the Lease until it is lost or released. Call it once. */
@@ -110,17 +105,15 @@ export class LeaseElector {
    * @param workEnded Resolves once no protected write is in flight; it may abort them.
    */
   async release(workEnded: () => Promise<void>): Promise<LeaseRelease> {
-    this.#closed = true;
+    this.#isReleased = true;
     this.#announce();
-    const { clock } = this.#options;
-    const work = await withDeadline({ clock, timeoutMs: this.#timings.releaseWaitMs }, () => workEnded());
+    const limits = { clock: this.#options.clock, timeoutMs: releaseWaitMs };
+    const work = await withDeadline(limits, () => workEnded());
     this.#stop.abort();
     await this.#running;
     if (this.#state.hold === undefined || this.#state.lost !== undefined) return "NotHeld";
     if (!work.inTime) return "WorkStillRunning";
-    const { requestTimeoutMs } = this.#timings;
-    const given = await withDeadline({ clock, timeoutMs: requestTimeoutMs }, (signal) => this.#giveBack(signal));
-    return given.inTime && given.value ? "Released" : "Failed";
+    return (await this.#giveBack()) ? "Released" : "Failed";
   }
 
   async #loop(): Promise<void> {
@@ -129,19 +122,18 @@ export class LeaseElector {
       const goOn = await this.#step();
       this.#announce();
       if (goOn || this.#state.lost !== undefined) continue;
-      const pause = { now: this.#now(), timings: this.#timings, random: this.#options.random };
-      await this.#options.clock.sleep(leasePauseMs(this.#state, pause), signal);
+      const { clock, random } = this.#options;
+      await clock.sleep(leasePauseMs(this.#state, this.#now(), random), signal);
       // A candidate reads the Lease again; a holder knows its own record until a request fails.
       if (this.#state.hold === undefined) this.#state = { ...this.#state, seen: undefined };
     }
-    if (this.#state.lost === undefined && this.#state.hold === undefined) this.#announce("Ended");
   }
 
   /** Performs one step; true if the next one follows immediately. */
   async #step(): Promise<boolean> {
-    const { identity, api, lease } = this.#options;
+    const { identity, api, lease, onFailure } = this.#options;
     const started = this.#now();
-    const act = nextLeaseAct(this.#state, identity, started, this.#timings);
+    const act = nextLeaseAct(this.#state, identity, started);
     if (act.kind === "Wait") return false;
     if (act.kind === "Lose") {
       this.#state = { ...this.#state, lost: act.reason };
@@ -152,8 +144,7 @@ export class LeaseElector {
       if (seen !== undefined) this.#state = afterLeaseRead(this.#state, seen, identity, this.#now());
       return seen !== undefined;
     }
-    const holding = { identity, durationMs: this.#timings.leaseDurationMs, nowMs: started.wallMs };
-    const body = heldLease(act.over, lease, holding);
+    const body = heldLease(act.over, lease, { identity, nowMs: started.wallMs });
     const seen = await this.#request(
       (options) =>
         act.over === "Absent"
@@ -161,77 +152,60 @@ export class LeaseElector {
           : replaceObject(api, leases, lease, body, options),
       started,
     );
-    if (seen === undefined) return false;
     if (seen === "Absent") {
-      this.#options.onFailure?.("the Lease or its namespace does not exist");
+      onFailure?.("the Lease or its namespace does not exist");
       this.#state = { ...this.#state, seen };
-    } else this.#hold(seen, started, act.settleMs);
+    } else if (seen !== undefined)
+      this.#state = afterLeaseWrite(this.#state, seen, { ...act, started, now: this.#now() });
     return false;
-  }
-
-  #hold(seen: LeaseView, started: Instant, settleMs: number): void {
-    const isNew = this.#state.hold === undefined;
-    this.#state = afterLeaseWrite(this.#state, seen, { started, now: this.#now(), settleMs });
-    if (!isNew || settleMs === 0) return;
-    void this.#options.clock.sleep(settleMs + timerSlackMs, this.#stop.signal).then(() => this.#announce());
   }
 
   /** The result of the request; undefined if it failed and the Lease has to be read again. */
   async #request(
-    send: (options: { readonly timeoutMs: number }) => Promise<ApiResult<unknown>>,
+    send: (options: { readonly timeoutMs: number }) => Promise<ApiResult<KubeObject>>,
     started: Instant,
   ): Promise<LeaseView | undefined> {
-    const result = await send({ timeoutMs: leaseRequestTimeoutMs(this.#state, started, this.#timings) });
+    const result = await send({ timeoutMs: leaseRequestTimeoutMs(this.#state, started) });
     // The process may have been suspended past its deadline, although the response had arrived.
-    if (isHoldExpired(this.#state, this.#now(), this.#timings)) {
+    if (isHoldExpired(this.#state, this.#now())) {
       this.#state = { ...this.#state, lost: "the response to its renewal was too late" };
       return undefined;
     }
-    if (!result.ok && result.fault.code === "NotFound") return "Absent";
-    const seen = result.ok ? readLease(result.value) : undefined;
-    if (seen !== undefined) return seen;
-    this.#options.onFailure?.(result.ok ? "the response is not a Lease" : result.fault.message);
+    if (result.ok) return readLease(result.value);
+    if (result.fault.code === "NotFound") return "Absent";
+    this.#options.onFailure?.(result.fault.message);
     this.#state = afterLeaseFailure(this.#state);
     return undefined;
   }
 
-  /** A renewal without a response may have changed the resourceVersion: then the Lease is read again before the next attempt. */
-  async #giveBack(signal: AbortSignal): Promise<boolean> {
+  /** A renewal without a response may have changed the resourceVersion: then the Lease is read again. */
+  async #giveBack(): Promise<boolean> {
     const { api, identity, clock, lease } = this.#options;
-    for (let attempt = 1; attempt <= releaseAttemptsMax && !signal.aborted; attempt += 1) {
-      const found = this.#state.seen === undefined ? await getObject(api, leases, lease, { signal }) : undefined;
-      const read = found?.ok === true ? readLease(found.value) : this.#state.seen;
-      this.#state = { ...this.#state, seen: undefined };
-      if (read === undefined || read === "Absent" || read.holder !== identity) return false;
-      const result = await replaceObject(api, leases, lease, releasedLease(read, clock.nowMs()), { signal });
-      if (!result.ok) continue;
-      this.#state = { ...this.#state, hold: undefined };
-      this.#announce("Ended");
-      return true;
-    }
-    return false;
+    const { seen } = this.#state;
+    const now = this.#now();
+    const read = seen ?? (await this.#request((options) => getObject(api, leases, lease, options), now));
+    this.#state = { ...this.#state, hold: undefined };
+    if (read === undefined || read === "Absent" || read.holder !== identity) return false;
+    const timeoutMs = leaseRequestTimeoutMs(this.#state, now);
+    return (await replaceObject(api, leases, lease, releasedLease(read, clock.nowMs()), { timeoutMs })).ok;
   }
 
-  #announce(forced?: LeaseStanding): void {
-    const { lost, hold } = this.#state;
-    const standing = forced ?? this.#currentStanding();
+  #announce(): void {
+    const { lost } = this.#state;
+    const standing = this.#currentStanding();
     if (standing === this.#standing) return;
     this.#standing = standing;
     if (standing === "Leading") this.#leading.resolve(true);
-    if (standing === "Lost" || standing === "Ended" || (standing === "Closed" && hold === undefined)) {
-      this.#leading.resolve(false);
-    }
+    if (standing === "Lost" || standing === "Ended") this.#leading.resolve(false);
     if (lost !== undefined) this.#lost.resolve(lost);
     this.#options.onStanding?.(standing, lost ?? "");
   }
 
   #currentStanding(): LeaseStanding {
     if (this.#state.lost !== undefined) return "Lost";
-    if (this.#standing === "Ended") return "Ended";
-    if (this.#closed) return "Closed";
+    if (this.#isReleased) return "Ended";
     if (this.#state.hold === undefined) return "Waiting";
-    if (this.mayWrite()) return "Leading";
-    return this.#standing === "Leading" ? "Leading" : "Settling";
+    return this.#standing === "Leading" || this.mayWrite() ? "Leading" : "Settling";
   }
 
   #now(): Instant {
