@@ -80,6 +80,10 @@ interface Entry {
   runningSinceMs: number | undefined;
   /** Whether it was added while it was processed. */
   again: boolean;
+  /** Set while the key is delayed. */
+  delay: { readonly untilMs: number; readonly cancel: CancelTimer } | undefined;
+  /** The number of calls of `retry` since the last successful run. */
+  failures: number;
 }
 
 export class KeyedQueue<Key> {
@@ -89,10 +93,6 @@ export class KeyedQueue<Key> {
   readonly #entries = new Map<Key, Entry>();
   /** By rank. */
   readonly #ready = new Map<Key, number>();
-  /** By the time at which the key becomes ready. */
-  readonly #delayed = new Map<Key, number>();
-  readonly #failures = new Map<Key, number>();
-  #timer: { readonly atMs: number; readonly cancel: CancelTimer } | undefined;
   #running = 0;
   #working: Working<Key> | undefined;
   #isShutDown = false;
@@ -106,13 +106,7 @@ export class KeyedQueue<Key> {
 
   /** Makes the key ready now. A key that waits already keeps its age and takes the higher priority. */
   add(key: Key, wake: Wake): void {
-    this.#promoteDue();
-    if (this.#isShutDown) return;
-    const entry = this.#entryOf(key);
-    this.#join(entry, wake);
-    this.#delayed.delete(key);
-    this.#wake(key, entry, this.#clock.monotonicMs());
-    this.#startNext();
+    if (!this.#isShutDown) this.#wake(key, this.#join(key, wake));
   }
 
   /**
@@ -121,15 +115,12 @@ export class KeyedQueue<Key> {
    */
   addAfter(key: Key, delayMs: number, wake: Wake): void {
     if (!(delayMs > 0)) return this.add(key, wake);
-    this.#promoteDue();
-    if (this.#isShutDown || this.#ready.has(key)) return;
-    const entry = this.#entryOf(key);
-    if (entry.again) return;
-    const wakeAtMs = this.#clock.monotonicMs() + delayMs;
-    if ((this.#delayed.get(key) ?? Infinity) <= wakeAtMs) return;
-    this.#join(entry, wake);
-    this.#delayed.set(key, wakeAtMs);
-    this.#armTimer(wakeAtMs);
+    if (this.#isShutDown) return;
+    const untilMs = this.#clock.monotonicMs() + delayMs;
+    const { again, delay } = this.#entryOf(key);
+    if (this.#ready.has(key) || again || (delay?.untilMs ?? Infinity) <= untilMs) return;
+    delay?.cancel();
+    this.#delay(key, this.#join(key, wake), untilMs);
   }
 
   /**
@@ -137,8 +128,7 @@ export class KeyedQueue<Key> {
    * @returns the delay in milliseconds
    */
   retry(key: Key, reason: string): number {
-    const attempt = (this.#failures.get(key) ?? 0) + 1;
-    this.#failures.set(key, attempt);
+    const attempt = (this.#entryOf(key).failures += 1);
     const delayMs = backOffDelayMs({ ...retryBackOff, attempt, random: this.#random });
     this.#retryAfter(key, delayMs, reason);
     return delayMs;
@@ -146,7 +136,6 @@ export class KeyedQueue<Key> {
 
   /** Whether ready keys are waiting for a worker. */
   get hasWaiting(): boolean {
-    this.#promoteDue();
     return this.#ready.size > 0;
   }
 
@@ -158,13 +147,11 @@ export class KeyedQueue<Key> {
     this.#working = working;
     if (signal.aborted) this.#shutDown();
     else signal.addEventListener("abort", () => this.#shutDown(), { once: true });
-    this.#promoteDue();
     this.#startNext();
     await this.#ended.promise;
   }
 
   stats(): QueueStats {
-    this.#promoteDue();
     const nowMs = this.#clock.monotonicMs();
     let longestRunningMs = 0;
     let unfinishedMs = 0;
@@ -179,39 +166,42 @@ export class KeyedQueue<Key> {
   #entryOf(key: Key): Entry {
     const known = this.#entries.get(key);
     if (known !== undefined) return known;
-    const entry: Entry = { reasons: new Set(), level: 0, readySinceMs: 0, runningSinceMs: undefined, again: false };
+    const isIdle = { runningSinceMs: undefined, again: false, delay: undefined };
+    const entry: Entry = { reasons: new Set(), level: 0, readySinceMs: 0, ...isIdle, failures: 0 };
     this.#entries.set(key, entry);
     return entry;
   }
 
-  #join(entry: Entry, { priority, reason }: Wake): void {
+  #join(key: Key, { priority, reason }: Wake): Entry {
+    const entry = this.#entryOf(key);
     entry.level = Math.max(entry.level, queuePriorities.length - 1 - queuePriorities.indexOf(priority));
     if (entry.reasons.size < reasonsMax) entry.reasons.add(reason);
+    return entry;
   }
 
-  /** Handles a wake that became due at `atMs`. */
-  #wake(key: Key, entry: Entry, atMs: number): void {
-    if (this.#ready.has(key)) return this.#enqueue(key, entry, entry.readySinceMs);
-    if (entry.again) return;
-    this.#observer?.added();
-    if (entry.runningSinceMs === undefined) this.#enqueue(key, entry, atMs);
-    else entry.again = true;
+  /** A timer may fire a little early, and long before the end of a very long delay. */
+  #delay(key: Key, entry: Entry, untilMs: number): void {
+    const leftMs = untilMs - this.#clock.monotonicMs();
+    if (leftMs <= 0) return this.#wake(key, entry);
+    const cancel = this.#clock.schedule(leftMs, () => this.#delay(key, entry, untilMs));
+    entry.delay = { untilMs, cancel };
+  }
+
+  #wake(key: Key, entry: Entry): void {
+    entry.delay?.cancel();
+    entry.delay = undefined;
+    if (this.#ready.has(key)) this.#enqueue(key, entry, entry.readySinceMs);
+    else if (!entry.again) {
+      this.#observer?.added();
+      if (entry.runningSinceMs === undefined) this.#enqueue(key, entry, this.#clock.monotonicMs());
+      else entry.again = true;
+    }
+    this.#startNext();
   }
 
   #enqueue(key: Key, entry: Entry, readySinceMs: number): void {
     entry.readySinceMs = readySinceMs;
     this.#ready.set(key, readySinceMs - entry.level * ageingMs);
-  }
-
-  #promoteDue(): void {
-    const nowMs = this.#clock.monotonicMs();
-    // Cheap, because this runs often: the timer is never later than the first wake.
-    if (this.#timer !== undefined && nowMs < this.#timer.atMs) return;
-    for (let head = lowestOf(this.#delayed); head !== undefined && head.rank <= nowMs; head = lowestOf(this.#delayed)) {
-      const { key, rank } = head;
-      this.#delayed.delete(key);
-      this.#wake(key, this.#entryOf(key), rank);
-    }
   }
 
   #startNext(): void {
@@ -234,7 +224,6 @@ export class KeyedQueue<Key> {
     const next = await Promise.resolve()
       .then(async () => await handle(key, reasons))
       .catch((): NextRun => ({ mustRetry: true }));
-    this.#promoteDue();
     this.#plan(key, next);
     const nowMs = this.#clock.monotonicMs();
     this.#observer?.worked(nowMs - startMs);
@@ -243,14 +232,14 @@ export class KeyedQueue<Key> {
     if (entry.again) {
       entry.again = false;
       this.#enqueue(key, entry, nowMs);
-    } else if (!this.#delayed.has(key)) this.#entries.delete(key);
+    } else if (entry.delay === undefined) this.#entries.delete(key);
     this.#startNext();
     this.#endIfIdle();
   }
 
   #plan(key: Key, { wakeAtMs, priority = "Resync", hasFailed, mustRetry }: NextRun): void {
     if (mustRetry === true) this.retry(key, "retry");
-    else this.#failures.delete(key);
+    else this.#entryOf(key).failures = 0;
     if (wakeAtMs === undefined) return;
     const delayMs = wakeAtMs - this.#clock.nowMs();
     if (hasFailed === true) this.#retryAfter(key, delayMs, "retry");
@@ -264,29 +253,14 @@ export class KeyedQueue<Key> {
 
   #shutDown(): void {
     this.#isShutDown = true;
-    this.#delayed.clear();
     this.#ready.clear();
     for (const [key, entry] of this.#entries) {
       entry.again = false;
+      entry.delay?.cancel();
+      entry.delay = undefined;
       if (entry.runningSinceMs === undefined) this.#entries.delete(key);
     }
-    this.#timer?.cancel();
-    this.#timer = undefined;
     this.#endIfIdle();
-  }
-
-  /** One timer, for the wake that is due first. */
-  #armTimer(atMs: number): void {
-    if ((this.#timer?.atMs ?? Infinity) <= atMs) return;
-    this.#timer?.cancel();
-    const cancel = this.#clock.schedule(atMs - this.#clock.monotonicMs(), () => {
-      this.#timer = undefined;
-      this.#promoteDue();
-      this.#startNext();
-      const next = lowestOf(this.#delayed);
-      if (next !== undefined) this.#armTimer(next.rank);
-    });
-    this.#timer = { atMs, cancel };
   }
 
   #endIfIdle(): void {
