@@ -134,7 +134,7 @@ async function connect(connections: Connections, refused?: Connection): Promise<
   try {
     return { ok: true, value: await connections.acquire(refused), status: 0 };
   } catch (error) {
-    return failed(localFault("NoCredentials", `The credentials can't be read: ${describe(error)}`));
+    return failed(localFault("NoCredentials", `The credentials can't be read: ${messageOf(error)}`));
   }
 }
 
@@ -145,7 +145,7 @@ async function inTime<T>(
   const isStopped = (): boolean => limits.signal?.aborted === true;
   if (isStopped()) return failed(stopped);
   const result = await withDeadline(limits, (signal) =>
-    act(signal).catch((error: unknown) => failed(localFault("Unavailable", describe(error)))),
+    act(signal).catch((error: unknown) => failed(localFault("Unavailable", messageOf(error)))),
   );
   if (isStopped()) return failed(stopped);
   return result.inTime ? result.value : failed(localFault("TimedOut", `No response within ${limits.timeoutMs} ms`));
@@ -208,7 +208,7 @@ function failed(fault: ApiFault): { readonly ok: false; readonly fault: ApiFault
 }
 
 /** The message of an error from the network or a credential plugin, without its stack. */
-function describe(error: unknown): string {
+export function messageOf(error: unknown): string {
   if (!types.isNativeError(error)) return "unknown error";
   const code = "code" in error && typeof error.code === "string" ? `${error.code}: ` : "";
   return `${code}${error.message}`.slice(0, 500);

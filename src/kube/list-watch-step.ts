@@ -61,7 +61,7 @@ export type ListWatchCommand =
   | { readonly type: "List" }
   | { readonly type: "Wait"; readonly delayMs: number };
 
-/** A change of the store, to be applied immediately and in order, or a failure. */
+/** A change of the store, to be applied immediately, or a failure. */
 export type ListWatchEffect =
   /** With `announceAll`, objects that look unchanged are announced as well. */
   | { readonly type: "Replace"; readonly objects: readonly KubeObject[]; readonly announceAll: boolean }
@@ -70,7 +70,7 @@ export type ListWatchEffect =
 
 export interface ListWatchStep {
   readonly state: ListWatchState;
-  readonly effects: readonly ListWatchEffect[];
+  readonly effect?: ListWatchEffect;
   /** Undefined: continue the current activity. */
   readonly command?: ListWatchCommand;
 }
@@ -94,28 +94,27 @@ const healthyMsMin = 120_000;
 const reconnect: BackOff = { baseMs: 800, maxMs: 30_000 };
 const delayMsMax = 60_000;
 
-/** The first step: a list. */
-export function beginListWatch(context: StepContext): ListWatchStep {
-  const state: ListWatchState = {
+/** Begins with the command `List`. */
+export function initialListWatch(nowMs: number): ListWatchState {
+  return {
     activity: "Listing",
     position: undefined,
     stream: undefined,
     lastSeenVersion: "",
     failures: 0,
-    healthySinceMs: context.nowMs,
+    healthySinceMs: nowMs,
     silentRounds: 0,
   };
-  return proceed(state, [], context);
 }
 
 export function stepListWatch(state: ListWatchState, input: ListWatchInput, context: StepContext): ListWatchStep {
   switch (input.type) {
     case "Waited":
-      return proceed(state, [], context);
+      return proceed(state, context);
     case "Listed":
       return takeList(state, input.list, context);
     case "StreamOpened":
-      return { state: opened(state, context), effects: [] };
+      return { state: opened(state, context) };
     case "StreamLine":
       return takeLine({ ...state, silentRounds: 0 }, input.event, context);
     case "StreamEnded":
@@ -135,14 +134,14 @@ const tooShort = localFault("Unavailable", "The watch ended immediately, without
 const wentBack = localFault("Gone", "The resourceVersion went back: the server has lost the latest changes");
 
 /** Opens the watch at the position, or reads a new list. */
-function proceed(state: ListWatchState, effects: readonly ListWatchEffect[], context: StepContext): ListWatchStep {
+function proceed(state: ListWatchState, context: StepContext): ListWatchStep {
   const { position } = state;
   if (position !== undefined) {
     const command = { type: "Open", position, timeoutSeconds: watchSeconds(context) } as const;
-    return { state: { ...state, stream: undefined }, effects, command };
+    return { state: { ...state, stream: undefined }, command };
   }
   const activity = state.activity === "WaitingForKind" ? "WaitingForKind" : "Listing";
-  return { state: { ...state, activity, stream: undefined }, effects, command: { type: "List" } };
+  return { state: { ...state, activity, stream: undefined }, command: { type: "List" } };
 }
 
 /** With jitter, so that watches that started together do not all end together. The server ends them. */
@@ -163,7 +162,7 @@ function takeList(
   const announceAll = isOlderVersion(resourceVersion, state.lastSeenVersion);
   const position = resourceVersion;
   const next: ListWatchState = { ...state, activity: "Watching", position, lastSeenVersion: position };
-  return proceed(next, [{ type: "Replace", objects: items, announceAll }], context);
+  return { ...proceed(next, context), effect: { type: "Replace", objects: items, announceAll } };
 }
 
 function takeLine(state: ListWatchState, event: WatchEvent, context: StepContext): ListWatchStep {
@@ -171,21 +170,20 @@ function takeLine(state: ListWatchState, event: WatchEvent, context: StepContext
   const position = event.type === "BOOKMARK" ? event.resourceVersion : event.object.metadata.resourceVersion;
   if (isOlderVersion(position, state.position ?? "")) return fail(state, wentBack, context);
   const next: ListWatchState = { ...state, position, lastSeenVersion: position };
-  if (event.type === "BOOKMARK") return { state: next, effects: [] };
+  if (event.type === "BOOKMARK") return { state: next };
   const stream = state.stream && { ...state.stream, hasChanges: true };
   const type = event.type === "DELETED" ? "Remove" : "Put";
-  return { state: { ...next, stream }, effects: [{ type, object: event.object }] };
+  return { state: { ...next, stream }, effect: { type, object: event.object } };
 }
 
 /** The server ends every watch after its timeout, which is not a failure. A watch that ends immediately needs a delay. */
 function streamEnded(state: ListWatchState, context: StepContext): ListWatchStep {
   const { openedAtMs, hasChanges } = state.stream ?? { openedAtMs: context.nowMs, hasChanges: false };
   const isShort = context.nowMs - openedAtMs < shortWatchMs && !hasChanges;
-  return isShort ? fail(state, tooShort, context) : proceed(state, [], context);
+  return isShort ? fail(state, tooShort, context) : proceed(state, context);
 }
 
 function fail(state: ListWatchState, fault: ApiFault, context: StepContext): ListWatchStep {
-  const report: ListWatchEffect = { type: "Report", fault };
   const { nowMs, random } = context;
   const kindIsMissing = fault.code === "NotFound";
   // A newly installed kind is often not ready for a moment, which does not justify the full delay.
@@ -206,7 +204,7 @@ function fail(state: ListWatchState, fault: ApiFault, context: StepContext): Lis
     healthySinceMs: nowMs + delayMs,
     silentRounds: position === undefined ? 0 : state.silentRounds,
   };
-  return { state: next, effects: [report], command: { type: "Wait", delayMs } };
+  return { state: next, effect: { type: "Report", fault }, command: { type: "Wait", delayMs } };
 }
 
 /** Where the watch continues; undefined if a new list is needed. */

@@ -3,20 +3,18 @@
 // list-watch-step.ts decides. The store may lag behind the server, but a failure never leaves it partial or empty.
 import type { Clock } from "../async/clock.ts";
 import type { ApiFault } from "./api-result.ts";
-import type { ApiServer } from "./api-server.ts";
-import type { KubeObject } from "./kube-object.ts";
+import { type ApiServer, messageOf } from "./api-server.ts";
+import { type KubeObject, objectKey } from "./kube-object.ts";
 import type {
   ListWatchActivity,
   ListWatchCommand,
   ListWatchEffect,
   ListWatchInput,
   ListWatchState,
-  ListWatchStep,
 } from "./list-watch-step.ts";
-import { beginListWatch, stepListWatch } from "./list-watch-step.ts";
-import { Reflector, type ObjectChange } from "./store.ts";
+import { initialListWatch, stepListWatch } from "./list-watch-step.ts";
 import { collectionPath, type ResourceType } from "./resource-path.ts";
-import type { ObjectStore, ObjectView } from "./store.ts";
+import type { ObjectChange, ObjectStore, ObjectView } from "./store.ts";
 import { listObjects, metadataOfObject } from "./verbs.ts";
 import { readWatchStream } from "./watch-stream.ts";
 
@@ -27,7 +25,6 @@ const restartDelayMs = 30_000;
 export interface ListWatchProblem {
   readonly code: ApiFault["code"] | "Unexpected";
   readonly message: string;
-  readonly error?: unknown;
 }
 
 export interface ListWatchHealth {
@@ -63,23 +60,20 @@ export interface ListWatchOptions<T extends KubeObject> {
 export class ListWatch<T extends KubeObject> {
   readonly store: ObjectView<T>;
   readonly #options: ListWatchOptions<T>;
-  readonly #reflector: Reflector<T>;
   readonly #synced = Promise.withResolvers<boolean>();
-  #state: ListWatchState | undefined;
+  #state: ListWatchState;
   #lists = 0;
   #lastFault: ApiFault | undefined;
 
   constructor(options: ListWatchOptions<T>) {
     this.store = options.store;
     this.#options = options;
-    this.#reflector = new Reflector(options.store, (change) =>
-      this.#guarded("handler", () => options.onChange(change)),
-    );
+    this.#state = initialListWatch(options.clock.monotonicMs());
   }
 
   health(): ListWatchHealth {
     return {
-      activity: this.#state?.activity ?? "Listing",
+      activity: this.#state.activity,
       isSynced: this.#lists > 0,
       relists: Math.max(0, this.#lists - 1),
       lastFault: this.#lastFault,
@@ -97,8 +91,7 @@ export class ListWatch<T extends KubeObject> {
       try {
         await this.#follow(signal);
       } catch (error) {
-        const message = `The list-watch of ${this.#options.type.plural} starts over`;
-        this.#report({ code: "Unexpected", message, error });
+        this.#reportUnexpected(`The list-watch of ${this.#options.type.plural} starts over`, error);
         await this.#options.clock.sleep(restartDelayMs, signal);
       }
     }
@@ -106,18 +99,22 @@ export class ListWatch<T extends KubeObject> {
   }
 
   async #follow(signal: AbortSignal): Promise<void> {
-    let command = this.#take(beginListWatch(this.#context()));
+    this.#state = initialListWatch(this.#options.clock.monotonicMs());
+    let command: ListWatchCommand | undefined = { type: "List" };
     while (command !== undefined && !signal.aborted) command = await this.#perform(command, signal);
   }
 
   /** Undefined only if the signal aborted. */
   async #perform(command: ListWatchCommand, signal: AbortSignal): Promise<ListWatchCommand | undefined> {
     for await (const input of this.#inputsOf(command, signal)) {
-      if (signal.aborted || this.#state === undefined) return undefined;
+      if (signal.aborted) return undefined;
       // The store is now as recent as this line, unless it reports an error.
       if (input.type === "StreamLine") this.#lastFault = undefined;
-      const next = this.#take(stepListWatch(this.#state, input, this.#context()));
-      if (next !== undefined) return next;
+      const { clock, random } = this.#options;
+      const step = stepListWatch(this.#state, input, { nowMs: clock.monotonicMs(), random });
+      this.#state = step.state;
+      if (step.effect !== undefined) this.#apply(step.effect);
+      if (step.command !== undefined) return step.command;
     }
     return undefined;
   }
@@ -153,32 +150,27 @@ export class ListWatch<T extends KubeObject> {
     return readWatchStream({ api, clock, path: collectionPath(type, namespace), query, signal, ...accept });
   }
 
-  #context(): { readonly nowMs: number; readonly random: () => number } {
-    return { nowMs: this.#options.clock.monotonicMs(), random: this.#options.random };
-  }
-
-  #take(step: ListWatchStep): ListWatchCommand | undefined {
-    this.#state = step.state;
-    for (const effect of step.effects) this.#apply(effect);
-    return step.command;
-  }
-
   #apply(effect: ListWatchEffect): void {
+    const { store } = this.#options;
     switch (effect.type) {
       case "Report":
         this.#lastFault = effect.fault;
-        return this.#report({ code: effect.fault.code, message: effect.fault.message });
+        return this.#options.onProblem?.({ code: effect.fault.code, message: effect.fault.message });
       case "Replace":
         // They were reduced when they were read.
-        this.#reflector.replace(effect.objects as readonly T[], effect.announceAll);
+        this.#announce(store.replaceAll(effect.objects as readonly T[], effect.announceAll));
         this.#lists += 1;
         this.#lastFault = undefined;
         return this.#synced.resolve(true);
       case "Put":
-        return this.#reflector.put(this.#toStored(effect.object));
+        return this.#announce(store.put(this.#toStored(effect.object)));
       case "Remove":
-        return this.#reflector.remove(this.#toStored(effect.object));
+        return this.#announce(store.remove(objectKey(effect.object.metadata)));
     }
+  }
+
+  #announce(changes: readonly ObjectChange<T>[]): void {
+    for (const change of changes) this.#guarded("handler", () => this.#options.onChange(change));
   }
 
   /** The server's schema guarantees T. If the transform throws, the object is stored unchanged. */
@@ -192,12 +184,12 @@ export class ListWatch<T extends KubeObject> {
     try {
       return act();
     } catch (error) {
-      this.#report({ code: "Unexpected", message: `The ${what} of ${this.#options.type.plural} failed`, error });
+      this.#reportUnexpected(`The ${what} of ${this.#options.type.plural} failed`, error);
       return undefined;
     }
   }
 
-  #report(problem: ListWatchProblem): void {
-    this.#options.onProblem?.(problem);
+  #reportUnexpected(what: string, error: unknown): void {
+    this.#options.onProblem?.({ code: "Unexpected", message: `${what}: ${messageOf(error)}` });
   }
 }

@@ -15,13 +15,21 @@ export interface ObjectView<T> {
   valuesOf(index: string): string[];
 }
 
+/** Each method applies its changes in one step, and returns them. */
 export interface ObjectStore<T extends KubeObject> extends ObjectView<T> {
-  /** Returns the object that was stored under this key before. */
-  put(object: T): T | undefined;
-  remove(key: string): T | undefined;
-  /** Replaces all contents in one step and returns the former ones, by key. */
-  replaceAll(objects: ReadonlyMap<string, T>): ReadonlyMap<string, T>;
+  put(object: T): readonly ObjectChange<T>[];
+  remove(key: string): readonly ObjectChange<T>[];
+  /**
+   * Replaces all contents.
+   * @param evenIfSame whether objects that look unchanged count as changed
+   */
+  replaceAll(objects: readonly T[], evenIfSame: boolean): readonly ObjectChange<T>[];
 }
+
+/** A change of an object; `old` is the previously stored object, which is also the `object` of a deletion. */
+export type ObjectChange<T> =
+  | { readonly type: "Added"; readonly object: T }
+  | { readonly type: "Changed" | "Deleted"; readonly object: T; readonly old: T };
 
 export function createObjectStore<T extends KubeObject>(
   indexFunctions: Readonly<Record<string, IndexFunction<T>>> = {},
@@ -52,12 +60,13 @@ export function createObjectStore<T extends KubeObject>(
     return former;
   }
 
-  function replaceAll(next: ReadonlyMap<string, T>): ReadonlyMap<string, T> {
-    const rebuilt = indexesOf(next);
+  function replaceAll(list: readonly T[], evenIfSame: boolean): readonly ObjectChange<T>[] {
     const former = objects;
-    objects = new Map(next);
-    indexes = rebuilt;
-    return former;
+    const next = new Map(list.map((object) => [objectKey(object.metadata), object]));
+    indexes = indexesOf(next);
+    objects = next;
+    const gone = [...former].flatMap(([key, old]) => (next.has(key) ? [] : deletionOf(old)));
+    return [...gone, ...[...next].flatMap(([key, object]) => changesTo(object, former.get(key), evenIfSame))];
   }
 
   function indexOf(name: string): ReadonlyMap<string, ReadonlySet<string>> {
@@ -71,8 +80,8 @@ export function createObjectStore<T extends KubeObject>(
     list: () => [...objects.values()],
     listBy: (name, value) => [...(indexOf(name).get(value) ?? [])].flatMap((key) => objects.get(key) ?? []),
     valuesOf: (name) => [...indexOf(name).keys()],
-    put: (object) => change(objectKey(object.metadata), object),
-    remove: (key) => change(key, undefined),
+    put: (object) => changesTo(object, change(objectKey(object.metadata), object), false),
+    remove: (key) => deletionOf(change(key, undefined)),
     replaceAll,
   };
 }
@@ -91,51 +100,17 @@ export function removeKey(index: Index, value: string, key: string): void {
   if (keys?.size === 0) index?.delete(value);
 }
 
-/** A change of an object; `old` is the previously stored object. For a deletion, `object` is the last known state. */
-export type ObjectChange<T> =
-  | { readonly type: "Added"; readonly object: T }
-  | { readonly type: "Changed"; readonly object: T; readonly old: T }
-  | { readonly type: "Deleted"; readonly object: T; readonly old: T };
+function deletionOf<T>(old: T | undefined): readonly ObjectChange<T>[] {
+  return old === undefined ? [] : [{ type: "Deleted", object: old, old }];
+}
 
-/**
- * Applies the results of a list-watch to the store and announces the changes: the storing half of client-go's Reflector. A list
- * replaces the contents of the store in one step, and only then are the differences announced. Objects are the same only if their
- * UIDs are: an object that was deleted and created again under the same name is announced as deleted and as added.
- */
-export class Reflector<T extends KubeObject> {
-  readonly #store: ObjectStore<T>;
-  readonly #announce: (change: ObjectChange<T>) => void;
-
-  constructor(store: ObjectStore<T>, announce: (change: ObjectChange<T>) => void) {
-    this.#store = store;
-    this.#announce = announce;
-  }
-
-  /** @param announceAll whether objects that look unchanged are announced as well */
-  replace(objects: readonly T[], announceAll: boolean): void {
-    const next = new Map(objects.map((object) => [objectKey(object.metadata), object]));
-    const former = this.#store.replaceAll(next);
-    for (const [key, old] of former) if (!next.has(key)) this.#announce({ type: "Deleted", object: old, old });
-    for (const [key, object] of next) this.#announcePut(former.get(key), object, announceAll);
-  }
-
-  put(object: T): void {
-    this.#announcePut(this.#store.put(object), object, false);
-  }
-
-  remove(object: T): void {
-    const old = this.#store.remove(objectKey(object.metadata));
-    if (old === undefined) return;
-    const isSame = old.metadata.uid === object.metadata.uid;
-    this.#announce({ type: "Deleted", object: isSame ? object : old, old });
-  }
-
-  #announcePut(old: T | undefined, object: T, evenIfSame: boolean): void {
-    if (old?.metadata.uid !== object.metadata.uid) {
-      if (old !== undefined) this.#announce({ type: "Deleted", object: old, old });
-      this.#announce({ type: "Added", object });
-    } else if (evenIfSame || old.metadata.resourceVersion !== object.metadata.resourceVersion) {
-      this.#announce({ type: "Changed", object, old });
-    }
-  }
+/** An object that was deleted and created again under the same name was deleted and added. */
+function changesTo<T extends KubeObject>(
+  object: T,
+  old: T | undefined,
+  evenIfSame: boolean,
+): readonly ObjectChange<T>[] {
+  if (old?.metadata.uid !== object.metadata.uid) return [...deletionOf(old), { type: "Added", object }];
+  const isSame = old.metadata.resourceVersion === object.metadata.resourceVersion;
+  return isSame && !evenIfSame ? [] : [{ type: "Changed", object, old }];
 }

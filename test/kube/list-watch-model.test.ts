@@ -2,8 +2,9 @@
 // and all kinds of faults, from one seed. Whatever happens, the store must finally equal the server.
 import { expect, test } from "@jest/globals";
 import { localFault, type ApiFault } from "../../src/kube/api-result.ts";
+import { objectKey } from "../../src/kube/kube-object.ts";
 import {
-  beginListWatch,
+  initialListWatch,
   type ListWatchCommand,
   type ListWatchEffect,
   type ListWatchInput,
@@ -11,7 +12,7 @@ import {
   stepListWatch,
   type WatchEvent,
 } from "../../src/kube/list-watch-step.ts";
-import { createObjectStore, type ObjectChange, Reflector } from "../../src/kube/store.ts";
+import { createObjectStore, type ObjectChange } from "../../src/kube/store.ts";
 import { seededRandom } from "../support/builders/seeded-random.ts";
 import { testObject, type TestObject } from "../support/fakes/scripted-api-server.ts";
 import { caseCount } from "../support/builders/case-count.ts";
@@ -91,18 +92,12 @@ class World {
   readonly random: () => number;
   nowMs = 0;
   troubled = true;
-  #state: ListWatchState;
-  #command: ListWatchCommand;
+  #state: ListWatchState = initialListWatch(0);
+  #command: ListWatchCommand = { type: "List" };
   #stream: ModelStream | undefined;
-  readonly #reflector = new Reflector(this.store, (change) => this.#hear(change));
 
   constructor(seed: number) {
     this.random = seededRandom(seed);
-    const step = beginListWatch({ nowMs: 0, random: this.random });
-    this.#state = step.state;
-    if (step.command === undefined) throw new Error("no first command");
-    this.#command = step.command;
-    this.#begin(step.command);
   }
 
   get isQuiet(): boolean {
@@ -122,7 +117,7 @@ class World {
     if (input === undefined) return;
     const step = stepListWatch(this.#state, input, { nowMs: this.nowMs, random: this.random });
     this.#state = step.state;
-    for (const effect of step.effects) this.#apply(effect);
+    if (step.effect !== undefined) this.#apply(step.effect);
     if (step.command !== undefined) this.#begin(step.command);
   }
 
@@ -199,11 +194,15 @@ class World {
   }
 
   #apply(effect: ListWatchEffect): void {
-    if (effect.type === "Put") this.#reflector.put(effect.object as TestObject);
-    if (effect.type === "Remove") this.#reflector.remove(effect.object as TestObject);
-    if (effect.type !== "Replace") return;
-    this.#reflector.replace(effect.objects as TestObject[], effect.announceAll);
-    this.#expectComplete();
+    if (effect.type === "Report") return;
+    for (const change of this.#changesOf(effect)) this.#hear(change);
+    if (effect.type === "Replace") this.#expectComplete();
+  }
+
+  #changesOf(effect: Exclude<ListWatchEffect, { type: "Report" }>): readonly ObjectChange<TestObject>[] {
+    if (effect.type === "Replace") return this.store.replaceAll(effect.objects as TestObject[], effect.announceAll);
+    if (effect.type === "Put") return this.store.put(effect.object as TestObject);
+    return this.store.remove(objectKey(effect.object.metadata));
   }
 
   /** No partial list may ever be visible: the contents of a list were complete at some time. */

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import { localFault } from "../../src/kube/api-result.ts";
 import {
-  beginListWatch,
+  initialListWatch,
   type ListWatchInput,
   type ListWatchStep,
   type StepContext,
@@ -12,7 +12,7 @@ const down = localFault("Unavailable", "refused");
 
 /** Performs steps at given times, and keeps the last one. */
 function run(random: () => number, ...inputs: readonly (readonly [number, ListWatchInput])[]): ListWatchStep {
-  let step = beginListWatch({ nowMs: 0, random });
+  let step: ListWatchStep = { state: initialListWatch(0) };
   for (const [nowMs, input] of inputs) step = stepListWatch(step.state, input, { nowMs, random });
   return step;
 }
@@ -29,7 +29,7 @@ describe("the delays of the list-watch", () => {
       [0.999_999, [1600, 3200, 6400, 12_800, 25_600, 51_200, 60_000, 60_000]],
     ] as const) {
       const context: StepContext = { nowMs: 0, random: () => random };
-      let step = beginListWatch(context);
+      let step: ListWatchStep = { state: initialListWatch(0) };
       const delays: number[] = [];
       for (let failure = 0; failure < 8; failure += 1) {
         step = stepListWatch(step.state, { type: "ListFailed", fault: down }, context);

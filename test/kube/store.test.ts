@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import { createObjectStore, Reflector, type ObjectChange } from "../../src/kube/store.ts";
+import { createObjectStore, type ObjectChange } from "../../src/kube/store.ts";
 import { testObject, type TestObject } from "../support/fakes/scripted-api-server.ts";
 
 const byColor = (object: TestObject): string[] => [object.spec.color];
@@ -20,33 +20,24 @@ describe("the object store", () => {
   });
 });
 
-function setUp(): {
-  readonly reflector: Reflector<TestObject>;
-  readonly changes: string[];
-} {
-  const changes: string[] = [];
-  const store = createObjectStore<TestObject>();
-  const describeChange = ({ type, object }: ObjectChange<TestObject>): string =>
-    `${type} ${object.metadata.name} ${object.metadata.uid} ${object.metadata.resourceVersion}`;
-  return {
-    reflector: new Reflector(store, (change) => changes.push(describeChange(change))),
-    changes,
-  };
-}
+const inWords = (changes: readonly ObjectChange<TestObject>[]): string[] =>
+  changes.map(({ type, object }) => {
+    const { name, uid, resourceVersion } = object.metadata;
+    return `${type} ${name} ${uid} ${resourceVersion}`;
+  });
 
 describe("changes without a watch", () => {
   test("deleted, recreated, changed and unchanged objects are distinguished", () => {
-    const { reflector, changes } = setUp();
-    reflector.replace(
+    const store = createObjectStore<TestObject>();
+    store.replaceAll(
       ["gone", "recreated", "changed", "same"].map((name) => testObject(name, 1)),
       false,
     );
-    changes.length = 0;
-    reflector.replace(
+    const changes = store.replaceAll(
       [testObject("recreated", 5, "other-uid"), testObject("changed", 6), testObject("same", 1), testObject("new", 7)],
       false,
     );
-    expect(changes).toStrictEqual([
+    expect(inWords(changes)).toStrictEqual([
       "Deleted gone gone 1",
       "Deleted recreated recreated 1",
       "Added recreated other-uid 5",
@@ -56,18 +47,14 @@ describe("changes without a watch", () => {
   });
 
   test("after the server was restored, objects that look unchanged are announced as well", () => {
-    const { reflector, changes } = setUp();
-    reflector.replace([testObject("same", 1)], false);
-    changes.length = 0;
-    reflector.replace([testObject("same", 1)], true);
-    expect(changes).toStrictEqual(["Changed same same 1"]);
+    const store = createObjectStore<TestObject>();
+    store.replaceAll([testObject("same", 1)], false);
+    expect(inWords(store.replaceAll([testObject("same", 1)], true))).toStrictEqual(["Changed same same 1"]);
   });
 
   test("a repeated state is announced once, and an unknown deletion not at all", () => {
-    const { reflector, changes } = setUp();
-    reflector.put(testObject("a", 1));
-    reflector.put(testObject("a", 1));
-    reflector.remove(testObject("b", 2));
-    expect(changes).toStrictEqual(["Added a a 1"]);
+    const store = createObjectStore<TestObject>();
+    const changes = [...store.put(testObject("a", 1)), ...store.put(testObject("a", 1)), ...store.remove("default/b")];
+    expect(inWords(changes)).toStrictEqual(["Added a a 1"]);
   });
 });

@@ -43,7 +43,7 @@ export interface ClusterSourceOptions extends ClusterAccess {
   /** Called with each change of a stored object. Must return immediately. */
   readonly onStored?: (change: ObjectChange<KubeObject>) => void;
   /** Called when a watch or a background request fails. `subject` names the resource, for example `wafiprules`. */
-  readonly onProblem?: (subject: string, problem: Pick<ListWatchProblem, "code" | "message" | "error">) => void;
+  readonly onProblem?: (subject: string, problem: ListWatchProblem) => void;
 }
 
 const retryMs = 5_000;

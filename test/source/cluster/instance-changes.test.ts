@@ -49,17 +49,19 @@ beforeEach(() => {
 function put(manifest: Manifest): void {
   written += 1;
   const kind = manifest.kind as ResourceKind;
-  const metadata = { ...manifest.metadata, uid: manifest.metadata.name, generation: written };
+  const metadata = {
+    ...manifest.metadata,
+    uid: manifest.metadata.name,
+    generation: written,
+    resourceVersion: `${written}`,
+  };
   const object = { ...manifest, metadata } as unknown as ClusterObject;
-  const old = storeOf(kind).put(object);
-  const change = old === undefined ? ({ type: "Added", object } as const) : ({ type: "Changed", old, object } as const);
-  changes.objectChanged(change);
+  for (const change of storeOf(kind).put(object)) changes.objectChanged(change);
 }
 
 function remove({ kind, metadata: { namespace, name } }: Manifest): void {
-  const object = storeOf(kind as ResourceKind).remove(nameKey({ namespace, name }));
-  if (object === undefined) throw new Error(`There is no ${kind} ${name}.`);
-  changes.objectChanged({ type: "Deleted", old: object, object });
+  for (const change of storeOf(kind as ResourceKind).remove(nameKey({ namespace, name })))
+    changes.objectChanged(change);
 }
 
 function storeOf(kind: ResourceKind): ObjectStore<ClusterObject> {
