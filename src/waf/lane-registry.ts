@@ -2,7 +2,7 @@
 // URL, because one WAF can have several URLs. A lane without holders is closed when its last turn has finished.
 import type { Clock } from "../async/clock.ts";
 import type { ApiKey } from "../model/api-key.ts";
-import type { AddressCheck, HttpConnection, OpenConnection } from "../net/http-connection.ts";
+import type { AddressCheck, OpenConnection } from "../net/http-connection.ts";
 import { openConnection } from "../net/http-connection.ts";
 import { requireBaseUrl } from "./base-url.ts";
 import type { KeyLocks } from "./lane.ts";
@@ -62,14 +62,14 @@ export class LaneRegistry {
     const { origin } = requireBaseUrl(baseUrl);
     const name = key.fingerprint();
     const lane = this.#lanes.get(name) ?? this.#openLane(name, key);
-    const holder = { origin, minRequestIntervalMs };
-    if (!this.#isClosed) lane.addHolder(holder);
+    const holder = { origin, minRequestIntervalMs, after };
+    if (!this.#isClosed) lane.holders.add(holder);
     return {
       pace: (intervalMs) => {
         holder.minRequestIntervalMs = intervalMs;
         lane.reconsider();
       },
-      run: async (turn, act) => await lane.run(holder, turn, after === undefined ? act : afterwards(after, act)),
+      run: async (turn, act) => await lane.run(holder, turn, act),
       pauseUntil: (timeMs) => lane.pauseUntil(timeMs),
       release: async () => {
         await lane.removeHolder(holder);
@@ -95,15 +95,8 @@ export class LaneRegistry {
 
   async #closeIfIdle(name: string, lane: SerialLane): Promise<void> {
     // While the last turn finished, a new holder may have acquired the lane.
-    if (lane.holders > 0) return;
+    if (lane.holders.size > 0) return;
     if (this.#lanes.get(name) === lane) this.#lanes.delete(name);
     await lane.close();
   }
-}
-
-function afterwards<T>(after: Promise<void>, act: (connection: HttpConnection) => Promise<T>) {
-  return async (connection: HttpConnection): Promise<T> => {
-    await after;
-    return await act(connection);
-  };
 }

@@ -65,6 +65,8 @@ export interface LaneHolder {
   readonly origin: string;
   /** The time between the starts of two calls. The lane uses the maximum of all its holders. */
   minRequestIntervalMs: number;
+  /** The first turn waits for this. */
+  readonly after: Promise<void> | undefined;
 }
 
 export interface LaneOptions {
@@ -75,44 +77,31 @@ export interface LaneOptions {
 }
 
 export class SerialLane {
-  readonly #clock: Clock;
-  readonly #open: OpenConnection;
-  readonly #lock: KeyLock | undefined;
+  readonly holders = new Set<LaneHolder>();
+  readonly #options: LaneOptions;
   /** The waiting turns, in their order. */
   readonly #queue = new Set<QueuedTurn>();
-  readonly #holders = new Set<LaneHolder>();
   readonly #closing = new AbortController();
   #connection: { readonly origin: string; readonly to: HttpConnection } | undefined;
+  #isServing = false;
+  /** The last turn that has started. */
   #running: Promise<void> | undefined;
-  #isAwake = true;
-  /** Aborting it re-evaluates whose turn it is. */
-  #sleeping: AbortController | undefined;
-  #bulkHasYielded = false;
+  #sleeping = new AbortController();
   #lastStartMs = Number.NEGATIVE_INFINITY;
   #pausedUntilMs = Number.NEGATIVE_INFINITY;
 
-  constructor({ open, clock, lock }: LaneOptions) {
-    this.#lock = lock;
-    this.#clock = clock;
-    this.#open = open;
-  }
-
-  get holders(): number {
-    return this.#holders.size;
-  }
-
-  addHolder(holder: LaneHolder): void {
-    this.#holders.add(holder);
+  constructor(options: LaneOptions) {
+    this.#options = options;
   }
 
   /** Call this when the interval of a holder has changed. It takes effect immediately, even for a waiting turn. */
   reconsider(): void {
-    this.#sleeping?.abort();
+    this.#sleeping.abort();
   }
 
   /** Rejects the waiting turns of the holder. Resolves when its running turns have finished. */
   async removeHolder(holder: LaneHolder): Promise<void> {
-    this.#holders.delete(holder);
+    this.holders.delete(holder);
     this.#refuse((turn) => turn.holder === holder);
     await this.#running;
   }
@@ -128,18 +117,22 @@ export class SerialLane {
   ): Promise<TurnResult<T>> {
     const { urgency, signal } = turn;
     if (signal?.aborted === true) return { ran: false, refusal: "Aborted" };
-    if (this.#closing.signal.aborted || !this.#holders.has(holder)) return { ran: false, refusal: "Closed" };
+    if (this.#closing.signal.aborted || !this.holders.has(holder)) return { ran: false, refusal: "Closed" };
     const { promise, resolve, reject } = Promise.withResolvers<TurnResult<T>>();
     const withdraw = (): void => {
       if (this.#queue.delete(queued)) resolve({ ran: false, refusal: "Aborted" });
     };
     const queued: QueuedTurn = {
       urgency,
-      queuedAtMs: this.#clock.monotonicMs(),
+      queuedAtMs: this.#options.clock.monotonicMs(),
       holder,
       begin: async (connection) => {
         signal?.removeEventListener("abort", withdraw);
-        await this.#locked(signal, async () => ({ ran: true, value: await act(connection) })).then(resolve, reject);
+        const perform = async (): Promise<TurnResult<T>> => {
+          if (holder.after !== undefined) await holder.after;
+          return { ran: true, value: await act(connection) };
+        };
+        await this.#locked(signal, perform).then(resolve, reject);
       },
       refuse: (refusal) => {
         signal?.removeEventListener("abort", withdraw);
@@ -148,7 +141,7 @@ export class SerialLane {
     };
     signal?.addEventListener("abort", withdraw, { once: true });
     this.#queue.add(queued);
-    this.#startNext();
+    if (!this.#isServing) void this.#serve();
     return await promise;
   }
 
@@ -156,8 +149,9 @@ export class SerialLane {
   async close(): Promise<void> {
     this.#closing.abort();
     this.#refuse(() => true);
+    this.#sleeping.abort();
     await this.#running;
-    this.#lock?.leave();
+    this.#options.lock?.leave();
     this.#connection?.to.close();
   }
 
@@ -169,9 +163,10 @@ export class SerialLane {
   }
 
   async #locked<T>(signal: AbortSignal | undefined, act: () => Promise<TurnResult<T>>): Promise<TurnResult<T>> {
-    if (this.#lock === undefined) return await act();
+    const { lock } = this.#options;
+    if (lock === undefined) return await act();
     const stop = signal === undefined ? this.#closing.signal : AbortSignal.any([signal, this.#closing.signal]);
-    const entered = await this.#lock.enter(stop);
+    const entered = await lock.enter(stop);
     if (entered.state === "Held") return await act();
     return entered.state === "Busy"
       ? { ran: false, refusal: "Busy", by: entered.by }
@@ -181,7 +176,7 @@ export class SerialLane {
   #connectionTo(origin: string): HttpConnection {
     if (this.#connection?.origin !== origin) {
       this.#connection?.to.close();
-      this.#connection = { origin, to: this.#open(origin) };
+      this.#connection = { origin, to: this.#options.open(origin) };
     }
     return this.#connection.to;
   }
@@ -193,51 +188,35 @@ export class SerialLane {
     return isDue ? bulk : (waiting.find(({ urgency }) => urgency === "Normal") ?? bulk);
   }
 
-  #startNext(): void {
-    if (this.#running !== undefined || !this.#isAwake) return;
-    const nowMs = this.#clock.monotonicMs();
-    const turn = this.#next(nowMs);
-    if (turn === undefined) return this.#releaseWhenIdle();
-    const intervalMs = Math.max(0, ...[...this.#holders].map(({ minRequestIntervalMs }) => minRequestIntervalMs));
-    const waitMs = Math.max(this.#lastStartMs + intervalMs, this.#pausedUntilMs) - nowMs;
-    if (waitMs > 0) return this.#sleep(waitMs);
-    if (turn.urgency === "Bulk" && !this.#bulkHasYielded) return this.#yieldBulk();
-    this.#bulkHasYielded = false;
-    this.#queue.delete(turn);
-    this.#lastStartMs = nowMs;
-    this.#running = turn.begin(this.#connectionTo(turn.holder.origin)).finally(() => {
-      this.#running = undefined;
-      this.#startNext();
-    });
-  }
-
-  #sleep(waitMs: number): void {
-    this.#isAwake = false;
-    this.#lock?.leave();
-    const sleeping = new AbortController();
-    this.#sleeping = sleeping;
-    void this.#clock.sleep(waitMs, AbortSignal.any([this.#closing.signal, sleeping.signal])).then(() => this.#wake());
-  }
-
-  /** A caller with sequential calls requests the next one immediately, so the lock of the key is kept for it. */
-  #releaseWhenIdle(): void {
-    if (this.#lock === undefined) return;
-    setImmediate(() => {
-      if (this.#running === undefined && this.#queue.size === 0) this.#lock?.leave();
-    });
-  }
-
-  /** A caller with sequential calls requests the next one when the last is done: bulk turns yield to it. */
-  #yieldBulk(): void {
-    this.#isAwake = false;
-    setImmediate(() => {
-      this.#bulkHasYielded = true;
-      this.#wake();
-    });
-  }
-
-  #wake(): void {
-    this.#isAwake = true;
-    this.#startNext();
+  /** Runs one turn after the other, until none is waiting. */
+  async #serve(): Promise<void> {
+    const { clock, lock } = this.#options;
+    this.#isServing = true;
+    let hasYielded = false;
+    for (;;) {
+      const nowMs = clock.monotonicMs();
+      const turn = this.#next(nowMs);
+      if (turn === undefined) break;
+      const intervalMs = Math.max(0, ...[...this.holders].map(({ minRequestIntervalMs }) => minRequestIntervalMs));
+      const waitMs = Math.max(this.#lastStartMs + intervalMs, this.#pausedUntilMs) - nowMs;
+      if (waitMs > 0) {
+        lock?.leave();
+        this.#sleeping = new AbortController();
+        await clock.sleep(waitMs, this.#sleeping.signal);
+      } else if (turn.urgency === "Bulk" && !hasYielded) {
+        // A caller with sequential calls requests the next one when the last is done: bulk turns yield to it.
+        hasYielded = true;
+        await new Promise((resolve) => void setImmediate(resolve));
+      } else {
+        hasYielded = false;
+        this.#queue.delete(turn);
+        this.#lastStartMs = nowMs;
+        this.#running = turn.begin(this.#connectionTo(turn.holder.origin));
+        await this.#running;
+      }
+    }
+    this.#isServing = false;
+    // Likewise, the lock of the key is kept for the next one.
+    if (lock !== undefined) setImmediate(() => void (this.#isServing || lock.leave()));
   }
 }
