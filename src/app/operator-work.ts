@@ -229,7 +229,7 @@ export class OperatorWork {
     const log = this.options.log.child({ reconcileID: randomUUID(), instance: nameKey(instance), reasons });
     const failed = (message: string, fields: object, fault: Fault | undefined): void => {
       log.warn(message, { ...fields, ...(fault?.cause !== undefined && { cause: fault.cause }) });
-      if (fault?.code === "BadApiKey" || fault?.code === "MissingApiKey") this.source.secretRefused(instance);
+      if (fault?.code === "BadApiKey") this.source.secretRefused(instance);
     };
     return {
       status: this.#statusFor(log),

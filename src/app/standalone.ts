@@ -363,7 +363,7 @@ export class Standalone {
 function hasFailedTransiently({ result }: ReconcileOutcome): boolean {
   if (result.kind === "Unsettled" || result.kind === "Outdated") return true;
   if (result.kind !== "Failed") return false;
-  return !["BadApiKey", "MissingApiKey", "NotFound", "ContractBroken", "TooLarge"].includes(result.fault.code);
+  return !["BadApiKey", "NotFound", "ContractBroken", "TooLarge"].includes(result.fault.code);
 }
 
 function secretIn(snapshot: DirectorySnapshot, namespace: string, { name, key }: SecretKeyRef): SecretValue {

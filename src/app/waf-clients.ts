@@ -7,6 +7,7 @@ import type { Redactor } from "../model/redactor.ts";
 import { nameKey, type ObjectName } from "../model/resource.ts";
 import { type AnswerLimits, type CallRecord, type Permission, type WafClient, createWafClient } from "../waf/client.ts";
 import type { OpenConnection } from "../net/http-connection.ts";
+import type { Effect } from "../waf/exchange-fault.ts";
 import type { KeyLocks } from "../waf/lane.ts";
 import { type HeldLane, LaneRegistry } from "../waf/lane-registry.ts";
 
@@ -46,10 +47,8 @@ export interface WafClientsOptions {
   readonly limits?: AnswerLimits | undefined;
   /** Whether all failed connections result in the same fault. */
   readonly hidesCause: boolean;
-  /** Called immediately before every write of any instance. */
-  readonly permit: (instance: ObjectName) => Permission;
-  /** Called immediately before every read; undefined if all are permitted. */
-  readonly permitRead?: ((instance: ObjectName) => Permission) | undefined;
+  /** Called immediately before every call of any instance. */
+  readonly permit: (instance: ObjectName, effect: Effect) => Permission;
   readonly onCall?: ((instance: string, call: CallRecord) => void) | undefined;
 }
 
@@ -78,7 +77,7 @@ export class WafClients {
     const identity = [baseUrl, key.fingerprint(), requestTimeoutMs].join(" ");
     const before = this.#opened.get(name);
     if (before?.identity === identity) return before.client;
-    const { permit, permitRead, onCall, redactor, ...options } = this.#options;
+    const { permit, onCall, redactor, ...options } = this.#options;
     const formerKeys = formerKeysOf(before, key);
     const isRotated = before !== undefined && before.key.fingerprint() !== key.fingerprint();
     const released = before?.lane.release();
@@ -96,8 +95,7 @@ export class WafClients {
       redact: (text) => redactor.redact(text),
       requestTimeoutMs,
       lane,
-      permit: () => permit(own),
-      permitRead: permitRead && (() => permitRead(own)),
+      permit: (effect) => permit(own, effect),
       onCall: onCall && ((call) => onCall(name, call)),
     });
     this.#opened.set(name, { identity, key, formerKeys, lane, client });

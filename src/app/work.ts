@@ -211,11 +211,10 @@ export class Work {
       ...this.options,
       ...connections,
       hidesCause: hidesCause ?? connections.hidesCause,
-      permit: (instance) => {
+      permit: (instance, effect) => {
         const permission = mayCall(instance);
-        return permission.permitted ? mayWrite() : permission;
+        return permission.permitted && effect === "Write" ? mayWrite() : permission;
       },
-      permitRead: mayCall,
       onCall: metrics && ((instance, call) => metrics.wafCalled(instance, call)),
     });
   }

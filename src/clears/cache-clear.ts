@@ -174,7 +174,6 @@ export function decideAfterFault(
   });
   switch (fault.code) {
     case "BadApiKey":
-    case "MissingApiKey":
       return failed(fault.message);
     case "Rejected":
       return failed(`The API rejected the cache clear: "${fault.message}".`);

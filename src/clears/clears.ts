@@ -230,8 +230,7 @@ export class CacheClears implements RunHooks {
       }
     }
     await this.#report(run, due);
-    const isWrongKey = fault.code === "BadApiKey" || fault.code === "MissingApiKey";
-    return isWrongKey ? { kind: "Failed", fault } : undefined;
+    return fault.code === "BadApiKey" ? { kind: "Failed", fault } : undefined;
   }
 
   /** Handled triggers and observed rollouts are saved in the inventory before wafsync acts on them. */

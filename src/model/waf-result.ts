@@ -3,7 +3,7 @@ import type { ListName, OriginType } from "./declared.ts";
 import type { LogPage } from "./log-entry.ts";
 
 /**
- * - `BadApiKey`: 403, the key is wrong. `MissingApiKey`: 403, no key arrived.
+ * - `BadApiKey`: 403, the key is wrong, or none arrived.
  * - `Rejected`: 400, nothing was changed; `message` is the API's own text.
  * - `NotFound`: 404, for the logs of an account without a WAF.
  * - `RateLimited`: 429, nothing was changed; `retryAfterMs` if the API sent it.
@@ -17,7 +17,6 @@ import type { LogPage } from "./log-entry.ts";
  */
 export type WafFaultCode =
   | "BadApiKey"
-  | "MissingApiKey"
   | "Rejected"
   | "NotFound"
   | "RateLimited"

@@ -82,7 +82,6 @@ async function failed(world: World, operation: Operation, fault: WafFault): Prom
     case "NotPermitted":
       return { kind: "Interrupted" };
     case "BadApiKey":
-    case "MissingApiKey":
     case "NotFound":
     case "TooLarge":
     case "Unavailable":

@@ -10,13 +10,10 @@ import { readListAnswer, readLogAnswer, readOriginsAnswer, readWriteAnswer } fro
 import type { AnswerReader } from "./answer.ts";
 import { requireBaseUrl } from "./base-url.ts";
 import type { HttpConnection } from "../net/http-connection.ts";
-import { faultOf } from "./exchange-fault.ts";
+import { type Effect, faultOf } from "./exchange-fault.ts";
 import type { Lane, TurnRefusal } from "./lane.ts";
-import { endpointOf, isWrite, wafOperations } from "./operations.ts";
-import type { OperationName, WriteName } from "./operations.ts";
-import { isSuccess, sendRequest } from "./request.ts";
+import { type Exchange, isSuccess, sendRequest } from "./request.ts";
 import { listLengthMax } from "./wire.ts";
-import type { Exchange } from "./request.ts";
 import { inThousands } from "../model/sentence.ts";
 
 /** The time after which a lost lease may be taken over relies on this limit. */
@@ -57,10 +54,8 @@ export interface WafClientOptions {
   /** From the start of the turn to the last byte of the response; for a write, at most `writeTimeoutMsMax`. */
   readonly requestTimeoutMs: number;
   readonly lane: Lane;
-  /** Called once for each write. */
-  readonly permit: (operation: WriteName) => Permission;
-  /** Called once for each read; absent if every read is permitted. */
-  readonly permitRead?: (() => Permission) | undefined;
+  /** Called once for each call. */
+  readonly permit: (effect: Effect) => Permission;
   readonly limits?: AnswerLimits | undefined;
   readonly clock: Clock;
   /** Whether faults hide the cause of a failed connection from their readers: see `ExchangeContext`. */
@@ -75,42 +70,52 @@ export type WafClient = WafPort & LogPort;
 export function createWafClient(options: WafClientOptions): WafClient {
   const caller = new Caller(options);
   const { limits = widestLimits } = options;
-  const list = (name: ListName) => ({ list: name });
+  const write = async (method: "POST" | "DELETE", endpoint: string, fields: Fields | undefined, how?: CallOptions) =>
+    await caller.call({ method, endpoint, fields, read: readWriteAnswer }, how);
+  const logs = async (endpoint: string, fields: Fields, how?: CallOptions) =>
+    await caller.call({ method: "GET", endpoint, fields, read: readLogAnswer }, how);
   return {
-    readOrigins: async (how) => await caller.call({ name: "ReadOrigins", read: readOriginsAnswer }, how),
-    readList: async (name, how) => {
-      const read = await caller.call({ name: "ReadList", ...list(name), read: readListAnswer }, how);
+    readOrigins: async (how) =>
+      await caller.call({ method: "GET", endpoint: "/api/origins", read: readOriginsAnswer }, how),
+    readList: async (list, how) => {
+      const read = await caller.call({ method: "GET", endpoint: `/api/${list}_ips`, read: readListAnswer }, how);
       const { listEntriesMax } = limits;
       return read.ok && read.value.length > listEntriesMax
-        ? { ok: false, fault: longList(name, listEntriesMax) }
+        ? { ok: false, fault: longList(list, listEntriesMax) }
         : read;
     },
-    addEntry: async (name, ip, how) =>
-      await caller.call({ name: "AddEntry", ...list(name), fields: { ip }, read: readWriteAnswer }, how),
-    removeEntry: async (name, ip, how) =>
-      await caller.call({ name: "RemoveEntry", ...list(name), fields: { ip }, read: readWriteAnswer }, how),
-    addOrigin: async (origin, type, how) => {
-      const fields = { origin, origin_type: type === "Alternate" ? "alternate" : "backup" };
-      return await caller.call({ name: "AddOrigin", fields, read: readWriteAnswer }, how);
-    },
-    removeOrigin: async (origin, how) =>
-      await caller.call({ name: "RemoveOrigin", fields: { origin }, read: readWriteAnswer }, how),
-    clearCache: async (how) => await caller.call({ name: "ClearCache", read: readWriteAnswer }, how),
+    addEntry: async (list, ip, how) => await write("POST", `/api/${list}_ip`, { ip }, how),
+    removeEntry: async (list, ip, how) => await write("DELETE", `/api/${list}_ip`, { ip }, how),
+    addOrigin: async (origin, type, how) =>
+      await write("POST", "/api/origins", { origin, origin_type: type === "Alternate" ? "alternate" : "backup" }, how),
+    removeOrigin: async (origin, how) => await write("DELETE", "/api/origins", { origin }, how),
+    clearCache: async (how) => await write("POST", "/clear/{api_key}", undefined, how),
     queryLogs: async ({ startDate, endDate, perPage }, how) => {
       const fields = { start_date: startDate, end_date: endDate, per_page: String(perPage) };
-      return await caller.call({ name: "QueryLogs", fields, read: readLogAnswer }, how);
+      return await logs("/api/logs/query", fields, how);
     },
-    scrollLogs: async (scrollId, how) =>
-      await caller.call({ name: "ScrollLogs", fields: { scroll_id: scrollId }, read: readLogAnswer }, how),
+    scrollLogs: async (scrollId, how) => await logs("/api/logs/scroll", { scroll_id: scrollId }, how),
   };
 }
 
+type Fields = Readonly<Record<string, string>>;
+
 interface Call<T> {
-  readonly name: OperationName;
-  readonly list?: ListName;
+  /** Only a GET is a read. */
+  readonly method: "GET" | "POST" | "DELETE";
+  /** The path below the base URL, with `{api_key}` in place of the key. */
+  readonly endpoint: string;
   /** The parameters in addition to the key: in the query of a read, or in the form of a write. */
-  readonly fields?: Readonly<Record<string, string>>;
+  readonly fields?: Fields | undefined;
   readonly read: AnswerReader<T>;
+}
+
+function effectOf({ method }: Pick<Call<unknown>, "method">): Effect {
+  return method === "GET" ? "Read" : "Write";
+}
+
+function isOfLogs({ endpoint }: Pick<Call<unknown>, "endpoint">): boolean {
+  return endpoint.startsWith("/api/logs/");
 }
 
 class Caller {
@@ -131,7 +136,7 @@ class Caller {
   }
 
   async call<T>(call: Call<T>, { signal }: CallOptions = {}): Promise<WafResult<T>> {
-    const turn = { urgency: wafOperations[call.name].urgency, signal };
+    const turn = { urgency: isOfLogs(call) ? "Bulk" : "Normal", signal } as const;
     const { lane } = this.#options;
     const result = await lane.run(turn, async (connection) => await this.#take(call, connection, signal));
     if (result.ran) return result.value;
@@ -140,15 +145,12 @@ class Caller {
 
   async #take<T>(call: Call<T>, connection: HttpConnection, signal: AbortSignal | undefined): Promise<WafResult<T>> {
     const { permit, clock, requestTimeoutMs, onCall } = this.#options;
-    if (isWrite(call.name)) {
-      const permission = permit(call.name);
-      if (!permission.permitted) return { ok: false, fault: { code: "NotPermitted", message: permission.reason } };
-    } else {
-      const permission = this.#options.permitRead?.();
-      if (permission?.permitted === false) return { ok: false, fault: { code: "Aborted", message: permission.reason } };
-    }
-    const { effect, method } = wafOperations[call.name];
+    const effect = effectOf(call);
     const isRead = effect === "Read";
+    const permission = permit(effect);
+    if (!permission.permitted) {
+      return { ok: false, fault: { code: isRead ? "Aborted" : "NotPermitted", message: permission.reason } };
+    }
     const { bodyBytesMax } = this.#options.limits ?? widestLimits;
     const timeoutMs = isRead ? requestTimeoutMs : Math.min(requestTimeoutMs, writeTimeoutMsMax);
     const limits = { timeoutMs, bodyBytesMax: isRead ? bodyBytesMax : writeBodyBytesMax, signal };
@@ -156,8 +158,8 @@ class Caller {
     const exchange = await sendRequest(connection, this.#request(call), limits, clock);
     const result = this.#judge(call, exchange, timeoutMs);
     onCall?.({
-      method,
-      endpoint: endpointOf(call.name, call.list),
+      method: call.method,
+      endpoint: call.endpoint,
       status: exchange.status,
       faultCode: result.ok ? undefined : result.fault.code,
       durationMs: clock.monotonicMs() - startMs,
@@ -165,24 +167,22 @@ class Caller {
     return result;
   }
 
-  #request({ name, list, fields }: Call<unknown>): Parameters<typeof sendRequest>[1] {
-    const { method, effect } = wafOperations[name];
-    const path =
-      this.#path + endpointOf(name, list).replace("{api_key}", () => encodeURIComponent(this.#options.key.reveal()));
-    if (name === "ClearCache") return { method, path, form: "" };
+  #request({ method, endpoint, fields }: Call<unknown>): Parameters<typeof sendRequest>[1] {
+    const path = this.#path + endpoint.replace("{api_key}", () => encodeURIComponent(this.#options.key.reveal()));
+    if (endpoint.includes("{api_key}")) return { method, path, form: "" };
     const parameters =
       fields === undefined ? this.#keyParameter : `${this.#keyParameter}&${new URLSearchParams(fields).toString()}`;
-    return effect === "Read" ? { method, path: `${path}?${parameters}`, form: "" } : { method, path, form: parameters };
+    return method === "GET" ? { method, path: `${path}?${parameters}`, form: "" } : { method, path, form: parameters };
   }
 
-  #judge<T>({ name, read }: Call<T>, exchange: Exchange, timeoutMs: number): WafResult<T> {
+  #judge<T>(call: Call<T>, exchange: Exchange, timeoutMs: number): WafResult<T> {
     const { clock, lane, hidesCause = false } = this.#options;
-    const { status, body } = exchange;
-    const answer = isSuccess(status) && body.state === "Whole" ? read(body.text, this.#keys, this.#redact) : undefined;
+    const { text, status } = exchange;
+    const answer = text !== undefined && isSuccess(status) ? call.read(text, this.#keys, this.#redact) : undefined;
     if (answer?.ok === true) return { ok: true, value: answer.value };
     const fault = faultOf(exchange, {
-      effect: wafOperations[name].effect,
-      takesPlainFailures: name === "QueryLogs" || name === "ScrollLogs",
+      effect: effectOf(call),
+      takesPlainFailures: isOfLogs(call),
       redact: this.#redact,
       origin: this.#origin,
       hidesCause,

@@ -3,14 +3,16 @@
 import { excerpt } from "../model/redactor.ts";
 import { asSentence, capitalized } from "../model/sentence.ts";
 import type { WafFault, WafFaultCode } from "../model/waf-result.ts";
-import type { Effect } from "./operations.ts";
-import type { Exchange } from "./request.ts";
-import { isSuccess } from "./request.ts";
+import { deadlineCode } from "../async/deadline.ts";
+import { abortedCode, bodyTooLargeCode } from "../net/http-connection.ts";
 import { parseRetryAfter } from "../net/retry-after.ts";
+import { type Answered, type Broken, type Exchange, isSuccess, notTextCode } from "./request.ts";
 import { failureAnswer, parseAnswer } from "./wire.ts";
 
 /** The codes of Node's parser: the response is not valid HTTP, and a retry will not change this. */
 const notHttpCode = /^HPE_/;
+
+export type Effect = "Read" | "Write";
 
 export interface ExchangeContext {
   readonly effect: Effect;
@@ -43,32 +45,28 @@ export function printable(text: string, redact: (text: string) => string): strin
 
 /** Returns the fault of an unsuccessful exchange. */
 export function faultOf(exchange: Exchange, context: ExchangeContext): WafFault {
-  const { status, body, sent } = exchange;
+  const { status } = exchange;
   if (status === 429) return rateLimited(exchange, context);
-  if (!sent) return notSent(exchange, context);
+  if (!exchange.sent) return notSent(exchange, context);
   if (status !== undefined && status >= 500) return serverError(exchange, context);
-  if (body.state === "Missing") return noBody(exchange, context);
-  return status === undefined
-    ? unclear("ContractBroken", "the response has no status", exchange, context)
-    : answered(exchange, context);
+  return exchange.text === undefined ? noBody(exchange, context) : answered(exchange, context);
 }
 
-function rateLimited(exchange: Exchange, context: ExchangeContext): WafFault {
-  const retryAfterMs = parseRetryAfter(exchange, context.nowMs);
+function rateLimited({ delay }: Exchange, { nowMs }: ExchangeContext): WafFault {
+  const retryAfterMs = parseRetryAfter(delay, nowMs);
   const wait = retryAfterMs === undefined ? "without saying for how long" : `for ${Math.ceil(retryAfterMs / 1000)} s`;
   const message = `The WAF asks to wait ${wait} (429).`;
   return { code: "RateLimited", message, status: 429, ...(retryAfterMs !== undefined && { retryAfterMs }) };
 }
 
-function notSent({ body }: Exchange, { effect, origin, timeoutMs, hidesCause }: ExchangeContext): WafFault {
-  const { fault, errorCode } = body.state === "Missing" ? body : { fault: "Network", errorCode: undefined };
-  if (fault === "Aborted") return { code: "Aborted", message: "The call was canceled before anything was sent." };
-  if (hidesCause) return withoutConnection(origin, errorCode ?? fault);
-  if (fault === "Deadline") {
+function notSent({ code }: Broken, { effect, origin, timeoutMs, hidesCause }: ExchangeContext): WafFault {
+  if (code === abortedCode) return { code: "Aborted", message: "The call was canceled before anything was sent." };
+  if (hidesCause) return withoutConnection(origin, code);
+  if (code === deadlineCode) {
     const message = `No connection to ${origin} within ${timeoutMs} ms: nothing was sent. Check the base URL and the network.`;
     return { code: effect === "Read" ? "TimedOut" : "Unavailable", message };
   }
-  const message = `No connection to ${origin} (${errorCode ?? "network error"}): nothing was sent. ${connectionHint(errorCode)}`;
+  const message = `No connection to ${origin} (${code}): nothing was sent. ${connectionHint(code)}`;
   return { code: "Unavailable", message };
 }
 
@@ -79,9 +77,9 @@ function withoutConnection(origin: string, cause: string): WafFault {
   return { code: "Unavailable", message, cause };
 }
 
-function connectionHint(errorCode: string | undefined): string {
-  if (errorCode === "ENOTFOUND" || errorCode === "EAI_AGAIN") return "Check the host in the base URL, and DNS.";
-  if (/CERT|TLS|SSL/.test(errorCode ?? "")) return "Check the WAF's certificate and the CAs that this machine trusts.";
+function connectionHint(code: string): string {
+  if (code === "ENOTFOUND" || code === "EAI_AGAIN") return "Check the host in the base URL, and DNS.";
+  if (/CERT|TLS|SSL/.test(code)) return "Check the WAF's certificate and the CAs that this machine trusts.";
   return "Check the base URL and the network.";
 }
 
@@ -90,45 +88,42 @@ function serverError(exchange: Exchange, context: ExchangeContext): WafFault {
   const quoted = words === undefined ? "" : `: ${words}`;
   if (context.effect === "Write")
     return unclear("ContractBroken", `the WAF answered ${exchange.status}${quoted}`, exchange, context);
-  const retryAfterMs = parseRetryAfter(exchange, context.nowMs);
+  const retryAfterMs = parseRetryAfter(exchange.delay, context.nowMs);
   const message = asSentence(`The WAF answered ${exchange.status}${quoted}`);
   return { code: "Unavailable", message, ...withStatus(exchange), ...(retryAfterMs !== undefined && { retryAfterMs }) };
 }
 
-function noBody(exchange: Exchange, context: ExchangeContext): WafFault {
-  const { fault, errorCode } =
-    exchange.body.state === "Missing" ? exchange.body : { fault: "Network", errorCode: undefined };
+function noBody(exchange: Broken, context: ExchangeContext): WafFault {
+  const { effect, origin, timeoutMs, bodyBytesMax } = context;
   const problem = (code: WafFaultCode, what: string): WafFault => unclear(code, what, exchange, context);
-  switch (fault) {
-    case "Aborted":
+  switch (exchange.code) {
+    case abortedCode:
       // A read changes nothing, so it does not matter whether it was in flight.
-      if (context.effect === "Read") return { code: "Aborted", message: "The call was canceled." };
+      if (effect === "Read") return { code: "Aborted", message: "The call was canceled." };
       return problem("Aborted", "the call was canceled while it waited for the response");
-    case "Deadline":
-      return problem("TimedOut", `no complete response arrived within ${context.timeoutMs} ms`);
-    case "TooLarge": {
-      if (context.effect === "Write" || !isSuccess(exchange.status)) {
+    case deadlineCode:
+      return problem("TimedOut", `no complete response arrived within ${timeoutMs} ms`);
+    case bodyTooLargeCode: {
+      if (effect === "Write" || !isSuccess(exchange.status)) {
         return problem("ContractBroken", "the response is larger than any documented response");
       }
-      const most = `${Math.round(context.bodyBytesMax / 1_048_576)} MiB`;
+      const most = `${Math.round(bodyBytesMax / 1_048_576)} MiB`;
       return problem("TooLarge", `the response is larger than the limit of ${most} (--max-response-mib)`);
     }
-    case "NotText":
+    case notTextCode:
       return problem("ContractBroken", "the response is not UTF-8 text");
     default: {
-      if (context.hidesCause && context.effect === "Read") {
-        return withoutConnection(context.origin, errorCode ?? fault);
-      }
-      const code = notHttpCode.test(errorCode ?? "") ? "ContractBroken" : "Unavailable";
-      return problem(code, `the connection failed before the response was complete (${errorCode ?? "network error"})`);
+      if (context.hidesCause && effect === "Read") return withoutConnection(origin, exchange.code);
+      const code = notHttpCode.test(exchange.code) ? "ContractBroken" : "Unavailable";
+      return problem(code, `the connection failed before the response was complete (${exchange.code})`);
     }
   }
 }
 
-function answered(exchange: Exchange, context: ExchangeContext): WafFault {
+function answered(exchange: Answered, context: ExchangeContext): WafFault {
   const { status } = exchange;
   const broken = (what: string): WafFault => unclear("ContractBroken", what, exchange, context);
-  if (status === undefined || isSuccess(status)) {
+  if (isSuccess(status)) {
     const words = failureMessage(exchange, context);
     const refusal = words === undefined ? undefined : `it reports a failure: ${words}`;
     return broken(`the response is not as documented: ${refusal ?? context.problem ?? "unknown"}`);
@@ -140,7 +135,10 @@ function answered(exchange: Exchange, context: ExchangeContext): WafFault {
   if (words === undefined) {
     return broken(`the response with status ${status} does not come from the WAF's API; check the base URL`);
   }
-  if (status === 403) return refusedKey(words, status);
+  if (status === 403) {
+    const hint = words === "Missing parameter api_key" ? "; look for a proxy that removes it" : "";
+    return { code: "BadApiKey", message: `The WAF refuses the API key (403: ${words})${hint}.`, status };
+  }
   if (status === 400) return { code: "Rejected", message: words, status };
   if (status === 404) {
     // Only the logs have a documented 404.
@@ -150,24 +148,13 @@ function answered(exchange: Exchange, context: ExchangeContext): WafFault {
   return broken(`the WAF answered ${status}: ${words}`);
 }
 
-/** The API distinguishes the two cases only by its message, which is documented. */
-function refusedKey(words: string, status: number): WafFault {
-  return words === "Missing parameter api_key"
-    ? {
-        code: "MissingApiKey",
-        message: `The WAF received no API key (403: ${words}); look for a proxy that removes it.`,
-        status,
-      }
-    : { code: "BadApiKey", message: `The WAF refuses the API key (403: ${words}).`, status };
-}
-
 /** The API's message, ready to print; undefined if the body is not a documented failure. */
-function failureMessage({ body }: Exchange, { redact, takesPlainFailures }: ExchangeContext): string | undefined {
-  if (body.state !== "Whole") return undefined;
-  const failure = parseAnswer(failureAnswer, body.text);
+function failureMessage({ text }: Exchange, { redact, takesPlainFailures }: ExchangeContext): string | undefined {
+  if (text === undefined) return undefined;
+  const failure = parseAnswer(failureAnswer, text);
   if (failure.ok) return printable(failure.value.message, redact);
-  const isSentence = takesPlainFailures && /^[^<{[]+$/.test(body.text);
-  return isSentence ? printable(body.text, redact).replaceAll('"', "") : undefined;
+  const isSentence = takesPlainFailures && /^[^<{[]+$/.test(text);
+  return isSentence ? printable(text, redact).replaceAll('"', "") : undefined;
 }
 
 /** `code` is for a read. A write that was sent may have taken effect, whatever is wrong with its response. */

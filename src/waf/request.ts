@@ -2,9 +2,10 @@
 // when it is passed to the connection, and the size of bodies is checked while they arrive.
 import { isUtf8 } from "node:buffer";
 import type { Clock } from "../async/clock.ts";
-import { deadlineCode, startDeadline } from "../async/deadline.ts";
+import { startDeadline } from "../async/deadline.ts";
 import type { HttpConnection, HttpRequest, HttpResponse } from "../net/http-connection.ts";
-import { HttpFault, bodyTooLargeCode, freeMemory, readBody } from "../net/http-connection.ts";
+import { HttpFault, abortedCode, codeOf, freeMemory, readBody } from "../net/http-connection.ts";
+import type { DelayHeaders } from "../net/retry-after.ts";
 
 export interface RequestLimits {
   readonly timeoutMs: number;
@@ -16,23 +17,31 @@ export interface RequestLimits {
 /** The limit for the body of any other response, which is only an explanation. */
 export const failureBodyBytesMax = 65_536;
 
-export type BodyFault = "Deadline" | "Aborted" | "Network" | "TooLarge" | "NotText";
+/** The code of a body that is not UTF-8. */
+export const notTextCode = "NOT_TEXT";
 
-export type ReceivedBody =
-  | { readonly state: "Whole"; readonly text: string }
-  /** `errorCode` is the stable code of the network or protocol error, such as `ECONNREFUSED`. */
-  | { readonly state: "Missing"; readonly fault: BodyFault; readonly errorCode: string | undefined };
+interface Received {
+  readonly delay: DelayHeaders;
+}
 
-export interface Exchange {
+/** A complete response. */
+export interface Answered extends Received {
+  readonly sent: true;
+  readonly status: number;
+  readonly text: string;
+}
+
+export interface Broken extends Received {
   /** False only if it is certain that no byte of the request was sent: then a write can't have taken effect. */
   readonly sent: boolean;
-  /** The status of the final response, even if its body did not arrive. */
+  /** The status of a response whose body did not arrive. */
   readonly status: number | undefined;
-  readonly retryAfter: string | undefined;
-  /** The `Date` header: the time of the server. */
-  readonly date: string | undefined;
-  readonly body: ReceivedBody;
+  readonly text?: undefined;
+  /** `DEADLINE`, `ABORTED`, `BODY_TOO_LARGE`, `NOT_TEXT`, or the stable code of a network or protocol error, such as `ECONNREFUSED`. */
+  readonly code: string;
 }
+
+export type Exchange = Answered | Broken;
 
 const plainHeaders = { accept: "application/json", "user-agent": "wafsync" };
 const formHeaders = { ...plainHeaders, "content-type": "application/x-www-form-urlencoded" };
@@ -51,32 +60,21 @@ export async function sendRequest(
   try {
     response = await connection.send(request, deadline.signal);
     const body = await readBody(response.body, isSuccess(response.status) ? bodyBytesMax : failureBodyBytesMax);
-    return exchangeOf(response, true, textOf(body));
+    if (!isUtf8(body)) return { sent: true, status: response.status, delay: delayOf(response), code: notTextCode };
+    const text = body.toString("utf8");
+    freeMemory(body);
+    return { sent: true, status: response.status, delay: delayOf(response), text };
   } catch (error) {
-    const { code = "", sent = true } = error instanceof HttpFault ? error : {};
-    const fault = bodyFaultOf(code, signal?.aborted === true);
-    return exchangeOf(response, sent, { state: "Missing", fault, errorCode: fault === "Network" ? code : undefined });
+    const sent = !(error instanceof HttpFault) || error.sent;
+    const code = signal?.aborted === true ? abortedCode : codeOf(error);
+    return { sent, status: response?.status, delay: delayOf(response), code };
   } finally {
     deadline.end();
   }
 }
 
-function exchangeOf(response: HttpResponse | undefined, sent: boolean, body: ReceivedBody): Exchange {
-  const { status, headers } = response ?? {};
-  return { sent, status, retryAfter: headers?.["retry-after"], date: headers?.date, body };
-}
-
-function textOf(body: Buffer): ReceivedBody {
-  if (!isUtf8(body)) return { state: "Missing", fault: "NotText", errorCode: undefined };
-  const text = body.toString("utf8");
-  freeMemory(body);
-  return { state: "Whole", text };
-}
-
-function bodyFaultOf(code: string, isAborted: boolean): BodyFault {
-  if (code === deadlineCode) return "Deadline";
-  if (code === bodyTooLargeCode) return "TooLarge";
-  return isAborted ? "Aborted" : "Network";
+function delayOf(response: HttpResponse | undefined): DelayHeaders {
+  return { retryAfter: response?.headers["retry-after"], date: response?.headers.date };
 }
 
 export function isSuccess(status: number | undefined): boolean {

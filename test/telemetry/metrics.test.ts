@@ -1,13 +1,11 @@
 import { describe, expect, test } from "@jest/globals";
 import { Registry } from "prom-client";
 import type { EventDropReason } from "../../src/kube/event-recorder.ts";
-import { listNames } from "../../src/model/declared.ts";
 import { createMetrics } from "../../src/telemetry/metrics.ts";
 import { fetchResults } from "../../src/telemetry/metrics-sources.ts";
 import { InstanceSeries, instancesMax } from "../../src/telemetry/metrics-instances.ts";
 import { eventDropReasons } from "../../src/telemetry/metrics-runtime.ts";
 import { measuredCalls } from "../../src/telemetry/metrics-waf.ts";
-import { endpointOf, type OperationName, wafOperations } from "../../src/waf/operations.ts";
 
 const make = () => createMetrics({ version: "1.2.3", withProcess: false });
 const call = { method: "POST", endpoint: "/api/blocklist_ip", status: 200, faultCode: undefined, durationMs: 20 };
@@ -50,16 +48,6 @@ describe("from the start", () => {
     const lines = (await metrics.text()).split("\n");
     expect(lines.filter((line) => line.startsWith("# HELP")).every((line) => line.split(" ").length > 4)).toBe(true);
     expect(metrics.contentType).toContain("text/plain");
-  });
-
-  test("every call that the WAF client can make has its series", () => {
-    const names = Object.keys(wafOperations) as OperationName[];
-    const made = names.flatMap((name) =>
-      listNames.map((list) => `${wafOperations[name].method} ${endpointOf(name, list)}`),
-    );
-    expect(measuredCalls.map(({ method, endpoint }) => `${method} ${endpoint}`).sort()).toStrictEqual(
-      [...new Set(made)].sort(),
-    );
   });
 
   test("every reason for which the recorder drops an event has its series", async () => {

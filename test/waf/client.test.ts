@@ -3,6 +3,7 @@ import { describe, expect, test } from "@jest/globals";
 import { ApiKey } from "../../src/model/api-key.ts";
 import { Redactor, excerptLengthMax } from "../../src/model/redactor.ts";
 import type { WafResult } from "../../src/model/waf-result.ts";
+import { measuredCalls } from "../../src/telemetry/metrics-waf.ts";
 import { type CallRecord, type WafClient, writeBodyBytesMax, writeTimeoutMsMax } from "../../src/waf/client.ts";
 import { createVirtualClock } from "../support/fakes/virtual-clock.ts";
 import { anEntry } from "../support/builders/log-entry.ts";
@@ -35,7 +36,9 @@ const write = async (waf: WafClient) => await waf.addEntry("blocklist", "192.0.2
 
 describe("the requests", () => {
   test("are those of the documented contract", async () => {
-    const { server, waf } = await start(accepted);
+    const calls: string[] = [];
+    const onCall = ({ method, endpoint }: CallRecord) => calls.push(`${method} ${endpoint}`);
+    const { server, waf } = await start(accepted, { onCall });
     await waf.readOrigins();
     await waf.addOrigin("a.example", "Alternate");
     await waf.addOrigin("b.example", "Backup");
@@ -66,6 +69,8 @@ describe("the requests", () => {
       `GET /api/logs/query?${keyField}&start_date=2026-01-01&end_date=2026-01-02&per_page=10`,
       `GET /api/logs/scroll?${keyField}&scroll_id=a%2Bb%2Fc%3D`,
     ]);
+    // Each of them is measured.
+    expect(new Set(calls)).toStrictEqual(new Set(measuredCalls.map(({ method, endpoint }) => `${method} ${endpoint}`)));
     const form = server.requests.filter((request) => request.body !== "");
     for (const { headers } of form) expect(headers["content-type"]).toBe("application/x-www-form-urlencoded");
     for (const { url } of server.requests)
@@ -188,7 +193,7 @@ describe("the meaning of a response for a read and for a write", () => {
   const cutChunks = raw('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n4\r\n["19\r\n');
   const cases: readonly (readonly [string, Answer, string, string])[] = [
     ["403 for a wrong key", json(403, { success: false, message: "Bad API Key Value" }), "BadApiKey", "BadApiKey"],
-    ["403 for a missing key", missing, "MissingApiKey", "MissingApiKey"],
+    ["403 for a missing key", missing, "BadApiKey", "BadApiKey"],
     ["403 from something else", text(403, html), "ContractBroken", "OutcomeUnknown"],
     ["400 with the API's message", json(400, failure("IP already on the list")), "Rejected", "Rejected"],
     ["400 from something else", text(400, html), "ContractBroken", "OutcomeUnknown"],
@@ -420,11 +425,13 @@ describe("a signal", () => {
 });
 
 describe("the permit", () => {
-  test("is requested for each write, by operation, and stops it before anything is sent", async () => {
+  test("is requested for each call, and stops a write before anything is sent", async () => {
     const asked: string[] = [];
-    const permit = (operation: string) => {
-      asked.push(operation);
-      return { permitted: false, reason: "This is a dry run." } as const;
+    const permit = (effect: "Read" | "Write") => {
+      asked.push(effect);
+      return effect === "Read"
+        ? ({ permitted: true } as const)
+        : ({ permitted: false, reason: "This is a dry run." } as const);
     };
     const { server, waf } = await start(json(200, []), { permit });
     const writes = [
@@ -436,17 +443,17 @@ describe("the permit", () => {
     ];
     for (const act of writes)
       expect(faultIn(await act(waf))).toStrictEqual({ code: "NotPermitted", message: "This is a dry run." });
-    expect(asked).toStrictEqual(["AddEntry", "RemoveEntry", "ClearCache", "AddOrigin", "RemoveOrigin"]);
+    expect(asked).toStrictEqual(["Write", "Write", "Write", "Write", "Write"]);
     expect(server.requests).toHaveLength(0);
     expect(await read(waf)).toStrictEqual({ ok: true, value: [] });
-    expect(asked).toHaveLength(5);
+    expect(asked).toHaveLength(6);
   });
 
   test("also stops the reads of a process that has lost its lock", async () => {
     let isHeld = false;
-    const permitRead = () =>
+    const permit = () =>
       isHeld ? ({ permitted: true } as const) : ({ permitted: false, reason: "Another process works on it." } as const);
-    const { server, waf } = await start(json(200, []), { permitRead });
+    const { server, waf } = await start(json(200, []), { permit });
     expect(faultIn(await read(waf))).toStrictEqual({ code: "Aborted", message: "Another process works on it." });
     expect(server.requests).toHaveLength(0);
     isHeld = true;

@@ -10,7 +10,7 @@ import { dayOf, formatDay } from "../../model/time-text.ts";
 import type { LogReaderPorts, LogWait } from "../../logs/read-logs.ts";
 import { CommandError } from "../describe-error.ts";
 import type { Session } from "../session.ts";
-import { keyHint, removedQuery } from "../targets/open-waf.ts";
+import { keyHint } from "../targets/open-waf.ts";
 import { type OpenedWaf, withWaf } from "../targets/open-target.ts";
 import { StatusLine } from "../status-line.ts";
 import type { Terminal } from "../terminal.ts";
@@ -130,7 +130,6 @@ export class LogWatch {
 
 const hints: Readonly<Partial<Record<WafFaultCode, string>>> = {
   BadApiKey: "Check the key in WAFSYNC_API_KEY or the key file, and that it belongs to this base URL.",
-  MissingApiKey: removedQuery,
   NotFound: "The API key is valid, but its account has no WAF: use the key of the account that has the WAF.",
   Rejected:
     "wafsync checked the dates by the API's published rules, which may have changed. Try a shorter range that ends yesterday.",

@@ -30,7 +30,7 @@ export interface WafWork {
 export function clientsFor(
   how: Omit<WafWork, "requestTimeoutMs">,
   { redactor, stopping, atEnd }: Session,
-  permitRead?: () => Permission,
+  permitRead = (): Permission => ({ permitted: true }),
 ): WafClients {
   const clients = new WafClients({
     clock: realClock,
@@ -38,11 +38,11 @@ export function clientsFor(
     redactor,
     locks: processLocks(how.command),
     hidesCause: false,
-    permit: () => {
+    permit: (_instance, effect) => {
+      if (effect === "Read") return permitRead();
       if (how.writes !== true) return { permitted: false, reason: "This command only reads." };
       return stopping().stop.aborted ? { permitted: false, reason: "wafsync is stopping." } : { permitted: true };
     },
-    permitRead,
   });
   atEnd(async () => await clients.close());
   return clients;
@@ -95,12 +95,8 @@ export async function readApiKey(file: string | undefined): Promise<ApiKey> {
   throw new CommandError(`the API key ${validated.problem}`);
 }
 
-/** wafsync always sends a key. */
-export const removedQuery = "Check whether a proxy removes the query of requests.";
-
 /** One sentence that says where the key comes from; undefined if the fault has another cause. */
 export function keyHint({ code }: WafFault, { meta, apiKeySecretRef: secret }: DeclaredInstance): string | undefined {
-  if (code === "MissingApiKey") return removedQuery;
   if (code !== "BadApiKey") return undefined;
   const place = `Secret ${meta.namespace}/${secret.name} (spec.apiKeySecretRef) as ${secret.key}`;
   // In a folder, the key may also come from the environment.
@@ -110,8 +106,7 @@ export function keyHint({ code }: WafFault, { meta, apiKeySecretRef: secret }: D
 
 /** The same for a WAF of --base-url. */
 export function givenKeyHint({ code }: WafFault): string | undefined {
-  const isKey = code === "BadApiKey" || code === "MissingApiKey";
-  return isKey ? "Set WAFSYNC_API_KEY, or --key-file to the file with the key." : undefined;
+  return code === "BadApiKey" ? "Set WAFSYNC_API_KEY, or --key-file to the file with the key." : undefined;
 }
 
 /** What went wrong, and where a key that is not valid comes from. */

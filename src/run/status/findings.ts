@@ -125,7 +125,7 @@ export function troubleOf(facts: Pick<RunFacts, "result" | "desired">): SyncedFi
 export const reading = pendingFinding("The WAF is being read.");
 
 function faultFinding({ code, message: cause }: WafFault): SyncedFinding {
-  if (code === "BadApiKey" || code === "MissingApiKey") {
+  if (code === "BadApiKey") {
     const message = `${cause} Store the correct key in the Secret that spec.apiKeySecretRef names; wafsync reads it again before each attempt.`;
     return { ...forPerson("BadApiKey", message), quotesApi: true };
   }

@@ -326,7 +326,7 @@ export class SimProcess {
       requestTimeoutMs,
       lane,
       clock: this.#clock(),
-      permit: () => this.#permission(),
+      permit: (effect) => (effect === "Read" ? { permitted: true } : this.#permission()),
     });
     this.#opened.set(name, { identity, lane, port });
     return port;
