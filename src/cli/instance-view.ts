@@ -203,25 +203,19 @@ export function problemLines({ warnings, objects, trouble }: InstanceView, paint
   return lines;
 }
 
-const objectColumns: readonly TextColumn<ObjectView & Pick<InstanceView, "domain">>[] = [
+const objectColumns: readonly TextColumn<ObjectView>[] = [
   { title: "Kind", cell: ({ kind }) => kind },
   { title: "Namespace", cell: ({ namespace }) => namespace },
   { title: "Name", cell: ({ name }) => name },
-  { title: "Progress", cell: progressOf },
+  { title: "Progress", cell: ({ progress }) => progress },
   { title: "Ready", cell: ({ ready }, paint) => paint(readyStyles[ready], ready) },
   { title: "Reason", cell: ({ reason }) => reason },
 ];
 
 /** The objects of all instances. */
 export function objectTable(views: readonly InstanceView[], paint: Paint): string[] {
-  const rows = views.flatMap(({ domain, objects }) => objects.map((object) => ({ ...object, domain })));
+  const rows = views.flatMap(({ objects }) => objects);
   return tableOf(objectColumns, rows, paint);
-}
-
-function progressOf({ kind, progress, domain = "" }: ObjectView & Pick<InstanceView, "domain">): string {
-  if (kind === "WafInstance") return domain;
-  // States and triggers stay as they are.
-  return kind === "WafIpRule" ? progress.replaceAll(/\d+/g, (digits) => inThousands(Number(digits))) : progress;
 }
 
 export function countsLine(view: InstanceView, paint: Paint): string {

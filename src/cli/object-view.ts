@@ -43,14 +43,18 @@ export function viewObject({ status = {}, placeOf, description, progress, ...obj
   const accepted = findCondition(conditions, "Accepted");
   const isAccepted = accepted?.status !== "False";
   const shown = isAccepted || ready?.status === "False" ? "Ready" : "Accepted";
-  const reported = progress ?? status["progress"] ?? status["synced"] ?? status["state"] ?? status["lastTrigger"];
+  const known = [progress, ...["progress", "synced", "state", "lastTrigger", "domain"].map((field) => status[field])];
+  const reported = known.find((one) => one !== undefined);
   const { kind, namespace, name } = object;
   return {
     kind,
     namespace,
     name,
     description: description === "" ? undefined : description,
-    /** `120/10000` or `expired` for a rule, the state for an origin, the last handled trigger for a cache clear. */
+    /**
+     * `120/10000` or `expired` for a rule, `3/3` for an automatic block, the state for an origin, the last handled trigger for a cache clear,
+     * the domain for an instance.
+     */
     progress: typeof reported === "string" ? reported : "",
     ready: ready?.status ?? ("Unknown" as const),
     reason: findCondition(conditions, shown)?.reason ?? "",

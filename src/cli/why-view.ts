@@ -215,18 +215,12 @@ export function adviceLines(address: Entry, view: WhyView, target: string): stri
 
 function headline(address: Entry, { instance, domain, verdict, coverings, liveListsRead }: WhyView): string {
   const where = `on ${instance}${domain === undefined ? "" : ` (${domain})`}`;
-  const declared = liveListsRead ? "" : "declared as ";
-  switch (verdict) {
-    case "Blocked":
-      return `${address} is ${declared}blocked ${where}`;
-    case "Allowed": {
-      const isBoth = coverings.some(({ list, state }) => list === "blocklist" && state !== "NotOnList");
-      const both = isBoth ? "; the blocklist also covers it, and the WAF decides which list takes precedence" : "";
-      return `${address} is ${declared}allowed ${where}${both}`;
-    }
-    case "NotBlocked":
-      return `${address} is not ${declared}blocked ${where}`;
-  }
+  const not = verdict === "NotBlocked" ? "not " : "";
+  const state = `${liveListsRead ? "" : "declared as "}${verdict === "Allowed" ? "allowed" : "blocked"}`;
+  const isBoth =
+    verdict === "Allowed" && coverings.some(({ list, state: on }) => list === "blocklist" && on !== "NotOnList");
+  const both = isBoth ? "; the blocklist also covers it, and the WAF decides which list takes precedence" : "";
+  return `${address} is ${not}${state} ${where}${both}`;
 }
 
 function coveringLines(covering: CoveringView, paint: Paint): string[] {

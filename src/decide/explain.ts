@@ -2,17 +2,17 @@
 // outcome of each entry in the next plan.
 import { AddressCover } from "../address/ranges.ts";
 import { type DeclaredRule, type ListName, listNames } from "../model/declared.ts";
-import { type EntryOwner, readOwners } from "../model/entry-owners.ts";
+import { readOwners } from "../model/entry-owners.ts";
 import { type Entry, prefixLengthOf } from "../address/entry.ts";
 import { finished } from "../model/finished.ts";
 import type { Gathered } from "../model/gathered.ts";
-import type { Inventory, Manner } from "../model/inventory.ts";
+import type { Inventory } from "../model/inventory.ts";
 import { type ObservedEntries, observeSpellings } from "../model/observed.ts";
 import { ruleIdOf } from "../model/rule-id.ts";
 import { type CompiledRule, endOf, noteOf } from "./compiled-rule.ts";
 import { Latest } from "./latest.ts";
 import { placeIn, readInSlices } from "./rule-entries.ts";
-import { agreeing, type Outcome } from "./decisions.ts";
+import { agreeing } from "./decisions.ts";
 import { compileInSlices, type DesiredState } from "./desired.ts";
 import { type Plan, planInSlices } from "./plan.ts";
 
@@ -38,37 +38,11 @@ export interface Examined extends Pick<ExaminedInput, "gathered" | "inventory"> 
   readonly held?: Plan["held"];
 }
 
-/** A rule that declares an entry that covers the address. */
-export interface Wanting {
-  readonly rule: DeclaredRule;
-  /** The positions in the rule: `spec.addresses[3]`, or a line of a ConfigMap. */
-  readonly sources: readonly string[];
-  /** What a source says about the entry. */
-  readonly note: string | undefined;
-  readonly expiresAtMs: number | undefined;
-}
-
+export type Explanation = ReturnType<typeof explainAddress>;
 /** An entry that covers the address, on a list or declared for it. */
-export interface Covering {
-  readonly list: ListName;
-  readonly entry: Entry;
-  /** Undefined if the list could not be read. */
-  readonly isLive: boolean | undefined;
-  /** As the list shows it. */
-  readonly spellings: readonly string[];
-  /** Undefined if unknown. A declared entry that is not on the list is not managed yet. */
-  readonly isManaged: boolean | undefined;
-  readonly manner: Manner | undefined;
-  readonly sinceMs: number | undefined;
-  /** Empty if no rule declares it. */
-  readonly wantedBy: readonly Wanting[];
-  /** How many declared entries a merged network covers. */
-  readonly lines: number | undefined;
-  /** The last owners, if no rule declares it. */
-  readonly formerOwners: readonly EntryOwner[];
-  /** Undefined if the lists or the inventory could not be read. */
-  readonly outcome: Outcome | undefined;
-}
+export type Covering = ReturnType<typeof coveringOf>;
+/** A rule that declares an entry that covers the address. */
+export type Wanting = ReturnType<typeof wantingOf>;
 
 /** A rule that declares the address without effect, or may declare it. */
 export interface Ineffective {
@@ -84,13 +58,6 @@ export interface Ineffective {
 
 /** `Allowed` if the allowlist covers the address, whether or not the blocklist does. */
 export type Verdict = "Blocked" | "Allowed" | "NotBlocked";
-
-export interface Explanation {
-  readonly verdict: Verdict;
-  /** Blocklist first, and the narrowest network of each list first. */
-  readonly coverings: readonly Covering[];
-  readonly ineffective: readonly Ineffective[];
-}
 
 /** Compiles the desired state as a run does, which can take a while: once for all addresses. */
 export function* examineInSlices(input: ExaminedInput): Generator<undefined, Examined> {
@@ -109,8 +76,11 @@ export function* examineInSlices(input: ExaminedInput): Generator<undefined, Exa
   return { gathered, inventory, desired, lists, outcomes, held };
 }
 
-/** Looks the address up in the desired state, on the lists and in the inventory. */
-export function explainAddress(address: Entry, examined: Examined): Explanation {
+/**
+ * Looks the address up in the desired state, on the lists and in the inventory. The coverings of the blocklist come first, and of each
+ * list the narrowest network.
+ */
+export function explainAddress(address: Entry, examined: Examined) {
   const { gathered, desired, lists } = examined;
   const cover = new AddressCover(address);
   const coverings = listNames.flatMap((list) => {
@@ -124,7 +94,7 @@ export function explainAddress(address: Entry, examined: Examined): Explanation 
   const isOn = (list: ListName): boolean =>
     coverings.some((covering) => covering.list === list && (covering.isLive ?? !isRefused(covering, examined)));
   const unlisted = isOn("blocklist") ? "Blocked" : "NotBlocked";
-  const verdict = isOn("allowlist") ? "Allowed" : unlisted;
+  const verdict: Verdict = isOn("allowlist") ? "Allowed" : unlisted;
   return { verdict, coverings, ineffective: desired.rules.flatMap((rule) => ineffectiveIn(rule, gathered, cover)) };
 }
 
@@ -133,32 +103,44 @@ function isRefused({ list, entry }: Covering, { inventory }: Examined): boolean 
   return inventory?.refusals.some(({ operation }) => operation === `${list} +${entry}`) === true;
 }
 
-function coveringOf(list: ListName, entry: Entry, cover: AddressCover, examined: Examined): Covering {
+function coveringOf(list: ListName, entry: Entry, cover: AddressCover, examined: Examined) {
   const { desired, lists, inventory, outcomes } = examined;
   const record = inventory?.entries[list].get(entry);
   const rules = desired.lists[list].get(entry)?.rules ?? [];
   const spellings = lists?.[list].get(entry);
+  const decided = outcomes?.[list].find((row) => row.entry === entry)?.outcome;
   return {
     list,
     entry,
+    /** Undefined if the list could not be read. */
     isLive: lists === undefined ? undefined : spellings !== undefined,
+    /** As the list shows it. */
     spellings: spellings ?? [],
+    /** Undefined if unknown. A declared entry that is not on the list is not managed yet. */
     isManaged: inventory === undefined ? undefined : record !== undefined,
     manner: record?.manner,
     sinceMs: record?.sinceMs,
+    /** Empty if no rule declares it. */
     wantedBy: rules.map((rule) => wantingOf(rule, entry, cover)),
+    /** How many declared entries a merged network covers. */
     lines: record?.lines ?? rules.map(({ lines }) => lines.get(entry)).find((lines) => lines !== undefined),
+    /** The last owners, if no rule declares it. */
     formerOwners: rules.length > 0 || record === undefined ? [] : readOwners(record.owners),
-    outcome: outcomes && (outcomes[list].find((row) => row.entry === entry)?.outcome ?? agreeing),
+    /** Undefined if the lists or the inventory could not be read. */
+    outcome: outcomes && (decided ?? agreeing),
   };
 }
 
-function wantingOf(rule: CompiledRule, entry: Entry, cover: AddressCover): Wanting {
+function wantingOf(rule: CompiledRule, entry: Entry, cover: AddressCover) {
   const sources = rule.parts.flatMap((part) => placeIn(part, rule.cutFrom.get(entry) ?? entry) ?? []);
   return {
     rule: rule.rule,
-    // A merged network has the addresses of entries in several places.
+    /**
+     * The positions in the rule: `spec.addresses[3]`, or a line of a ConfigMap. A merged network has the addresses of entries in several
+     * places.
+     */
     sources: sources.length === 0 ? sourcesIn(rule.parts, cover) : sources,
+    /** What a source says about the entry. */
     note: noteOf(rule, entry),
     expiresAtMs: rule.expiresAtMs ?? endOf(rule, entry),
   };

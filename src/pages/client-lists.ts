@@ -24,43 +24,36 @@ export interface ListState {
 
 const noAddress: ListState = { state: "NoAddress", words: "–" };
 
-/** What the declaration of an instance adds to the two lists of its WAF. */
-export interface DeclaredLists {
-  /** Networks that must never be blocked, by the reason, for example `an Allow rule`. */
-  readonly exempt: Readonly<Record<string, NetworkIndex>>;
-  /** The entries of the Block rules. */
-  readonly declared: NetworkIndex;
-  /** What could not be read, one sentence each. */
-  readonly notes: readonly string[];
-}
-
 /** @param texts may also contain host names, which are skipped */
 export function networksIn(texts: readonly string[]): NetworkIndex {
   return new NetworkIndex(texts.map(parseDeclaredEntry).flatMap((read) => (read.ok ? [read.entry] : [])));
 }
 
-export async function declaredLists(
-  { gathered, inventory, gaps }: InstanceSight,
-  clock: Clock,
-): Promise<DeclaredLists> {
+/** What the declaration of an instance adds to the two lists of its WAF. */
+export async function declaredLists({ gathered, inventory, gaps }: InstanceSight, clock: Clock) {
   const { rules, lists } = await inSlices(clock, compileInSlices(gathered, clock.nowMs(), inventory));
   // Includes Allow rules that another rule overrides: a person decided that these addresses should not be blocked.
   const allowed = rules
     .filter(({ rule, expired, isAttached }) => rule.action === "Allow" && !expired && isAttached)
     .flatMap(({ parts }) => parts.flatMap(({ entries }) => [...entries.keys()]));
   return {
+    /** Networks that must never be blocked, by the reason. */
     exempt: {
       "an Allow rule": new NetworkIndex(allowed),
       neverBlock: networksIn(gathered.instance.guards.neverBlock),
       "a declared origin": networksIn(gathered.origins.map(({ host }) => host)),
       "a WafAutoBlock": networksIn((gathered.autoBlocks ?? []).flatMap(({ exempt }) => exempt)),
     },
+    /** The entries of the Block rules. */
     declared: new NetworkIndex(lists.blocklist.keys()),
+    /** What could not be read, one sentence each. */
     notes: gaps,
   };
 }
 
-export interface KnownLists extends Partial<Pick<DeclaredLists, "exempt" | "declared">> {
+export interface KnownLists {
+  readonly exempt?: Readonly<Record<string, NetworkIndex>>;
+  readonly declared?: NetworkIndex | undefined;
   /** As the WAF returned them; undefined for a list that could not be read. */
   readonly blocklist: readonly string[] | undefined;
   readonly allowlist: readonly string[] | undefined;

@@ -56,7 +56,7 @@ export async function readRequests(ports: RequestPorts, question: RequestsQuesti
     allowlist: allowlist.ok ? allowlist.value : undefined,
     // An address or a host name, as the API returns it.
     exempt: { "the primary origin": networksIn(origins.ok ? [origins.value.primary] : []), ...declared?.exempt },
-    ...(declared && { declared: declared.declared }),
+    declared: declared?.declared,
   });
   const clients = summary.clients.items.map((client) => {
     const entry = client.key as Entry;
