@@ -9,8 +9,6 @@ import type { ObjectAddress } from "../kube/resource-path.ts";
 import { createLogOutputs, type LogOutputs } from "../logs/log-outputs.ts";
 import type { LabelSelector } from "../model/declared.ts";
 import { nameKey, type ObjectName, type ResourceKind, resourceKey, type ResourceRef } from "../model/resource.ts";
-import { ClusterRecordStore } from "../records/cluster-record-store.ts";
-import { recordOwnerOf } from "../records/record-object.ts";
 import { readSecretValue } from "../source/cluster/api-keys.ts";
 import type { ClusterObject } from "../source/cluster/cluster-object.ts";
 import { ClusterRecords } from "../source/cluster/cluster-records.ts";
@@ -20,7 +18,6 @@ import type { Metrics } from "../telemetry/metrics.ts";
 import { type Leadership, writePermission } from "./leadership.ts";
 import { type ReportedStatus, reportedStatus } from "./reported-status.ts";
 import { handOverMs, SelectedInstances } from "./selected-instances.ts";
-import { ThrottledLog } from "./throttled-log.ts";
 import { UnattachedLoop } from "./unattached-loop.ts";
 import { type Place, type RunReports, Work, type WorkOptions } from "./work.ts";
 
@@ -50,7 +47,6 @@ export class OperatorWork {
   readonly #records: ClusterRecords;
   readonly #history: History;
   readonly #outputs: LogOutputs;
-  readonly #throttledLog: ThrottledLog;
   readonly #changed = new ChangeSignal();
   #running: Promise<unknown> = Promise.resolve();
   #isWorking = false;
@@ -64,7 +60,6 @@ export class OperatorWork {
     this.metrics = metrics;
     this.leadership = leadership;
     const { clock, log, stopping, selector } = options;
-    this.#throttledLog = new ThrottledLog(log, clock);
     this.source = this.#makeSource();
     this.selected = new SelectedInstances(clock, selector, (instance) => this.#labelsOf("WafInstance", instance));
     this.#records = new ClusterRecords({
@@ -72,18 +67,15 @@ export class OperatorWork {
       api,
       source: this.source,
       mayWrite: () => leadership.mayWrite(),
+      mayRecord: () => leadership.mayRecord(),
       onEventDropped: (reason) => metrics.eventDropped(reason),
       onInventoryDeleted: (instance) => log.warn("orphaned inventory deleted", { instance: nameKey(instance) }),
     });
-    // What was done before the process was asked to stop must still be recorded.
-    const store = new ClusterRecordStore({
-      api,
-      ownerOf: (key) => recordOwnerOf(this.#objectOf("WafInstance", key)),
-      mayWrite: () => leadership.mayRecord(),
-    });
-    this.#history = new History(store, clock, (problem) => log.warn("could not write history", { problem }));
+    this.#history = new History(this.#records.store, clock, (problem) =>
+      log.warn("could not write history", { problem }),
+    );
     this.#outputs = createLogOutputs({ ...options, otlpEndpoint: options.otlpEndpoint, abandon: stopping.abandon });
-    this.work = new Work(options, this.#place(store));
+    this.work = new Work(options, this.#place());
     metrics.watches(() => this.source.watches.health());
   }
 
@@ -165,17 +157,18 @@ export class OperatorWork {
         if (change.object.kind === "WafInstance" && change.type !== "Deleted") this.#noteLabels(change.object);
       },
       onProblem: (subject, { code, message: problem }) =>
-        this.#throttledLog.warn("watch failed", { subject, code, problem }),
+        this.options.log.warn("watch failed", { subject, code, problem }),
     });
   }
 
-  #place(records: ClusterRecordStore): Place {
+  #place(): Place {
     const { api, leadership, metrics, options, source } = this;
+    const { store: records, inventory, lifecycle } = this.#records;
     const { log, stopping } = options;
     const mayWrite: Place["mayWrite"] = () => writePermission(leadership, stopping);
     return {
-      inventory: this.#records.inventory,
-      lifecycle: this.#records.lifecycle,
+      inventory,
+      lifecycle,
       history: this.#history,
       records,
       declared: {
@@ -188,7 +181,7 @@ export class OperatorWork {
         },
       },
       feeds: {
-        records: this.#feedRecords(),
+        records,
         readSecret: async (namespace, ref) => await readSecretValue(api, namespace, ref),
         isOwn: (feed) => this.selected.matches(this.#labelsOf("WafFeed", feed)),
         feeds: () => source.changes.declaredFeeds(),
@@ -210,18 +203,6 @@ export class OperatorWork {
       onForgotten: (instance) => this.selected.forget(instance),
       metrics,
     };
-  }
-
-  /** Only the leader fetches, because only one process may advance the CrowdSec cursor. */
-  #feedRecords(): ClusterRecordStore {
-    return new ClusterRecordStore({
-      api: this.api,
-      ownerOf: (key) => {
-        const feed = this.#objectOf("WafFeed", key);
-        return feed && { uid: feed.metadata.uid, retains: false };
-      },
-      mayWrite: () => this.leadership.mayWrite(),
-    });
   }
 
   /** Every line about the run has its fields. */
@@ -276,7 +257,7 @@ export class OperatorWork {
         if (isRepeated !== true) log[type === "Warning" ? "warn" : "info"]("event", fields);
       },
       onUnwritten: (object, problem) => {
-        this.#throttledLog.warn("status write failed", { subject: resourceKey(object), code: "", problem }, log);
+        log.warn("status write failed", { subject: resourceKey(object), problem });
         const instance = onUnwritten === undefined ? this.source.instanceOf(object) : undefined;
         if (instance !== undefined) this.work.statusUnwritten(instance);
         onUnwritten?.(object);

@@ -340,7 +340,7 @@ export class ClusterRecordStore implements RecordStore {
   }
 
   #remember(key: RecordKey, text: string): void {
-    if (this.#options.wasUninstalled !== undefined) this.#recoverable.set(idOf(key), text);
+    if (key.type === "Inventory" && this.#options.wasUninstalled !== undefined) this.#recoverable.set(idOf(key), text);
   }
 }
 

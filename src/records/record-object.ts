@@ -32,13 +32,15 @@ export interface RecordOwner {
   readonly retains: boolean;
 }
 
-/** An instance without a deletion policy retains its entries. */
+/** @param object the instance or feed of the record. An instance without a deletion policy retains its entries. */
 export function recordOwnerOf(
-  instance: { readonly metadata: KubeObjectMeta; readonly spec?: unknown } | undefined,
+  { type }: Pick<RecordKey, "type">,
+  object: { readonly metadata: KubeObjectMeta; readonly spec?: unknown } | undefined,
 ): RecordOwner | undefined {
-  if (instance === undefined) return undefined;
-  const { metadata, spec } = instance;
-  return { uid: metadata.uid, retains: !isRecord(spec) || spec["deletionPolicy"] !== "Delete" };
+  if (object === undefined) return undefined;
+  const { metadata, spec } = object;
+  const isDeleted = type === "Feed" || (isRecord(spec) && spec["deletionPolicy"] === "Delete");
+  return { uid: metadata.uid, retains: !isDeleted };
 }
 
 export interface RecordObject extends KubeObject {

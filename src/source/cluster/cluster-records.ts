@@ -1,4 +1,4 @@
-// What wafsync stores in the cluster: inventories, the finalizer of instances, status and events. Every write checks for
+// What wafsync stores in the cluster: records, the finalizer of instances, status and events. Every write checks for
 // permission first, so that a process that has lost its Lease no longer writes. Events are fire-and-forget.
 import type { InventoryPort } from "../../model/inventory.ts";
 import { apiGroup, instanceFinalizer } from "../../kinds/kinds.ts";
@@ -25,12 +25,15 @@ export interface ClusterRecordsOptions extends ClusterAccess {
   readonly podName: string;
   /** Called immediately before every write. */
   readonly mayWrite: () => boolean;
+  /** The same for records. What was done before the process was asked to stop must still be recorded. */
+  readonly mayRecord: () => boolean;
   readonly onEventDropped: (reason: EventDropReason) => void;
   /** Called when the inventory of an instance that no longer exists was deleted. */
   readonly onInventoryDeleted: (instance: ObjectName) => void;
 }
 
 export class ClusterRecords {
+  readonly store: ClusterRecordStore;
   readonly inventory: InventoryPort;
   readonly lifecycle = {
     /** Adds the finalizer. Call it before the first write to the WAF. Returns undefined, or why it could not be added. */
@@ -47,24 +50,23 @@ export class ClusterRecords {
     removeFinalizer: async (instance: ResourceMeta): Promise<string | undefined> => {
       if (!this.#options.mayWrite()) return notAllowed;
       // Existing records are kept.
-      const problem = await this.#store.detach(inventoryKey(instance));
+      const problem = await this.store.detach(inventoryKey(instance));
       if (problem !== undefined) return problem;
       return (await this.#setFinalizer(instance, false)).problem;
     },
   };
   readonly status: ClusterStatus;
   readonly #options: ClusterRecordsOptions;
-  readonly #store: ClusterRecordStore;
   readonly #events: EventRecorder;
 
   constructor(options: ClusterRecordsOptions) {
     this.#options = options;
-    const { api, clock, random, source, podName, mayWrite, namespace, onEventDropped } = options;
+    const { api, clock, random, source, podName, mayWrite, mayRecord, namespace, onEventDropped } = options;
     const objectOf = source.objectOf.bind(source);
-    this.#store = new ClusterRecordStore({
+    this.store = new ClusterRecordStore({
       api,
-      ownerOf: ({ namespace: home, name }) => recordOwnerOf(objectOf({ kind: "WafInstance", namespace: home, name })),
-      mayWrite,
+      ownerOf: (key) => recordOwnerOf(key, objectOf({ ...key, kind: key.type === "Feed" ? "WafFeed" : "WafInstance" })),
+      mayWrite: mayRecord,
       wasUninstalled: () => source.watches.gaps().length > 0,
       namespace,
     });
@@ -76,14 +78,14 @@ export class ClusterRecords {
       instance: podName,
       onDropped: (reason) => onEventDropped(reason),
     });
-    this.inventory = createInventoryRecords(this.#store, clock);
+    this.inventory = createInventoryRecords(this.store, clock);
     this.status = new ClusterStatus({ api, objectOf, events: this.#events, mayWrite });
   }
 
   /** Waits a while until records can be read, or until the signal aborts. Never rejects. */
   async whenUsable(signal: AbortSignal): Promise<void> {
     for (let attempt = 1; attempt < usableAttemptsMax && !signal.aborted; attempt += 1) {
-      if (await this.#store.isUsable()) return;
+      if (await this.store.isUsable()) return;
       await this.#options.clock.sleep(usableDelayMs, signal);
     }
   }
@@ -95,7 +97,7 @@ export class ClusterRecords {
       await clock.sleep(sweepIntervalMs, signal);
       // Before the first list and while a CRD is missing, a missing instance may be restored and then needs its inventory.
       if (signal.aborted || !mayWrite() || source.watches.gaps().length > 0) continue;
-      for (const instance of await this.#store.sweep()) onInventoryDeleted(instance);
+      for (const instance of await this.store.sweep()) onInventoryDeleted(instance);
     }
   }
 

@@ -32,6 +32,7 @@ await describeWithControlPlane("records in a cluster", (cluster) => {
       source: world.source,
       podName: "pod-1",
       mayWrite: () => mayWrite,
+      mayRecord: () => mayWrite,
       onEventDropped: () => undefined,
       onInventoryDeleted: () => undefined,
     });
