@@ -37,7 +37,7 @@ export function findUnmanaged(
 export interface DriftedEntry {
   readonly list: ListName;
   readonly entry: Entry;
-  /** `Vanished`: a declared entry is missing from the list. `Appeared`: no rule declares it, and the list is `Exclusive`. */
+  /** `Vanished`: a declared entry is missing from the list. `Appeared`: it is of others, and the list is `Exclusive`. */
   readonly change: "Vanished" | "Appeared";
 }
 
@@ -48,11 +48,11 @@ export function findDrift(
   last: Pick<SeenLists, "lists">,
 ): DriftedEntry[] {
   return listNames.flatMap((list) =>
-    outcomes[list].flatMap(({ entry, declared, shown, outcome }): DriftedEntry[] => {
+    outcomes[list].flatMap(({ entry, declared, shown, recorded, outcome }): DriftedEntry[] => {
       const wasShown = last.lists[list].has(entry);
       if (outcome.kind === "Off" || outcome.kind === "NoRoom") return [];
       if (declared) return !shown && wasShown ? [{ list, entry, change: "Vanished" }] : [];
-      const isNew = shown && !wasShown && policies[list] === "Exclusive";
+      const isNew = shown && !wasShown && recorded === undefined && policies[list] === "Exclusive";
       return isNew ? [{ list, entry, change: "Appeared" }] : [];
     }),
   );

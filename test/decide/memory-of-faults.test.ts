@@ -210,9 +210,13 @@ describe("Drift", () => {
   const rules = [blocking("a", [one, "192.0.2.2"])];
 
   /** What another writer did since the last read, to a list that now shows `texts`. */
-  function driftOf(seen: readonly string[], texts: readonly string[], declared: Parameters<typeof desiredOf>[0] = {}) {
+  function driftOf(
+    seen: readonly string[],
+    texts: readonly string[],
+    declared: Parameters<typeof desiredOf>[0] = {},
+    inventory = anInventory(),
+  ) {
     const desired = desiredOf(declared);
-    const inventory = anInventory();
     const plan = planInstance({ desired, observed: observed({ blocklist: texts }), inventory, nowMs });
     return findDrift(desired.instance, plan, observed({ blocklist: seen }));
   }
@@ -228,6 +232,9 @@ describe("Drift", () => {
     expect(driftOf([], [one], { instance: exclusive })).toStrictEqual([appeared]);
     expect(driftOf([one], [one], { instance: exclusive })).toStrictEqual([]);
     expect(driftOf([], [one])).toStrictEqual([]);
+    // A late write of wafsync.
+    const recorded = anInventory({ blocklist: [one] });
+    expect(driftOf([], [one], { instance: exclusive }, recorded)).toStrictEqual([]);
   });
 
   test.each([
