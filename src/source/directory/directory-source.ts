@@ -38,6 +38,7 @@ export class DirectorySource {
   readonly #skip: readonly string[];
   readonly #closing = new AbortController();
   readonly #watching = new Set<Promise<void>>();
+  #fingerprint: string | undefined;
   /** Of the last scan, and since when no scan has found another one. */
   #stamp: string | undefined;
   #stampSinceMs = 0;
@@ -79,7 +80,7 @@ export class DirectorySource {
     return this.#snapshot;
   }
 
-  /** Increases whenever a scan finds that the meaning of the files has changed. */
+  /** Increases whenever a scan finds that the files have changed. */
   version(): number {
     return this.#version;
   }
@@ -97,7 +98,7 @@ export class DirectorySource {
 
   /**
    * The same after another `load`. Before removals it waits until no file has changed for the quiet period, or until the
-   * meaning of the files changes, which the caller may have to act on first.
+   * files change, which the caller may have to act on first.
    */
   async confirm(
     instance: ObjectName,
@@ -149,7 +150,7 @@ export class DirectorySource {
   }
 
   /**
-   * Scans whenever files change, and calls back if the meaning of the snapshot has changed. Resolves once it is watching;
+   * Scans whenever files change, and calls back if the snapshot has changed. Resolves once it is watching;
    * ends when the signal aborts or the source is closed.
    */
   async watch(onChange: (snapshot: DirectorySnapshot) => void, signal: AbortSignal): Promise<void> {
@@ -196,19 +197,18 @@ export class DirectorySource {
     const { clock, environmentKey } = this.#options;
     const startMs = clock.monotonicMs();
     const reading = { directory: this.#directory, skip: this.#skip, before: this.#files };
-    const { snapshot, files, stamp } = await readDirectory(reading);
+    const { snapshot, files, fingerprint, stamp } = await readDirectory(reading);
     this.#files = files;
     if (stamp !== this.#stamp) this.#stampSinceMs = clock.monotonicMs();
     this.#stamp = stamp;
     this.#lastScanMs = Math.max(startMs, this.#stampSinceMs);
-    if (this.#version === 0 || snapshot.fingerprint !== this.#snapshot.fingerprint) {
-      this.#version += 1;
-      this.#gathering = new Gathering(snapshot, environmentKey);
-      this.#changing.abort();
-      this.#changing = new AbortController();
-    }
-    // Lines and file names may have changed although the meaning has not.
+    if (fingerprint === this.#fingerprint) return this.#snapshot;
+    this.#fingerprint = fingerprint;
+    this.#version += 1;
     this.#snapshot = snapshot;
+    this.#gathering = new Gathering(snapshot, environmentKey);
+    this.#changing.abort();
+    this.#changing = new AbortController();
     return snapshot;
   }
 }

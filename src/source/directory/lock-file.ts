@@ -178,15 +178,6 @@ export async function holderOfLock(path: string, clock: Clock): Promise<LockHold
   }
 }
 
-/** Whether the holder has certainly ended. False if the file can't be read. */
-export function hasDeadHolder(path: string): boolean {
-  try {
-    return lifeOf(readLock(path)?.claim) === "Dead";
-  } catch {
-    return false;
-  }
-}
-
 /** Looks at the file again with every call. Throws Node's error if the file can't be read. */
 function watchLock(path: string, clock: Clock): () => Sight {
   let known = { id: "", stamp: "", sinceMs: 0, hasBeaten: false };

@@ -6,7 +6,6 @@
 // `.git`, and the temporary files of editors. Permanent faults, which the user has to fix, differ from transient ones: a file that disappears
 // while it is read is looked for again by the next scan.
 import { isUtf8 } from "node:buffer";
-import { createHash } from "node:crypto";
 import { constants, type Dirent } from "node:fs";
 import { open, readdir, realpath, stat } from "node:fs/promises";
 import { join, sep } from "node:path";
@@ -42,6 +41,8 @@ export interface DirectoryReading {
 export interface ReadDirectory {
   readonly snapshot: DirectorySnapshot;
   readonly files: ReadFiles;
+  /** Equal for two scans with the same files and faults. Never print it: the API keys are part of the hash. */
+  readonly fingerprint: string;
   /** Equal for two scans if no file or folder has changed in between. */
   readonly stamp: string;
 }
@@ -56,10 +57,11 @@ export async function readDirectory({ directory, skip, before }: DirectoryReadin
   });
   const all = [...files.values()];
   const faults = [...found.faults, ...all.flatMap((one) => one.faults)];
-  const stamp = createHash("sha256").update(found.folders.join("\0"));
-  for (const [file, { digest }] of files) stamp.update(`\0${file} ${digest ?? ""}`);
+  const read = [...files].map(([file, { digest = "" }]) => [file, digest]);
+  const fingerprint = hexDigest(JSON.stringify([read, faults]));
+  const stamp = hexDigest(JSON.stringify([found.folders, fingerprint]));
   const items = all.flatMap((one) => one.items);
-  return { snapshot: new DirectorySnapshot(items, faults), files, stamp: stamp.digest("hex") };
+  return { snapshot: new DirectorySnapshot(items, faults), files, fingerprint, stamp };
 }
 
 /** Whether another scan will probably succeed where this one failed. */

@@ -4,7 +4,7 @@
 // minute. Others take the state over when they have not seen it change for two minutes, by their own clocks, so clocks that differ do
 // no harm. Each version replaces a certain one, so a process that others have taken the state from can store nothing any longer.
 import { randomUUID } from "node:crypto";
-import { lstatSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, renameSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import * as z from "zod";
@@ -13,9 +13,7 @@ import { Turns } from "../../async/turns.ts";
 import { capitalized } from "../../model/sentence.ts";
 import { visibleText } from "../../model/visible-text.ts";
 import type { FilePath, FileResult } from "../../records/file-record-store.ts";
-import { hasDeadHolder, LockFile } from "./lock-file.ts";
 
-const folderPrefix = "wafsync-state-";
 const renewMs = 20_000;
 const lapseMs = 60_000;
 /** After the lapse, a call in flight has this long to end. */
@@ -82,8 +80,6 @@ export class RemoteState {
   readonly where: string;
   readonly #options: RemoteStateOptions;
   readonly #folder: string;
-  /** Others remove the folder once its holder has been killed. */
-  readonly #lock: LockFile;
   readonly #files: RemoteFiles;
   readonly #turns = new Turns();
   readonly #id = randomUUID();
@@ -99,10 +95,9 @@ export class RemoteState {
   #onLost: () => void = () => undefined;
   #cancelRenewal: CancelTimer | undefined;
 
-  private constructor(options: RemoteStateOptions, folder: string, lock: LockFile, files: RemoteFiles) {
+  private constructor(options: RemoteStateOptions, folder: string, files: RemoteFiles) {
     this.#options = options;
     this.#folder = folder;
-    this.#lock = lock;
     this.#files = files;
     this.path = stateIn(folder);
     this.where = options.where;
@@ -110,15 +105,12 @@ export class RemoteState {
 
   /** Nothing is read yet. */
   static async open(options: RemoteStateOptions): Promise<FileResult<RemoteState>> {
-    removeLeftFolders();
-    const folder = mkdtempSync(join(tmpdir(), folderPrefix));
-    const lock = new LockFile(lockIn(folder), options);
-    await lock.acquire();
+    const folder = mkdtempSync(join(tmpdir(), "wafsync-state-"));
     mkdirSync(stateIn(folder), { mode: 0o700 });
     const opened = await attempt(options, "cannot be used", async () => {
-      return new RemoteState(options, folder, lock, await options.open(join(folder, "remote")));
+      return new RemoteState(options, folder, await options.open(join(folder, "remote")));
     });
-    if (!opened.ok) removeFolder(folder, lock);
+    if (!opened.ok) rmSync(folder, { recursive: true, force: true });
     return opened;
   }
 
@@ -178,7 +170,7 @@ export class RemoteState {
 
   async close(): Promise<void> {
     await this.release();
-    removeFolder(this.#folder, this.#lock);
+    rmSync(this.#folder, { recursive: true, force: true });
   }
 
   async #acquire(signal: AbortSignal | undefined): Promise<void> {
@@ -297,28 +289,6 @@ export class RemoteState {
 
   async #attempt<T>(what: string, act: () => Promise<T>): Promise<FileResult<T>> {
     return await attempt(this.#options, what, act);
-  }
-}
-
-function lockIn(folder: string): string {
-  return join(folder, "lock");
-}
-
-function removeFolder(folder: string, lock: LockFile): void {
-  lock.release();
-  rmSync(folder, { recursive: true, force: true });
-}
-
-/** Killed processes of this user leave their folders. */
-function removeLeftFolders(): void {
-  for (const name of readdirSync(tmpdir()).filter((one) => one.startsWith(folderPrefix))) {
-    const folder = join(tmpdir(), name);
-    try {
-      const isOwn = lstatSync(folder).uid === process.getuid?.();
-      if (isOwn && hasDeadHolder(lockIn(folder))) rmSync(folder, { recursive: true });
-    } catch {
-      // Another process removes it at the same time.
-    }
   }
 }
 

@@ -1,5 +1,4 @@
 // One complete and immutable snapshot of a directory, with its faults. Pure: the files have been read before.
-import { createHash } from "node:crypto";
 import type { DeclaredByKind } from "../../kinds/to-declared.ts";
 import { describeIndex, describeLine, describeSource } from "../../model/address-source.ts";
 import { nameKey, type ObjectName, type ResourceKind, resourceKinds, type ResourceMeta } from "../../model/resource.ts";
@@ -11,8 +10,6 @@ export class DirectorySnapshot {
   readonly declared: { readonly [Kind in ResourceKind]: readonly DeclaredByKind[Kind][] };
   /** Ordered by file and line. */
   readonly faults: readonly SourceFault[];
-  /** Equal for snapshots with the same meaning. Never print it: the API keys are part of the hash. */
-  readonly fingerprint: string;
   /** By `kind namespace/name`. */
   readonly items: ReadonlyMap<string, DirectoryItem>;
 
@@ -30,7 +27,6 @@ export class DirectorySnapshot {
     this.faults = [...faults, ...duplicates].sort(byPlace);
     const declared = (kind: ResourceKind) => [kind, this.all(kind).map((item) => item.declared)] as const;
     this.declared = Object.fromEntries(resourceKinds.map(declared)) as unknown as DirectorySnapshot["declared"];
-    this.fingerprint = fingerprintOf(known, this.faults);
   }
 
   find<Kind extends DirectoryItem["kind"]>(kind: Kind, name: ObjectName): ItemOf<Kind> | undefined {
@@ -62,24 +58,6 @@ function scopeOf(item: DirectoryItem): RemovalScope {
 function byPlace(left: SourceFault, right: SourceFault): number {
   if (left.file !== right.file) return left.file < right.file ? -1 : 1;
   return (left.line ?? 0) - (right.line ?? 0);
-}
-
-/** Ignores lines and file names, so that an added comment or a renamed file is not a change. */
-function fingerprintOf(items: ReadonlyMap<string, DirectoryItem>, faults: readonly SourceFault[]): string {
-  const hash = createHash("sha256");
-  for (const key of [...items.keys()].toSorted()) {
-    const item = items.get(key);
-    if (item !== undefined) hash.update(`${key}\0${JSON.stringify(meaningOf(item))}\0`);
-  }
-  for (const { file, field, message, blocksRemovals } of faults)
-    hash.update(`${JSON.stringify([file, field, message, blocksRemovals])}\0`);
-  return hash.digest("hex");
-}
-
-function meaningOf(item: DirectoryItem): unknown {
-  if ("declared" in item) return { ...item.declared, meta: { ...item.declared.meta, location: "" } };
-  if (item.kind === "Namespace") return item.labels;
-  return [...item.texts].map(([key, { text }]) => `${key} ${text.fingerprint()}`).toSorted();
 }
 
 /** The place of `spec.instanceRef`: its file and line, such as `rules.yaml:12`. */

@@ -1,10 +1,9 @@
 // A remote state directory: one process at a time, no guesses about what can't be read, and nothing of strangers is run.
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import { ClusterRecordStore } from "../../../src/records/cluster-record-store.ts";
 import { capitalized } from "../../../src/model/sentence.ts";
@@ -282,26 +281,6 @@ describe("A state directory in a branch", () => {
       problem: expect.stringMatching(/No permission to write.*`permissions: contents: write`\.$/),
     });
   });
-});
-
-test("A process removes the temporary folders of killed ones, and no others", async () => {
-  await using world = await recordWorld();
-  const living = await world.process();
-  const folder = dirname(living.state.path);
-  const claim = JSON.parse(readFileSync(join(folder, "lock"), "utf8")) as object;
-  const [left, unknown] = [
-    mkdtempSync(join(tmpdir(), "wafsync-state-")),
-    mkdtempSync(join(tmpdir(), "wafsync-state-")),
-  ];
-  // Another process had this process ID.
-  writeFileSync(join(left, "lock"), JSON.stringify({ ...claim, start: "1" }));
-  writeFileSync(join(unknown, "lock"), JSON.stringify({ ...claim, scope: "elsewhere", start: "1" }));
-  const next = await world.process();
-  expect([left, unknown, folder].map((path) => existsSync(path))).toStrictEqual([false, true, true]);
-  rmSync(unknown, { recursive: true });
-  await next.state.close();
-  await living.state.close();
-  expect(existsSync(folder)).toBe(false);
 });
 
 describe("A state directory in a record of a cluster", () => {
