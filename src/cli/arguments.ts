@@ -6,8 +6,11 @@ import { asSentence } from "../model/sentence.ts";
 import { dayMs, dayOf, parseDay } from "../model/time-text.ts";
 import { CommandError } from "./describe-error.ts";
 
-/** A whole day, or a time. */
-export type Bound = { readonly day: number } | { readonly timeMs: number };
+/** A whole day, or a time, which starts and ends at the same millisecond. Milliseconds since 1970; `endMs` is exclusive. */
+export interface Bound {
+  readonly startMs: number;
+  readonly endMs: number;
+}
 
 const timeHint =
   "Write a day as YYYY-MM-DD, 7d (seven days ago), today or yesterday, or a time as YYYY-MM-DDTHH:MM, 24h or 1d12h (ago). All times are UTC.";
@@ -15,30 +18,14 @@ const timeHint =
 /** @throws CommandError that says what to write instead */
 export function parseBound(option: string, text: string, nowMs: number): Bound {
   const word = text.trim().toLowerCase();
-  const today = dayOf(nowMs);
-  if (word === "today") return { day: today };
-  if (word === "yesterday") return { day: today - 1 };
-  const days = /^(?<count>\d{1,5})d$/.exec(word)?.groups?.["count"];
-  if (days !== undefined) return { day: today - Number(days) };
+  const days = word === "today" ? "0" : word === "yesterday" ? "1" : /^(\d{1,5})d$/.exec(word)?.[1];
+  const day = days === undefined ? parseDay(word) : dayOf(nowMs) - Number(days);
+  if (day !== undefined) return { startMs: day * dayMs, endMs: (day + 1) * dayMs };
   const spanMs = parseDuration(word);
   // Truncated to seconds, as times are printed.
-  if (spanMs !== undefined) return { timeMs: Math.floor((nowMs - spanMs) / 1000) * 1000 };
-  const day = parseDay(word);
-  if (day !== undefined) return { day };
-  const timeMs = parseMoment(word);
-  if (timeMs !== undefined) return { timeMs };
-  if (/^\d{4}-\d{2}-\d{2}(?:t.*)?$/.test(word)) throw new CommandError(`${option} ${text}: no such time`, timeHint);
+  const timeMs = spanMs === undefined ? parseMoment(word) : Math.floor((nowMs - spanMs) / 1000) * 1000;
+  if (timeMs !== undefined) return { startMs: timeMs, endMs: timeMs };
   throw new CommandError(`${option} ${JSON.stringify(text)} is not a time`, timeHint);
-}
-
-/** The first millisecond of a period that starts here. */
-export function startOf(bound: Bound): number {
-  return "day" in bound ? bound.day * dayMs : bound.timeMs;
-}
-
-/** The first millisecond after a period that ends here: a day is included as a whole. */
-export function endOf(bound: Bound): number {
-  return "day" in bound ? (bound.day + 1) * dayMs : bound.timeMs;
 }
 
 /** A UTC time with minutes or seconds; the Z is optional. */

@@ -8,6 +8,7 @@ import { toDeclared } from "../kinds/to-declared.ts";
 import { type DeclaredRule, unblockedAtMs } from "../model/declared.ts";
 import { type Entry, networkOf, parseDeclaredEntry } from "../address/entry.ts";
 import { partsOf } from "../address/network.ts";
+import { CommandError } from "./describe-error.ts";
 import { type ObjectName, type ResourceMeta, nameKey, nameLengthMax } from "../model/resource.ts";
 
 /** Records which command wrote the rule. */
@@ -101,11 +102,12 @@ export function ruleDocument(rule: CommandRule, user?: string) {
   };
 }
 
-/** The rule as a run would see it, to check its effect before it is written. */
+/** The rule as a run would see it, to check its effect before it is written. @throws CommandError if the rule is invalid */
 export function declaredRule(rule: CommandRule, nowMs: number): DeclaredRule {
   const document = ruleDocument(rule);
   const metadata = { ...document.metadata, creationTimestamp: formatTime(nowMs) };
   const parsed = parseResource({ ...document, metadata }, rule.namespace);
   if (parsed.ok && parsed.value.kind === "WafIpRule") return toDeclared(parsed.value);
-  throw new TypeError(`WafIpRule ${nameKey(rule)} is invalid`);
+  const faults = parsed.ok ? [] : parsed.faults.map(({ path, message }) => `${path}: ${message}`);
+  throw new CommandError(`WafIpRule ${nameKey(rule)} is invalid: ${faults.join("; ")}`, "Nothing was written.");
 }

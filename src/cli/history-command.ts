@@ -8,7 +8,7 @@ import { nameKey } from "../model/resource.ts";
 import { listed } from "../model/sentence.ts";
 import { visibleTexts } from "../model/visible-text.ts";
 import type { HistoryOptions } from "./commands/incident-commands.ts";
-import { endOf, parseAddress, parseBound, startOf } from "./arguments.ts";
+import { parseAddress, parseBound } from "./arguments.ts";
 import { withTarget } from "./targets/open-target.ts";
 import { chosenInstances } from "./targets/target-options.ts";
 import { tableOf, type TextColumn } from "./terminal.ts";
@@ -33,8 +33,8 @@ export const historyColumns = [
 export async function runHistory(text: string | undefined, options: HistoryOptions): Promise<number> {
   const cover = text === undefined ? undefined : new AddressCover(parseAddress(text));
   const nowMs = realClock.nowMs();
-  const sinceMs = startOf(parseBound("--since", options.since, nowMs));
-  const untilMs = endOf(parseBound("--until", options.until, nowMs));
+  const { startMs: sinceMs } = parseBound("--since", options.since, nowMs);
+  const { endMs: untilMs } = parseBound("--until", options.until, nowMs);
   return await withTarget(options, async (target, { out, notes }) => {
     const rows: HistoryRow[] = [];
     for (const instance of await chosenInstances(target, options.instance)) {

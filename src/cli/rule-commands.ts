@@ -26,7 +26,6 @@ import { examineSight, type OwnerView, viewWhy, whyLines, type WhyView } from ".
 /** More addresses need a separate rule. */
 const addressesMax = 100;
 const spanMsMax = 3650 * dayMs;
-const reasonLengthMax = 1024;
 /** The commands also delete rules of earlier commands that expired longer ago than this. */
 const tidyAfterMs = hourMs;
 const tidiedMax = 20;
@@ -93,9 +92,6 @@ async function changeRules(
   }
   const spanMs = options.for === undefined ? undefined : parseSpan(options.for);
   const { reason: description = "", instance: names } = options;
-  if (description.length > reasonLengthMax) {
-    throw new CommandError(`--reason has more than ${reasonLengthMax} characters`);
-  }
   const change = { ...what, addresses, spanMs, description, options };
   return await withTarget(options, async (target, session) => {
     const { stop } = session.stopping();

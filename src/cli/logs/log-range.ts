@@ -24,11 +24,8 @@ export interface LogRange extends Moments {
 export function parseRange(since: string, until: string, nowMs: number): LogRange {
   const from = parseBound("--since", since, nowMs);
   const to = parseBound("--until", until, nowMs);
-  const sinceMs = "timeMs" in from ? from.timeMs : undefined;
-  const untilMs = "timeMs" in to ? to.timeMs : undefined;
-  const firstDay = "day" in from ? from.day : dayOf(from.timeMs);
-  const lastDay = "day" in to ? to.day : dayOf(to.timeMs - 1);
-  if (firstDay > lastDay || (sinceMs !== undefined && untilMs !== undefined && sinceMs >= untilMs)) {
+  const [firstDay, lastDay] = [dayOf(from.startMs), dayOf(to.endMs - 1)];
+  if (from.startMs >= to.endMs) {
     throw new CommandError(
       `--since ${describeBound(since, from)} is not before --until ${describeBound(until, to)}`,
       "--since must be the earlier of the two.",
@@ -41,6 +38,8 @@ export function parseRange(since: string, until: string, nowMs: number): LogRang
       `Set --since ${formatDay(lastDay - rangeDaysMax + 1)}, and read the earlier days with a second command.`,
     );
   }
+  const sinceMs = isDay(from) ? undefined : from.startMs;
+  const untilMs = isDay(to) ? undefined : to.endMs;
   return { days: { firstDay, lastDay }, sinceMs, untilMs };
 }
 
@@ -71,6 +70,10 @@ export function retentionWarning(plan: LogPlan, { firstDay }: DayRange, today: n
 }
 
 function describeBound(text: string, bound: Bound): string {
-  const meant = "day" in bound ? formatDay(bound.day) : formatTime(bound.timeMs);
+  const meant = isDay(bound) ? formatDay(dayOf(bound.startMs)) : formatTime(bound.startMs);
   return text === meant ? meant : `${text} (${meant})`;
+}
+
+function isDay({ startMs, endMs }: Bound): boolean {
+  return startMs < endMs;
 }
