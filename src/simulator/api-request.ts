@@ -1,7 +1,7 @@
 // Parses an HTTP request, and performs it to get the true response. A GET has its parameters in the query, a POST or DELETE only
 // in a form body. Names must match exactly, and no parameter may be repeated.
 import type { IncomingMessage } from "node:http";
-import { type Answer, failed, findRoute, knownParameters, type Route } from "./endpoints.ts";
+import { type Answer, type Endpoint, failed, findRoute, knownParameters, type Route } from "./endpoints.ts";
 import type { SimulatedWaf } from "./simulated-waf.ts";
 import type { SimulatorWorld } from "./simulator-world.ts";
 
@@ -15,7 +15,6 @@ export interface ApiRequest {
   readonly waf: SimulatedWaf | undefined;
   readonly parameters: ReadonlyMap<string, string>;
   readonly repeated: readonly string[];
-  readonly unknownCount: number;
 }
 
 const recordedLengthMax = 200;
@@ -39,7 +38,6 @@ export function understandRequest(message: IncomingMessage, body: string, world:
     waf: route.kind === "Endpoint" ? world.wafOfKey(apiKey) : undefined,
     parameters,
     repeated: names.filter((name, index) => names.indexOf(name) !== index),
-    unknownCount: [...parameters.keys()].filter((name) => !isExpected(route, name)).length,
   };
 }
 
@@ -63,10 +61,9 @@ export function performRequest(request: ApiRequest, world: SimulatorWorld): Answ
     world.unauthorized += 1;
     return failed(403, request.apiKey === "" ? "Missing parameter api_key" : "Bad API Key Value");
   }
-  waf.counts.unknownParameters += request.unknownCount;
-  const problem = parameterProblem(request, route.endpoint.required);
+  const problem = parameterProblem(request, route.endpoint);
   if (problem !== undefined) {
-    waf.counts.refusals += 1;
+    waf.counters.refusals += 1;
     return failed(400, problem);
   }
   return route.endpoint.handle({
@@ -77,18 +74,16 @@ export function performRequest(request: ApiRequest, world: SimulatorWorld): Answ
   });
 }
 
-function parameterProblem({ parameters, repeated }: ApiRequest, required: readonly string[]): string | undefined {
+function parameterProblem({ parameters, repeated }: ApiRequest, endpoint: Endpoint): string | undefined {
+  const { required, optional } = endpoint;
   const missing = required.find((name) => (parameters.get(name) ?? "") === "");
   if (missing !== undefined) return `Missing parameter ${missing}`;
-  const twice = repeated.find((name) => name === "api_key" || required.includes(name));
+  const unknown = [...parameters.keys()].find((name) => !required.includes(name) && !optional.includes(name));
+  if (unknown !== undefined) return "Unknown parameter";
+  const [twice] = repeated;
   return twice === undefined ? undefined : `Parameter ${twice} is given more than once`;
 }
 
 function hasForm({ headers }: IncomingMessage): boolean {
   return headers["content-type"]?.split(";")[0]?.trim().toLowerCase() === formType;
-}
-
-function isExpected(route: Route, name: string): boolean {
-  if (route.kind !== "Endpoint") return true;
-  return route.endpoint.required.includes(name) || route.endpoint.optional.includes(name);
 }

@@ -43,8 +43,8 @@ async function answerRequest(
 ): Promise<void> {
   const { world, signal } = options;
   const body = await readBody(message, formBytesMax);
-  if (!body.ok) return refuseBody(response);
-  const request = understandRequest(message, body.text, world);
+  if (body === undefined) return refuseBody(response);
+  const request = understandRequest(message, body, world);
   const { record, effect, flight } = await registerRequest(world, request, response);
   const wire = makeAnswerWire(response, (status) => {
     record.status = status;
@@ -81,11 +81,11 @@ async function registerRequest(
   const effect = world.faults.take({ method, path, ip: request.parameters.get("ip"), domain: waf?.domain });
   record.fault = effect?.kind;
   if (waf === undefined) return { record, effect, flight: undefined };
-  const { counts, flights } = waf;
+  const { counters, flights } = waf;
   const endpoint = `${method} ${path}`;
-  counts.requests += 1;
-  counts.byEndpoint[endpoint] = (counts.byEndpoint[endpoint] ?? 0) + 1;
-  if (effect !== undefined) counts.faults += 1;
+  counters.requests += 1;
+  counters.byEndpoint[endpoint] = (counters.byEndpoint[endpoint] ?? 0) + 1;
+  if (effect !== undefined) counters.faults += 1;
   const { flight, overlapping } = await flights.begin((hangUp) => response.once("close", hangUp));
   record.overlapping = overlapping;
   return { record, effect, flight };

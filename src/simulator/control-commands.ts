@@ -38,7 +38,6 @@ function readFields<T>(fields: z.ZodType<T>, input: unknown): T {
   throw new ControlProblem(problems.join("; "));
 }
 
-const natural = z.int().min(0);
 const forWaf = { domain: z.string().optional() };
 const forList = { ...forWaf, list: z.enum(listNames).optional(), entries: z.array(z.string()) };
 
@@ -55,7 +54,6 @@ export const controlCommands: Readonly<Record<string, ControlCommand>> = {
     { limit: z.coerce.number().int().min(1).default(requestsShown) },
     (world, { limit }) => world.requests().slice(-limit),
   ),
-  "GET /faults": command("the pending faults", {}, (world) => world.faults.pending()),
   "POST /faults": {
     help: 'one rule or an array: {"match": {"method", "path", "ip", "domain", "nth", "share"}, "times": 1, "effect": {"kind", ...}}',
     act: addFaults,
@@ -75,7 +73,7 @@ export const controlCommands: Readonly<Record<string, ControlCommand>> = {
   "POST /settings": command(
     '{"latencyMs": 20, "spelling": "Expanded", "overlap": "Refuse" or "Record"}: changes these settings',
     {
-      latencyMs: natural.max(600_000).exactOptional(),
+      latencyMs: z.int().min(0).max(600_000).exactOptional(),
       spelling: z.enum(spellingModes).exactOptional(),
       overlap: z.enum(overlapModes).exactOptional(),
     },
@@ -99,16 +97,15 @@ export const controlCommands: Readonly<Record<string, ControlCommand>> = {
     },
   ),
   "POST /logs": command(
-    '{"domain", "entries": [...], "visibleInMs": 0}: adds log rows',
-    { ...forWaf, entries: z.array(z.record(z.string(), z.unknown())), visibleInMs: natural.default(0) },
-    (world, { domain, entries, visibleInMs }) => {
+    '{"domain", "entries": [...]}: adds log rows',
+    { ...forWaf, entries: z.array(z.record(z.string(), z.unknown())) },
+    (world, { domain, entries }) => {
       const waf = findWaf(world, domain);
       const rows = entries as readonly unknown[] as readonly LogEntry[];
       if (rows.some(({ timestamp }) => typeof timestamp !== "string" || Number.isNaN(Date.parse(timestamp)))) {
         throw new ControlProblem("each entry needs a timestamp in ISO 8601");
       }
-      const visibleAtMs = world.clock.nowMs() + visibleInMs;
-      if (!rows.every((row) => waf.logs.add(row, visibleAtMs))) throw new ControlProblem("too many entries");
+      for (const row of rows) waf.logs.add(row, world.clock.nowMs());
     },
   ),
   "POST /reset": command("resets everything to the initial state", {}, (world) => world.reset()),
@@ -130,10 +127,10 @@ curl -d '{"match": {"method": "POST"}, "effect": {"kind": "Timeout", "afterEffec
 
 function stateOf(world: SimulatorWorld, withLists: boolean): unknown {
   const wafs = world.wafs().map((waf) => {
-    const { domain, plan, originHosts, origins, counters, flights, blocklist, allowlist } = waf;
+    const { domain, originHosts, origins, counters, flights, blocklist, allowlist } = waf;
     const ofFlights = { maxInFlight: flights.max, overlaps: flights.overlaps };
     const sizes = { blocklistSize: blocklist.length, allowlistSize: allowlist.length };
-    const state = { domain, plan, primaryOrigin: originHosts.primary, origins, counters, ...ofFlights, ...sizes };
+    const state = { domain, primaryOrigin: originHosts.primary, origins, counters, ...ofFlights, ...sizes };
     return withLists ? { ...state, blocklist, allowlist } : state;
   });
   const { settings, unauthorized, unknownCalls, internalErrors } = world;

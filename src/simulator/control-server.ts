@@ -50,8 +50,8 @@ async function runCommand(
   if (command === undefined)
     return { status: 404, body: { ok: false, message: "unknown command; GET / lists all commands" } };
   const text = await readBody(request, controlBytesMax);
-  if (!text.ok) return { status: 413, body: { ok: false, message: "the body is too long" } };
-  const body = parseJson(text.text);
+  if (text === undefined) return { status: 413, body: { ok: false, message: "the body is too long" } };
+  const body = parseJson(text);
   if (body === undefined) return { status: 400, body: { ok: false, message: "the body is not JSON" } };
   try {
     const input = query === undefined ? body : Object.fromEntries(query);

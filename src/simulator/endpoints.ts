@@ -22,7 +22,7 @@ export interface Call {
 
 type Handler = (call: Call) => Answer;
 
-interface Endpoint {
+export interface Endpoint {
   /** In addition to `api_key`. Names must match exactly. */
   readonly required: readonly string[];
   readonly optional: readonly string[];
@@ -109,7 +109,7 @@ function removeAddress(list: ListName): Handler {
   return (call) => {
     const ip = parameter(call, "ip");
     const change = call.waf.lists[list].remove(ip, call.settings.spelling);
-    if (change === "OtherSpelling") call.waf.counts.deletionsInOtherSpelling += 1;
+    if (change === "OtherSpelling") call.waf.counters.deletionsInOtherSpelling += 1;
     return changed(call, change, `${ip} was removed from the ${list}`);
   };
 }
@@ -123,7 +123,7 @@ function addOrigin(call: Call): Answer {
 }
 
 function clearCache(call: Call): Answer {
-  call.waf.counts.cacheClears += 1;
+  call.waf.counters.cacheClears += 1;
   return changed(call, "Done", "Clearing of the cache has been started");
 }
 
@@ -146,7 +146,7 @@ function scrollLogs(call: Call): Answer {
 /** 200 with the domain, and a message where the contract has one, or a refusal if nothing has changed. */
 function changed({ waf }: Call, change: ListChange | boolean, message?: string): Answer {
   if (change !== "Done" && change !== true) return refused(waf);
-  waf.counts.changes += 1;
+  waf.counters.changes += 1;
   return { status: 200, body: { success: true, domain: waf.domain, ...(message === undefined ? {} : { message }) } };
 }
 
@@ -165,7 +165,7 @@ const refusalMessages = [
 /** 400 with the domain: the request was understood and refused. */
 function refused(waf: SimulatedWaf): Answer {
   const message = refusalMessages[randomInt(refusalMessages.length)];
-  waf.counts.refusals += 1;
+  waf.counters.refusals += 1;
   return { status: 400, body: { success: false, domain: waf.domain, message } };
 }
 
@@ -176,7 +176,7 @@ export function failed(status: number, message: string): Answer {
 
 /** Errors of the logs have the messages of the contract, and no domain. */
 function logsRefused({ waf }: Call, status: number, message: string): Answer {
-  waf.counts.refusals += 1;
+  waf.counters.refusals += 1;
   return failed(status, message);
 }
 

@@ -15,11 +15,8 @@ export const faultKinds = [
   "Respond",
   "Slow",
   "TruncatedBody",
-  "CutJson",
-  "WrongDomain",
   "RepeatedPage",
   "MissingRows",
-  "Late",
 ] as const;
 export type FaultKind = (typeof faultKinds)[number];
 
@@ -30,11 +27,9 @@ const natural = z.int().min(0);
  * - `RateLimited`: 429 with `retryAfter`. `ServerError`: `status` (502) with an HTML page. `SuccessFalse`: `{success: false}` with
  * `status` (200). `EchoKey`: `status` (400) with the key in the message, plain and percent-encoded.
  * - `Respond`: `status` (200), `headers` and `body` as given. `Slow`: the true response, `delayMs` later.
- * - `TruncatedBody`: fewer bytes than announced, then the connection closes. `CutJson`: half of the JSON, with a matching
- * Content-Length. `WrongDomain`: the true response, with `domain`.
+ * - `TruncatedBody`: fewer bytes than announced, then the connection closes.
  * - `RepeatedPage`: the previous page of logs is sent again, instead of this one. `MissingRows`: the second half of its rows is
  * missing.
- * - `Late`: no response; the request takes effect `delayMs` (2000) after the client disconnected.
  */
 const effect = z
   .strictObject({
@@ -49,7 +44,6 @@ const effect = z
     headers: z.record(z.string(), z.string()),
     body: z.string(),
     delayMs: natural,
-    domain: z.string(),
   })
   .partial()
   .required({ kind: true });
@@ -81,20 +75,11 @@ export const faultRule = z.strictObject({
 export type FaultRule = Readonly<z.infer<typeof faultRule>>;
 
 /** Kinds that change the true response, so the request must take effect first. */
-const needTrueAnswer: ReadonlySet<FaultKind> = new Set([
-  "Slow",
-  "TruncatedBody",
-  "CutJson",
-  "WrongDomain",
-  "RepeatedPage",
-  "MissingRows",
-]);
+const needTrueAnswer: ReadonlySet<FaultKind> = new Set(["Slow", "TruncatedBody", "RepeatedPage", "MissingRows"]);
 /** Whether the request takes effect before the fault. */
 export function isAfterEffect(effect: FaultEffect): boolean {
   return needTrueAnswer.has(effect.kind) || effect.afterEffect === true;
 }
-
-const faultRulesMax = 1000;
 
 /** The properties of a request that a rule can match. */
 interface FaultTarget {
@@ -120,9 +105,7 @@ export class FaultQueue {
   #pending: PendingFault[] = [];
   #pushed = 0;
 
-  /** @throws RangeError if too many are pending */
   push(rules: readonly FaultRule[]): void {
-    if (this.#pending.length + rules.length > faultRulesMax) throw new RangeError(`more than ${faultRulesMax} faults`);
     this.#pending.push(...rules.map((rule) => ({ rule, seed: (this.#pushed += 1), seen: 0, left: rule.times ?? 1 })));
   }
 

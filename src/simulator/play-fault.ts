@@ -1,5 +1,4 @@
 // The ways to send a response, or none, and the faults that are played instead of the true response.
-import { once } from "node:events";
 import type { ServerResponse } from "node:http";
 import { type ApiRequest, performRequest } from "./api-request.ts";
 import type { Answer } from "./endpoints.ts";
@@ -7,8 +6,6 @@ import { type FaultEffect, isAfterEffect } from "./fault-rule.ts";
 import type { LogPage } from "./simulated-logs.ts";
 import type { SimulatorWorld } from "./simulator-world.ts";
 
-const lateMsByDefault = 2_000;
-const otherDomain = "another-waf.example.test";
 const errorPage =
   "<!DOCTYPE html>\n<html><head><title>502 Bad Gateway</title></head><body><center><h1>502 Bad Gateway</h1></center></body></html>\n";
 const html = { "content-type": "text/html; charset=utf-8" };
@@ -26,8 +23,6 @@ export interface AnswerWire {
   /** Announces the whole response, sends half of it and closes the connection. */
   sendHalf(reply: Reply): void;
   reset(): void;
-  /** Resolves when the client has hung up. */
-  hungUp(): Promise<void>;
 }
 
 export function jsonReply({ status, body, headers }: Answer): Reply {
@@ -54,9 +49,6 @@ export function makeAnswerWire(response: ServerResponse, onAnswer: (status: numb
       onAnswer(undefined);
       response.socket?.resetAndDestroy();
     },
-    hungUp: async () => {
-      if (!response.closed) await once(response, "close");
-    },
   };
 }
 
@@ -70,19 +62,13 @@ export async function playFault(
 ): Promise<void> {
   const { kind, delayMs } = effect;
   const answer = isAfterEffect(effect) ? performRequest(request, world) : undefined;
-  if (kind === "Late") {
-    await wire.hungUp();
-    await world.clock.sleep(delayMs ?? lateMsByDefault, signal);
-    if (!signal.aborted) performRequest(request, world);
-  } else if (kind === "Reset") wire.reset();
+  if (kind === "Reset") wire.reset();
   // A server has no timeout for its own responses: the request stays open until the client hangs up.
   else if (kind !== "Timeout") {
     if (kind === "Slow") await world.clock.sleep(delayMs ?? 0, signal);
     const reply = kind in replies ? replies[kind as keyof typeof replies](effect, request) : undefined;
     const sent = reply ?? jsonReply(spoiled(effect, request, answer ?? performRequest(request, world)));
     if (kind === "TruncatedBody") wire.sendHalf(sent);
-    // Half of a JSON text is never valid JSON, because arrays and objects end with a bracket.
-    else if (kind === "CutJson") wire.send({ ...sent, body: sent.body.slice(0, Math.ceil(sent.body.length / 2)) });
     else wire.send(sent);
   }
 }
@@ -102,16 +88,16 @@ function failure(status: number, message: string, headers: Readonly<Record<strin
   return jsonReply({ status, headers, body: { success: false, message } });
 }
 
-/** The response of the kinds that change the true one. */
-function spoiled({ kind, domain = otherDomain }: FaultEffect, { waf }: ApiRequest, answer: Answer): Answer {
+/** The true response, with other rows if the fault changes those. */
+function spoiled({ kind }: FaultEffect, { waf }: ApiRequest, answer: Answer): Answer {
   const { body } = answer;
-  if (typeof body !== "object" || body === null) return answer;
-  if (kind === "WrongDomain") return "domain" in body ? { ...answer, body: { ...body, domain } } : answer;
-  if (!("hits" in body)) return answer;
+  if (typeof body !== "object" || body === null || !("hits" in body)) return answer;
   const { hits: page } = body as LogPage;
   const rows = page.hits;
-  if (kind === "RepeatedPage")
-    return { ...answer, body: { ...body, hits: { ...page, hits: waf?.logs.rowsBefore ?? rows } } };
-  if (kind !== "MissingRows") return answer;
-  return { ...answer, body: { ...body, hits: { ...page, hits: rows.slice(0, Math.floor(rows.length / 2)) } } };
+  const withRows = (hits: LogPage["hits"]["hits"]): Answer => ({
+    ...answer,
+    body: { ...body, hits: { ...page, hits } },
+  });
+  if (kind === "RepeatedPage") return withRows(waf?.logs.rowsBefore ?? rows);
+  return kind === "MissingRows" ? withRows(rows.slice(0, Math.floor(rows.length / 2))) : answer;
 }

@@ -1,10 +1,8 @@
 // One address list of the simulated WAF. It contains networks, so two spellings of one network are one entry.
 import { type Network, networkIdentity, parseNetwork, spellEntry, type SpellingMode } from "./network.ts";
 
-const listEntriesMax = 500_000;
-
 /** `Done`, or why the list was not changed. */
-export type ListChange = "Done" | "BadFormat" | "AlreadyListed" | "NotListed" | "OtherSpelling" | "Full";
+export type ListChange = "Done" | "BadFormat" | "AlreadyListed" | "NotListed" | "OtherSpelling";
 
 interface ListEntry {
   readonly given: string;
@@ -34,7 +32,6 @@ export class SimulatedList {
     if (network === undefined) return "BadFormat";
     const identity = networkIdentity(network);
     if (this.#entries.has(identity)) return "AlreadyListed";
-    if (this.#entries.size >= listEntriesMax) return "Full";
     this.#entries.set(identity, { given: text, network });
     return "Done";
   }

@@ -1,23 +1,11 @@
 // The logs of one simulated WAF. A query fixes the rows that its pages will show, and each scroll id can be used once. Rows that
-// the plan no longer keeps and rows that are late are missing. Rows are generated when their page is requested.
+// are late are missing. Rows are generated when their page is requested.
 import { randomUUID } from "node:crypto";
 import { dayMs, makeLogEntry, visibleAtMs } from "./log-entries.ts";
 import type { LogDay, LogEntry, LogScenario } from "./log-entries.ts";
 
-export const retentionDays = {
-  Basic: 30,
-  CDN: 30,
-  Advanced: 90,
-  Professional: 180,
-  Network: 365,
-  Enterprise: 365,
-} as const;
-export type Plan = keyof typeof retentionDays;
-export const plans = Object.keys(retentionDays) as Plan[];
-
 export const logRowsPerDayMax = 1_000_000;
 const openScrollsMax = 100;
-const addedEntriesMax = 100_000;
 
 export interface LogPage {
   readonly _scroll_id: string | null;
@@ -52,24 +40,21 @@ interface AddedEntry {
 }
 
 export class SimulatedLogs {
-  readonly #plan: Plan;
   readonly #settings: LogSettings;
   readonly #scrolls = new Map<string, Scroll>();
   /** The rows of the last two pages of a query. */
   #lastRows: readonly (readonly LogEntry[])[] = [];
   readonly #added: AddedEntry[] = [];
 
-  constructor(plan: Plan, settings: LogSettings) {
-    this.#plan = plan;
+  constructor(settings: LogSettings) {
     this.#settings = settings;
   }
 
   /** The first page of the days from `firstDay` to `lastDay` (since 1970, both included). */
   query(firstDay: number, lastDay: number, perPage: number, nowMs: number): LogPage {
     const today = Math.floor(nowMs / dayMs);
-    const first = Math.max(firstDay, today - retentionDays[this.#plan] + 1);
     const segments: Segment[] = [];
-    for (let day = first; day <= Math.min(lastDay, today); day += 1) segments.push(this.#segmentOf(day, nowMs));
+    for (let day = firstDay; day <= Math.min(lastDay, today); day += 1) segments.push(this.#segmentOf(day, nowMs));
     const total = segments.reduce((sum, segment) => sum + sizeOf(segment), 0);
     this.#lastRows = [];
     return this.#page({ segments, total, perPage, offset: 0 });
@@ -88,11 +73,9 @@ export class SimulatedLogs {
     return this.#lastRows[1];
   }
 
-  /** Adds an entry that can be read from `visibleAtMs` on. @returns false if there are too many entries */
-  add(entry: LogEntry, visibleAtMs: number): boolean {
-    if (this.#added.length >= addedEntriesMax) return false;
+  /** Adds an entry that can be read from `visibleAtMs` on. */
+  add(entry: LogEntry, visibleAtMs: number): void {
     this.#added.push({ entry, timestampMs: Date.parse(entry.timestamp), visibleAtMs });
-    return true;
   }
 
   #segmentOf(day: number, nowMs: number): Segment {

@@ -4,7 +4,7 @@ import { isIP } from "node:net";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { FaultKind } from "./fault-rule.ts";
 import { type ListChange, SimulatedList } from "./simulated-list.ts";
-import { type LogSettings, type Plan, SimulatedLogs } from "./simulated-logs.ts";
+import { type LogSettings, SimulatedLogs } from "./simulated-logs.ts";
 import type { SpellingMode } from "./network.ts";
 
 /** One API key and the WAF that it belongs to. */
@@ -14,8 +14,6 @@ export interface SimulatedKey {
   readonly domain?: string | undefined;
   /** By default `origin.<domain>`. */
   readonly primaryOrigin?: string | undefined;
-  /** How long logs are kept; `Advanced` (90 days) by default. */
-  readonly plan?: Plan | undefined;
   /** False for an account whose log requests fail with 404. */
   readonly hasWaf?: boolean | undefined;
 }
@@ -36,8 +34,6 @@ export interface WafCounters {
   faults: number;
   /** Deletions of a listed network, but not in the spelling of the list. */
   deletionsInOtherSpelling: number;
-  /** Parameters that the contract does not define. They have no effect. */
-  unknownParameters: number;
 }
 
 /** A request that arrived, without its key. */
@@ -64,7 +60,6 @@ interface Surroundings {
 }
 
 export class SimulatedWaf {
-  readonly plan: Plan;
   readonly hasWaf: boolean;
   readonly originHosts: SimulatedOrigins;
   readonly lists: Readonly<Record<ListName, SimulatedList>> = {
@@ -75,7 +70,7 @@ export class SimulatedWaf {
   readonly #surroundings: Surroundings;
   /** The domain in the responses. */
   domain: string;
-  readonly counts: WafCounters = {
+  readonly counters: WafCounters = {
     requests: 0,
     byEndpoint: {},
     changes: 0,
@@ -83,16 +78,14 @@ export class SimulatedWaf {
     refusals: 0,
     faults: 0,
     deletionsInOtherSpelling: 0,
-    unknownParameters: 0,
   };
   readonly flights = new InFlight();
 
   constructor(options: SimulatedKey, domain: string, surroundings: Surroundings, logSettings: LogSettings) {
     this.domain = domain;
-    this.plan = options.plan ?? "Advanced";
     this.hasWaf = options.hasWaf ?? true;
     this.originHosts = new SimulatedOrigins(options.primaryOrigin ?? `origin.${domain}`);
-    this.logs = new SimulatedLogs(this.plan, logSettings);
+    this.logs = new SimulatedLogs(logSettings);
     this.#surroundings = surroundings;
   }
 
@@ -110,11 +103,6 @@ export class SimulatedWaf {
     return this.originHosts.others();
   }
 
-  /** A copy of the current counters. */
-  get counters(): WafCounters {
-    return structuredClone(this.counts);
-  }
-
   /** The recorded requests of this WAF, oldest first. */
   get requests(): RequestRecord[] {
     return this.#surroundings.requests().filter(({ domain }) => domain === this.domain);
@@ -122,7 +110,7 @@ export class SimulatedWaf {
 
   /** The number of requests to an endpoint such as `POST /api/blocklist_ip`. */
   requestCount(endpoint: string): number {
-    return this.counts.byEndpoint[endpoint] ?? 0;
+    return this.counters.byEndpoint[endpoint] ?? 0;
   }
 
   /** Adds entries as another program would. @returns the result for each entry */
@@ -145,7 +133,6 @@ export class SimulatedWaf {
 const turnsToNotice = 8;
 
 export interface Flight {
-  ended: boolean;
   /** The client closed the connection before the response. */
   hungUp: boolean;
 }
@@ -168,7 +155,7 @@ class InFlight {
    */
   async begin(onClose: (hangUp: () => void) => void): Promise<{ flight: Flight; overlapping: boolean }> {
     const others = [...this.#flights];
-    const flight: Flight = { ended: false, hungUp: false };
+    const flight: Flight = { hungUp: false };
     this.#flights.add(flight);
     onClose(() => this.#hangUp(flight));
     for (let turn = 0; turn < turnsToNotice && others.some(({ hungUp }) => !hungUp); turn += 1) await nextTurn();
@@ -179,22 +166,18 @@ class InFlight {
   }
 
   end(flight: Flight): void {
-    flight.ended = true;
     this.#flights.delete(flight);
   }
 
   /** The connection was closed. Has no effect on a request that was answered. */
   #hangUp(flight: Flight): void {
-    if (flight.ended) return;
-    flight.hungUp = true;
-    this.end(flight);
+    if (this.#flights.delete(flight)) flight.hungUp = true;
   }
 }
 
 export const originTypes = ["alternate", "backup"] as const;
 export type OriginType = (typeof originTypes)[number];
 
-const originsMax = 1000;
 const hostNamePattern =
   /^(?=.{1,253}$)[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?)*$/u;
 
@@ -220,7 +203,7 @@ class SimulatedOrigins {
   add(host: string, type: OriginType): boolean {
     const name = host.toLowerCase();
     const isKnown = name === this.#primary || this.#others.has(name);
-    if (isKnown || !isHost(name) || this.#others.size >= originsMax) return false;
+    if (isKnown || !isHost(name)) return false;
     this.#others.set(name, type);
     return true;
   }

@@ -35,7 +35,6 @@ export interface SimulatorSettings {
 }
 
 const requestRecordsMax = 20_000;
-const keysMax = 1000;
 /** Shorter keys are not redacted: they are only for trials, and could match a part of any address. */
 const redactedLengthMin = 8;
 const tenMinutesMs = 600_000;
@@ -104,7 +103,7 @@ export class SimulatorWorld {
     this.#wafs = new Map([...this.#wafs].map(([key, one]) => [one === waf ? newKey : key, one]));
   }
 
-  /** Adds faults to the end of the queue. @throws RangeError if too many are pending */
+  /** Adds faults to the end of the queue. */
   addFaults(...rules: readonly FaultRule[]): void {
     this.faults.push(rules);
   }
@@ -159,7 +158,7 @@ function makeWafs(options: WorldOptions, world: SimulatorWorld): (readonly [stri
   if (!Number.isSafeInteger(rowsPerDay) || rowsPerDay < 0 || rowsPerDay > logRowsPerDayMax) {
     throw new RangeError(`the log rows per day must be from 0 to ${logRowsPerDayMax}`);
   }
-  if (keys.length === 0 || keys.length > keysMax) throw new RangeError(`the simulator needs 1 to ${keysMax} API keys`);
+  if (keys.length === 0) throw new RangeError("the simulator needs an API key");
   const wafs = keys.map((given, index) => {
     if (given.key === "") throw new RangeError("an API key of the simulator is empty");
     const domain = given.domain ?? `waf-${index + 1}.example.test`;

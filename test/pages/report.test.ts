@@ -47,7 +47,7 @@ function report(simulator: Simulator, ...more: readonly string[]): string[] {
 }
 
 function addRows(world: LogWorld, rows: readonly LogEntry[]): void {
-  for (const entry of rows) expect(world.simulator.waf(logKey).logs.add(entry as never, 0)).toBe(true);
+  for (const entry of rows) world.simulator.waf(logKey).logs.add(entry as never, 0);
 }
 
 describe("the report", () => {

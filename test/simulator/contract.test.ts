@@ -105,8 +105,9 @@ describe.each(["blocklist", "allowlist"] as const)("the %s", (list) => {
       const reply = await write("POST", `/api/${list}_ip`, form);
       expect([reply.status, reply.json]).toStrictEqual([400, { success: false, message: "Missing parameter ip" }]);
     }
+    const unknown = await write("POST", `/api/${list}_ip`, { ip: "192.0.2.1", comment: "x" });
+    expect([unknown.status, unknown.json]).toStrictEqual([400, { success: false, message: "Unknown parameter" }]);
     expect(simulator.waf(apiKey)[list]).toStrictEqual([]);
-    expect(simulator.waf(apiKey).counters.unknownParameters).toBe(2);
   });
 
   test("accepts removals in the spelling that it shows, whatever that is", async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import { type LogPage, plans, retentionDays } from "../../src/simulator/simulated-logs.ts";
+import type { LogPage } from "../../src/simulator/simulated-logs.ts";
 import type { SimulatorOptions } from "../../src/simulator/start-simulator.ts";
 import { apiKey, type Caller, domain, startSimulated } from "./call-simulator.ts";
 
@@ -119,13 +119,6 @@ describe("refusals", () => {
     expect((await read("/api/logs/scroll", { scroll_id: "x" })).status).toBe(404);
     expect((await read("/api/blocklist_ips")).status).toBe(200);
   });
-});
-
-test.each(plans)("the plan %s keeps its days, and older days are empty", async (plan) => {
-  const caller = await startSimulated(options({ logRowsPerDay: 1, keys: [{ key: apiKey, domain, plan }] }));
-  const start = new Date(noon - 364 * 86_400_000).toISOString().slice(0, 10);
-  const beforeToday = await query(caller, start, "2026-06-14");
-  expect(beforeToday.hits.total.value).toBe(retentionDays[plan] - 1);
 });
 
 test("late rows appear later, between existing rows, and then stay", async () => {

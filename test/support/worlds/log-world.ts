@@ -34,7 +34,6 @@ const pageEffects: readonly FaultEffect[] = [
   { kind: "Reset" },
   { kind: "Reset", afterEffect: true },
   { kind: "TruncatedBody" },
-  { kind: "CutJson" },
   { kind: "Respond", body: "OK" },
   { kind: "RateLimited", retryAfter: "0" },
   { kind: "MissingRows" },
@@ -71,7 +70,7 @@ export async function logWorld({ now, ...options }: LogWorldOptions): Promise<Lo
   const time = { nowMs: Date.parse(now) };
   const { logRowsPerDay = 0, logLateMsMax = 0, seed = 1 } = options;
   const simulator = await startSimulator({
-    keys: [{ key: logKey, domain: logDomain, plan: "Enterprise" }],
+    keys: [{ key: logKey, domain: logDomain }],
     clock: { nowMs: () => time.nowMs, sleep: async () => {} },
     ...options,
     logRowsPerDay,
