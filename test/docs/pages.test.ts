@@ -4,7 +4,13 @@ import { existsSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import { clusterTests, fastTests } from "../../scripts/checks.ts";
-import { conditionFacts, type ConditionType, type ReasonFact, reasonFacts } from "../../src/kinds/reasons.ts";
+import {
+  type ConditionFact,
+  conditionFacts,
+  type ConditionsOfReason,
+  type ConditionType,
+  reasonFacts,
+} from "../../src/kinds/reasons.ts";
 import { resourceKinds } from "../../src/model/resource.ts";
 import { guardNames } from "../support/builders/guard-schemas.ts";
 import { documentsOf, faultsOf } from "../support/builders/yaml-texts.ts";
@@ -144,21 +150,44 @@ describe.each(guardNames)("The guard %s", (guard) => {
   });
 });
 
-const reasons = Object.entries<ReasonFact>(reasonFacts);
+const reasons = Object.entries<ConditionsOfReason>(reasonFacts);
+const conditionsPage = sectionsOf(await readPage("docs/reference/conditions.md"), 2);
 
-/** Nothing is wrong, there is nothing to do but to wait, or another condition says it. */
-function needsNobody({ on, action }: ReasonFact): boolean {
-  const isWell = Object.entries(on).every(
-    ([type, statuses]) =>
-      conditionFacts[type as ConditionType].polarity === "NormalTrue" && statuses.every((status) => status === "True"),
-  );
-  return isWell || /^(?:Wait|See the condition)\b/.test(action);
+/** The cells of each row in the table of a section. */
+function rowsOf(heading: string): string[][] {
+  const lines = (conditionsPage.get(heading) ?? "").split("\n").filter((line) => line.startsWith("| `"));
+  return lines.map((line) => line.slice(2, -2).split(" | "));
 }
 
+test("docs/reference/conditions.md explains every condition, and says on which kinds it is", () => {
+  const facts = Object.entries<ConditionFact>(conditionFacts);
+  expect(rowsOf("Conditions").map(([type, kinds]) => [type, kinds])).toStrictEqual(
+    facts.map(([type, { kinds }]) => [`\`${type}\``, kinds.join(", ")]),
+  );
+});
+
 describe("Each published reason", () => {
+  test("is in docs/reference/conditions.md with its conditions, a meaning and what to do", () => {
+    const sentence = expect.stringMatching(/^[A-Z].*\.$/);
+    const known = reasons.map(([reason, on]) => {
+      const statuses = Object.entries(on).map(([type, values]) => `\`${type}\`: ${values.join(", ")}`);
+      return [`\`${reason}\``, statuses.join("; "), sentence, sentence];
+    });
+    expect(rowsOf("Reasons")).toStrictEqual(known);
+  });
+
   test("for which a person has to do something is in docs/troubleshooting.md", async () => {
     const explained = new Set(codeSpans(await readPage("docs/troubleshooting.md")));
-    const missing = reasons.filter(([reason, fact]) => !needsNobody(fact) && !explained.has(reason));
+    const actions = new Map(rowsOf("Reasons").map(([reason, , , action]) => [reason, action]));
+    const missing = reasons.filter(([reason, on]) => {
+      const isWell = Object.entries(on).every(
+        ([type, statuses]) =>
+          conditionFacts[type as ConditionType].polarity === "NormalTrue" && statuses.join("") === "True",
+      );
+      // There is nothing to do but to wait, or another condition says it.
+      const waits = /^(?:Wait|See the condition)\b/.test(actions.get(`\`${reason}\``) ?? "");
+      return !isWell && !waits && !explained.has(reason);
+    });
     expect(missing.map(([reason]) => reason)).toStrictEqual([]);
   });
 

@@ -1,7 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import { findCondition, withConditions } from "../../src/kinds/conditions.ts";
-import { conditionFacts, type ReasonFact, reasonFacts } from "../../src/kinds/reasons.ts";
-import { isPublished } from "../support/worlds/conformance.ts";
+import { conditionFacts } from "../../src/kinds/reasons.ts";
 
 const noonMs = Date.parse("2026-11-21T12:00:00Z");
 const laterMs = noonMs + 90_500;
@@ -49,33 +48,6 @@ test("a condition is found by its type and removed", () => {
   expect(withConditions(before, { Stalled: undefined }, 1, laterMs)).toBe(before);
 });
 
-describe("the published reasons", () => {
-  const reasons = Object.entries<ReasonFact>(reasonFacts);
-
-  test.each(reasons)(
-    "%s is a reason that Kubernetes accepts, with two sentences",
-    (reason, { on, meaning, action }) => {
-      expect(reason).toMatch(/^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$/);
-      expect(meaning).toMatch(/^[A-Z].*\.$/);
-      expect(action).toMatch(/^[A-Z].*\.$/);
-      expect(Object.keys(on)).not.toStrictEqual([]);
-    },
-  );
-
-  test("a condition that summarizes others repeats their reasons", () => {
-    expect(isPublished("Ready", "BadApiKey", "False")).toBe(true);
-    expect(isPublished("Stalled", "Blocked", "True")).toBe(true);
-    expect(isPublished("Stalled", "Blocked", "False")).toBe(false);
-  });
-
-  test("a reason that is not in the list is not published", () => {
-    expect(isPublished("Ready", "Fine", "True")).toBe(false);
-    expect(isPublished("Happy", "Synced", "True")).toBe(false);
-    expect(isPublished("Ready", "toString", "True")).toBe(false);
-    expect(isPublished("Synced", "Synced", "Maybe")).toBe(false);
-  });
-
-  test("no kind can have more conditions than a status can contain", () => {
-    expect(Object.keys(conditionFacts).length).toBeLessThanOrEqual(16);
-  });
+test("no kind can have more conditions than a status can contain", () => {
+  expect(Object.keys(conditionFacts).length).toBeLessThanOrEqual(16);
 });

@@ -1,7 +1,12 @@
 // A status for every published reason, created by the operator's own code, and the health that Argo CD and Flux
 // must derive from it. The suite of the verdicts checks that no reason is missing.
 import { type Condition, withConditions } from "../../../src/kinds/conditions.ts";
-import { type ConditionType, type ReasonFact, reasonFacts, type SyncedReason } from "../../../src/kinds/reasons.ts";
+import {
+  type ConditionType,
+  type ConditionsOfReason,
+  reasonFacts,
+  type SyncedReason,
+} from "../../../src/kinds/reasons.ts";
 import { accepted, type AcceptedFinding, type SyncedFinding, withFindings } from "../../../src/run/status/findings.ts";
 import type { ResourceKind } from "../../../src/model/resource.ts";
 import { afterFetch, type FeedState, initialFeedState } from "../../../src/feeds/feed-state.ts";
@@ -130,7 +135,7 @@ function refusedCases(): StatusCase[] {
 
 /** Objects that are in sync and have this condition as well, with each of its own reasons. */
 function beside(type: ConditionType, kind: ResourceKind): StatusCase[] {
-  return Object.entries<ReasonFact>(reasonFacts).flatMap(([reason, { on }]) => {
+  return Object.entries<ConditionsOfReason>(reasonFacts).flatMap(([reason, on]) => {
     const [status] = on[type] ?? [];
     const synced = finding("Synced", "Settled");
     return status === undefined ? [] : also(kind, `${type} ${status} ${reason}`, healthy, synced);

@@ -2,7 +2,7 @@
 // Long: `npm run test:deploy` runs it.
 import { expect, test } from "@jest/globals";
 import { parseAllDocuments } from "yaml";
-import { type ReasonFact, reasonFacts } from "../../../src/kinds/reasons.ts";
+import { reasonFacts } from "../../../src/kinds/reasons.ts";
 import { isPublished } from "../../support/worlds/conformance.ts";
 import { type Answer, judge, type Question } from "./judge.ts";
 import { statusCases } from "./status-cases.ts";
@@ -41,7 +41,7 @@ await describeWithTools("the verdicts of GitOps tools", ({ files }) => {
 
   test("every published reason has a case, and no case has another", () => {
     const seen = new Set(cases.flatMap(({ conditions }) => conditions.map(({ type, reason }) => `${type} ${reason}`)));
-    const published = Object.entries<ReasonFact>(reasonFacts).flatMap(([reason, { on }]) =>
+    const published = Object.entries(reasonFacts).flatMap(([reason, on]) =>
       Object.keys(on).map((type) => `${type} ${reason}`),
     );
     // Retrying clears are told as Reconciling, and each Failed reason is repeated by Ready and Stalled.

@@ -5,10 +5,10 @@ import { kindDefinitions } from "../../../src/kinds/custom-resource.ts";
 import {
   type ConditionFact,
   conditionFacts,
+  type ConditionsOfReason,
   type ConditionStatus,
   conditionStatuses,
   type ConditionType,
-  type ReasonFact,
   reasonFacts,
 } from "../../../src/kinds/reasons.ts";
 import type { ResourceKind, ResourceMeta } from "../../../src/model/resource.ts";
@@ -48,7 +48,7 @@ const repeatedStatuses: Readonly<Partial<Record<ConditionType, readonly Conditio
 export function isPublished(type: string, reason: string, status: string): boolean {
   if (!Object.hasOwn(conditionFacts, type) || !Object.hasOwn(reasonFacts, reason)) return false;
   const known = type as ConditionType;
-  const { on }: ReasonFact = reasonFacts[reason as keyof typeof reasonFacts];
+  const on: ConditionsOfReason = reasonFacts[reason as keyof typeof reasonFacts];
   const { repeats = [] }: ConditionFact = conditionFacts[known];
   const isRepeated = repeats.some((other) => on[other as ConditionType] !== undefined);
   const statuses = on[known] ?? (isRepeated ? repeatedStatuses[known] : undefined);
