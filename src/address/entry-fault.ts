@@ -5,7 +5,6 @@ import {
   mappedPrefixLength,
   networkAt,
   prefixLengthMax,
-  readAddress,
   readNetwork,
   unmapped,
   type WrittenNetwork,
@@ -40,149 +39,95 @@ export function mappedFault(text: string, network: WrittenNetwork): string {
   return `${quote(text)} is an IPv4 address in IPv6 form${instead}`;
 }
 
+/** Something that people write instead of an address. */
+interface Mistake {
+  readonly pattern: RegExp;
+  readonly fault: string;
+  /** Replaces each match, which gives what was probably meant. */
+  readonly meant?: string;
+  /** For a string that `meant` does not make an address or a network. */
+  readonly instead: string;
+}
+
+/** The first one that fits is explained. All but the first two patterns see only short strings. */
+const mistakes: readonly Mistake[] = [
+  {
+    // YAML joins an item with the one before it if it is indented further.
+    pattern: / - /g,
+    fault: "contains several items",
+    instead: "write one address for each item, and indent all items of the list alike",
+  },
+  {
+    pattern: new RegExp(`^.{${entryLengthMax + 1},}$`, "gs"),
+    fault: `has more than ${entryLengthMax} characters`,
+    meant: "$&",
+    instead: "write one address or one network",
+  },
+  { pattern: /\s/gu, fault: "contains whitespace", meant: "", instead: "write one address for each item" },
+  {
+    pattern: /^[\da-f:.]+%/gi,
+    fault: "has a zone ID, which is only valid on one machine",
+    instead: "write a routable address",
+  },
+  {
+    pattern: /^[a-z][a-z\d+.-]*:\/\/\[?([^/\]]+?)\]?(?::\d+)?(?:\/.*)?$/gi,
+    fault: "is a URL",
+    meant: "$1",
+    instead: "write the addresses themselves",
+  },
+  {
+    pattern: /^(?:\d+(?:\.\d+){3}|[\da-f]*:[\da-f:.]*)-/gi,
+    fault: "is a range",
+    instead: "write the networks that cover it, such as 192.0.2.0/24, one for each item",
+  },
+  {
+    pattern: /^[\d.]*\*[\d.*]*$/g,
+    fault: "has a wildcard",
+    instead: "write a network, such as 192.0.2.0/24 for 192.0.2.*",
+  },
+  {
+    pattern: /^\[([^\]]+)\](?::\d*)?$|^([\d.]+):\d*$/g,
+    fault: "has a port or brackets",
+    meant: "$1$2",
+    instead: "write only the address",
+  },
+  {
+    pattern: /(?<=^(?:[\d./]*[./])?)0+(?=\d[\d./]*$)/g,
+    fault: "has leading zeros, which some programs read as octal and others as decimal",
+    meant: "",
+    instead: "write decimal numbers without them",
+  },
+  {
+    pattern: /^(?:0x[\da-f]+|\d+)(?:\.(?:0x[\da-f]+|\d+)){0,2}(?:\/.*)?$|^0x|\.0x/gi,
+    fault: "is short for different addresses in different programs",
+    instead: "write four decimal numbers, such as 192.0.2.1",
+  },
+  {
+    pattern: /^(?:\d+\.){0,3}(?:25[6-9]|2[6-9]\d|[3-9]\d\d|\d{4,})(?:[./]|$)/g,
+    fault: "has a number above 255",
+    instead: "write four numbers of at most 255 each, such as 192.0.2.1",
+  },
+  {
+    pattern: /^(?:\d+(?:\.\d+){3}|[\da-f]*:[\da-f:.]*)\//gi,
+    fault: "has no valid prefix length",
+    instead: "write a number from 0 to 32, or to 128 for IPv6, after the slash",
+  },
+  {
+    pattern: /^(?=.*(?:[g-z_-]|[a-f].*\.))[a-z\d_-]+(?:\.[a-z\d_-]+)*\.?(?:\/.*)?$/gi,
+    fault: "is a host name",
+    instead: "write the addresses that it stands for",
+  },
+];
+
 /** The fault of a string that the strict parser accepts neither as an address nor as a network. */
 export function unreadableFault(text: string): string {
   if (text.trim() === "") return "the entry is empty: write an address such as 192.0.2.1, or remove the item";
-  for (const explain of explanations) {
-    const fault = explain(text);
-    if (fault !== undefined) return `${quote(text)} ${fault}`;
+  const mistake = mistakes.find(({ pattern }) => text.search(pattern) >= 0);
+  if (mistake === undefined) {
+    const instead = "write an address such as 192.0.2.1 or 2001:db8::1, or a network such as 192.0.2.0/24";
+    return `${quote(text)} is not an IP address: ${instead}`;
   }
-  const instead = "write an address such as 192.0.2.1 or 2001:db8::1, or a network such as 192.0.2.0/24";
-  return `${quote(text)} is not an IP address: ${instead}`;
-}
-
-/** The fault as the rest of a sentence that begins with the string. */
-type Explanation = (text: string) => string | undefined;
-
-/** The first explanation that applies is used. */
-const explanations: readonly Explanation[] = [
-  tooLong,
-  whiteSpace,
-  zoneId,
-  url,
-  range,
-  wildcard,
-  port,
-  prefixLength,
-  leadingZeros,
-  shortIpv4,
-  octetTooLarge,
-  hostName,
-];
-
-/** YAML joins an item with the one before it if it is indented further. */
-const misindented = "write one address for each item, and indent all items of the list alike";
-
-function tooLong(text: string): string | undefined {
-  if (text.length <= entryLengthMax) return undefined;
-  const network = readNetwork(text, "strict");
-  const one = text.includes(" - ") ? misindented : "write one address or one network";
-  const instead = network === undefined ? one : `write ${canonicalText(network)}`;
-  return `has ${text.length} characters, but only ${entryLengthMax} are allowed: ${instead}`;
-}
-
-function whiteSpace(text: string): string | undefined {
-  if (!/\s/u.test(text)) return undefined;
-  const bare = readNetwork(text.replaceAll(/\s/gu, ""), "strict");
-  const trimmed = readNetwork(text.trim(), "strict");
-  const one = text.includes(" - ") ? misindented : "write one address for each item";
-  const instead = (trimmed ?? bare) === undefined ? one : "write it without";
-  return `contains whitespace: ${instead}`;
-}
-
-function zoneId(text: string): string | undefined {
-  const percent = text.indexOf("%");
-  if (percent < 0 || readAddress(text.slice(0, percent)) === undefined) return undefined;
-  return "has a zone ID, which is only valid on one machine: write a routable address";
-}
-
-function url(text: string): string | undefined {
-  const address = /^(?:[a-z][a-z0-9+.-]*:\/\/)\[?([^/\]]+)/iu.exec(text)?.[1];
-  const isPath = /^[a-z0-9-]+(?:\.[a-z0-9-]+)*\.[a-z][a-z0-9-]*\/.*$/iu.test(text);
-  if (address === undefined && !isPath) return undefined;
-  const network = readAddress(address ?? "") ?? readAddress((address ?? "").replace(/:\d+$/u, ""));
-  const instead = network === undefined ? "write the addresses themselves" : `write ${canonicalText(network)}`;
-  return `is a URL: ${instead}`;
-}
-
-function range(text: string): string | undefined {
-  const first = readAddress(text.slice(0, Math.max(text.indexOf("-"), 0)));
-  if (first === undefined) return undefined;
-  return "is a range: write the networks that cover it, such as 192.0.2.0/24, one for each item";
-}
-
-function wildcard(text: string): string | undefined {
-  if (!/^[\d.]*\*[\d.*]*$/u.test(text)) return undefined;
-  const numbers = /^((?:\d+\.){1,3})\*/u.exec(text)?.[1]?.split(".").slice(0, -1) ?? [];
-  const padded = [...numbers, "0", "0", "0", "0"].slice(0, 4).join(".");
-  const instead =
-    readAddress(padded) === undefined || numbers.length === 0 ? "192.0.2.0/24" : `${padded}/${numbers.length * 8}`;
-  return `has a wildcard: write a network, such as ${instead}`;
-}
-
-function port(text: string): string | undefined {
-  const address = /^\[([^\]]+)\](?::\d*)?$/u.exec(text)?.[1] ?? /^([\d.]+):\d*$/u.exec(text)?.[1];
-  const network = readAddress(address ?? "");
-  if (network === undefined) return undefined;
-  const what = text.endsWith("]") ? "brackets" : "a port";
-  return `has ${what}: write ${canonicalText(network)}`;
-}
-
-function prefixLength(text: string): string | undefined {
-  const slash = text.indexOf("/");
-  if (slash < 0) return undefined;
-  const address = readAddress(text.slice(0, slash));
-  if (address === undefined) return undefined;
-  const lengthText = text.slice(slash + 1);
-  const masked = readNetwork(text, "lenient");
-  if (masked !== undefined) {
-    return `has leading zeros in its prefix length: write ${canonicalText(masked)}`;
-  }
-  const mask = address.family === "ipv4" ? lengthOfNetmask(lengthText) : undefined;
-  if (mask !== undefined) {
-    const instead = canonicalText(networkAt(address.family, address.address, mask));
-    return `has a netmask: write ${instead}`;
-  }
-  const instead = `write a number from 0 to ${prefixLengthMax(address.family)} after the slash`;
-  return `has no valid prefix length: ${instead}`;
-}
-
-/** `255.255.0.0` → 16; undefined unless it consists of ones followed by zeros. */
-function lengthOfNetmask(text: string): number | undefined {
-  const address = readAddress(text)?.address;
-  if (typeof address !== "number") return undefined;
-  const hosts = Math.log2(2 ** 32 - address);
-  return Number.isInteger(hosts) ? 32 - hosts : undefined;
-}
-
-function leadingZeros(text: string): string | undefined {
-  const [address = "", ...rest] = text.split("/");
-  if (!/^\d+(?:\.\d+){3}$/u.test(address) || !/(?:^|\.)0\d/u.test(address)) return undefined;
-  const decimal = address
-    .split(".")
-    .map((part) => Number(part))
-    .join(".");
-  const network = readNetwork([decimal, ...rest].join("/"), "lenient");
-  const instead = network === undefined ? "write decimal numbers without them" : `write ${canonicalText(network)}`;
-  const reason = "leading zeros, which some programs read as octal";
-  return `has ${reason}: ${instead} if it is decimal`;
-}
-
-function shortIpv4(text: string): string | undefined {
-  const numbers = (text.split("/")[0] ?? "").split(".");
-  const isHex = numbers.some((part) => /^0x/iu.test(part));
-  if (numbers.length > 4 || (numbers.length === 4 && !isHex)) return undefined;
-  if (!numbers.every((part) => /^(?:0x[0-9a-f]+|\d+)$/iu.test(part))) return undefined;
-  return "is short for different addresses in different programs: write four decimal numbers, such as 192.0.2.1";
-}
-
-function octetTooLarge(text: string): string | undefined {
-  if (!/^\d+(?:\.\d+){3}(?:\/\d+)?$/u.test(text)) return undefined;
-  return "is not an IP address: write four numbers of at most 255 each, such as 192.0.2.1";
-}
-
-function hostName(text: string): string | undefined {
-  const isName = /^[a-z0-9_-]+(?:\.[a-z0-9_-]+)*\.?$/iu.test(text) && /[g-z_-]|[a-f].*\./iu.test(text);
-  if (!isName) return undefined;
-  return "is a host name: write the addresses that it stands for";
+  const { pattern, fault, meant, instead } = mistake;
+  const network = meant === undefined ? undefined : readNetwork(text.replaceAll(pattern, meant), "strict");
+  return `${quote(text)} ${fault}: ${network === undefined ? instead : `write ${canonicalText(network)}`}`;
 }

@@ -2,13 +2,12 @@
 // Declared entries are read strictly: a string that two programs could read differently is refused, never guessed.
 // The WAF's entries are read leniently: in any spelling, an address is still the same address.
 import { entryLengthMax, hostBitsFault, mappedFault, unreadableFault } from "./entry-fault.ts";
-import { Ipv4Reader } from "./ipv4-reader.ts";
 import {
   canonicalText,
   hasHostBits,
+  isDottedQuad,
   isMapped,
   type Network,
-  prefixLengthMax,
   readCanonical,
   readNetwork,
   unmapped,
@@ -26,15 +25,13 @@ export type ParsedEntry =
 
 /** No address starts with this character. */
 const opaqueMark = "?";
-const reader = new Ipv4Reader();
 
 /**
  * Reads an entry as a user declared it: strings that Kubernetes accepts by `isIP(self) || isCIDR(self)`, except networks with host
  * bits. Networks of any width are accepted: the guards check the width.
  */
 export function parseDeclaredEntry(text: string): ParsedEntry {
-  const common = canonicalIpv4(text);
-  if (common !== undefined) return { ok: true, entry: common };
+  if (isDottedQuad(text)) return { ok: true, entry: text as Entry };
   const network = text.length > entryLengthMax ? undefined : readNetwork(text, "strict");
   if (network === undefined) return { ok: false, message: unreadableFault(text) };
   if (isMapped(network)) return { ok: false, message: mappedFault(text, network) };
@@ -47,8 +44,7 @@ export function parseDeclaredEntry(text: string): ParsedEntry {
  * declared entry, so it counts as foreign.
  */
 export function readObservedEntry(text: string): Entry {
-  const common = canonicalIpv4(text);
-  if (common !== undefined) return common;
+  if (isDottedQuad(text)) return text as Entry;
   const network = readSpelling(text);
   return network === undefined ? (`${opaqueMark}${text.trim()}` as Entry) : toEntry(network);
 }
@@ -70,18 +66,6 @@ export function networkOf(entry: Entry): Network {
   return readCanonical(entry);
 }
 
-/** 32 or 128 for a single address. Throws for opaque entries. */
-export function prefixLengthOf(entry: Entry): number {
-  return networkOf(entry).prefixLength;
-}
-
 export function toEntry(network: Network): Entry {
   return canonicalText(network) as Entry;
-}
-
-/** Nearly all strings are their own entry. */
-function canonicalIpv4(text: string): Entry | undefined {
-  if (!reader.readNetwork(text, 0) || reader.end !== text.length) return undefined;
-  const isWhole = reader.addressEnd === reader.end || reader.prefixLength < prefixLengthMax("ipv4");
-  return (isWhole ? text : text.slice(0, reader.addressEnd)) as Entry;
 }

@@ -48,18 +48,12 @@ export class NetworkIndex {
 
   /** The first indexed entry that overlaps this one: the widest, if it is inside several. */
   overlaps(asked: Entry | Network): Entry | undefined {
-    const network = asNetwork(asked);
-    if (network === undefined) return undefined;
-    const candidate = this.#near(network);
-    return candidate !== undefined && overlap(candidate.network, network) ? candidate.entry : undefined;
+    return this.#first(asked, overlap);
   }
 
   /** The widest indexed entry that contains this one completely; it may be the entry itself. */
   containing(asked: Entry | Network): Entry | undefined {
-    const network = asNetwork(asked);
-    if (network === undefined) return undefined;
-    const candidate = this.#near(network);
-    return candidate !== undefined && contains(candidate.network, network) ? candidate.entry : undefined;
+    return this.#first(asked, contains);
   }
 
   /** The indexed entries inside this one, in order, without those inside another of them. */
@@ -76,9 +70,12 @@ export class NetworkIndex {
     return found;
   }
 
-  #near({ family, first }: Network): Item | undefined {
-    const items = this.#widest[family];
-    return items[firstEndingAtOrAfter(items, first)];
+  #first(asked: Entry | Network, fits: (indexed: Network, asked: Network) => boolean): Entry | undefined {
+    const network = asNetwork(asked);
+    if (network === undefined) return undefined;
+    const items = this.#widest[network.family];
+    const candidate = items[firstEndingAtOrAfter(items, network.first)];
+    return candidate !== undefined && fits(candidate.network, network) ? candidate.entry : undefined;
   }
 }
 
@@ -260,12 +257,8 @@ export function uncoveredBy(entry: Entry, covering: NetworkIndex): readonly [Ent
   if (around !== undefined) return [around, 0n];
   const inside = covering.inside(entry);
   const [first] = inside;
-  return first === undefined ? [] : [first, countWithout(entry, inside)];
-}
-
-/** How many addresses of an entry are in none of these disjoint networks inside it. */
-function countWithout(entry: Entry, inside: readonly Entry[]): bigint {
-  return inside.reduce((count, other) => count - sizeOf(other), sizeOf(entry));
+  // They are disjoint.
+  return first === undefined ? [] : [first, inside.reduce((count, other) => count - sizeOf(other), sizeOf(entry))];
 }
 
 function sizeOf(entry: Entry): bigint {

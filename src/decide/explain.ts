@@ -3,7 +3,7 @@
 import { AddressCover } from "../address/ranges.ts";
 import { type DeclaredRule, type ListName, listNames } from "../model/declared.ts";
 import { readOwners } from "../model/entry-owners.ts";
-import { type Entry, prefixLengthOf } from "../address/entry.ts";
+import { type Entry, networkOf } from "../address/entry.ts";
 import { finished } from "../model/finished.ts";
 import type { Gathered } from "../model/gathered.ts";
 import type { Inventory } from "../model/inventory.ts";
@@ -88,7 +88,7 @@ export function explainAddress(address: Entry, examined: Examined) {
       [...(known?.keys() ?? [])].filter((entry) => cover.has(entry)),
     );
     return [...new Set(entries)]
-      .toSorted((a, b) => prefixLengthOf(b) - prefixLengthOf(a))
+      .toSorted((a, b) => networkOf(b).prefixLength - networkOf(a).prefixLength)
       .map((entry) => coveringOf(list, entry, cover, examined));
   });
   const isOn = (list: ListName): boolean =>
