@@ -137,7 +137,7 @@ const conversions: { readonly [Kind in ResourceKind]: Conversion<Kind> } = {
       guards: { ...guards, minEntries: guards.minEntries ?? (isHttp ? 1 : 0) },
       staleAfterMs: spanMs(staleAfter),
       suspend,
-      allowedNamespaces: { from: allowedNamespaces.from, selector: allowedNamespaces.selector },
+      allowedNamespaces,
     };
   },
 
@@ -179,21 +179,9 @@ function instanceOf({ metadata, spec }: Pick<Resource<GuestKind>, "metadata" | "
   return { namespace: spec.instanceRef.namespace ?? metadata.namespace, name: spec.instanceRef.name };
 }
 
-function grantOf({
-  namespaces,
-  maxTtl,
-  cacheClear,
-  ...same
-}: Resource<"WafInstance">["spec"]["access"][number]): Grant {
-  const { from, names = [], selector } = namespaces;
+function grantOf({ maxTtl, cacheClear, ...same }: Resource<"WafInstance">["spec"]["access"][number]): Grant {
   return {
     ...same,
-    namespaces:
-      from === "Selector" && selector !== undefined
-        ? { from, selector }
-        : from === "All"
-          ? { from }
-          : { from: "Names", names },
     maxTtlMs: maxTtl === undefined ? undefined : spanMs(maxTtl),
     cacheClearMinIntervalMs: spanMs(cacheClear.minInterval),
   };

@@ -71,29 +71,17 @@ export function validateApiKey(text: string): ValidatedApiKey {
 const plainKey = /^[!-~]+$/;
 
 function apiKeyProblem(text: string): string | undefined {
-  if (!plainKey.test(text)) {
-    const problem = characterProblem(text);
-    if (problem !== undefined) return problem;
-  }
+  if (text.trim() === "") return "is empty";
+  if (/\s/.test(text))
+    return "contains whitespace: it must be only the key, on one line (printf instead of echo helps)";
+  // Bytes that are not UTF-8 are decoded to lone surrogates or replacement characters.
+  if (!plainKey.test(text) && /[\p{C}\p{Z}\uFFFD]/u.test(text))
+    return "contains a control character, an invisible character or bytes that are not UTF-8: copy it again as plain text";
   const { length } = text;
   if (length < apiKeyLengthMin)
     return `is too short: it has ${length} characters, and at least ${apiKeyLengthMin} are needed`;
   if (length > apiKeyLengthMax)
     return `is too long: it has ${length} characters, and at most ${apiKeyLengthMax} are allowed`;
-  return undefined;
-}
-
-function characterProblem(text: string): string | undefined {
-  if (text === "") return "is empty";
-  if (/^\s*$/u.test(text)) return "contains only whitespace";
-  if (/^\s/u.test(text)) return "begins with whitespace: remove it";
-  if (/\s$/u.test(text))
-    return "ends with more whitespace than one line break: remove it (printf instead of echo helps)";
-  if (/\s/u.test(text)) return "contains whitespace: it must be only the key, on one line";
-  // Bytes that are not UTF-8 are decoded to lone surrogates or replacement characters.
-  if (!text.isWellFormed() || text.includes("\uFFFD")) return "is not text: the bytes are not UTF-8";
-  if (/\p{C}|\p{Z}/u.test(text))
-    return "contains a control character or an invisible character: copy it again as plain text";
   return undefined;
 }
 

@@ -1,6 +1,6 @@
 // Decides whether an object may attach to an instance, and with which permissions. The instance's namespace is the owner and
 // has all permissions. Every other namespace is a guest, with the permissions of the first matching grant in `spec.access`.
-import type { DeclaredInstance, Grant, LabelSelector } from "./declared.ts";
+import type { DeclaredInstance, Grant, LabelSelector, NamespaceChoice } from "./declared.ts";
 import type { Gathered } from "./gathered.ts";
 import { nameKey, type ResourceMeta, type ResourceRef } from "./resource.ts";
 
@@ -8,11 +8,8 @@ export type Attachment =
   /** `grant` is undefined for the owner. */
   | { readonly state: "Allowed"; readonly grant: Grant | undefined }
   | {
-      /**
-       * `NotGranted`: the namespace is a guest without a grant for this kind or action. `Unknown`: the labels of the namespace are
-       * unknown, so no decision is possible.
-       */
-      readonly state: "NotAllowed" | "NotGranted" | "Unknown";
+      /** `Unknown`: the labels of the namespace are unknown, so no decision is possible. */
+      readonly state: "NotAllowed" | "Unknown";
       readonly message: string;
       readonly grant?: undefined;
     };
@@ -30,26 +27,20 @@ export function attachmentOf(
  * @param labels the labels of `namespace`, or undefined if they could not be read
  */
 export function decideAttachment(
-  instance: DeclaredInstance,
+  { meta, access }: DeclaredInstance,
   kind: ResourceMeta["kind"],
   namespace: string,
   labels: Readonly<Record<string, string>> | undefined,
 ): Attachment {
-  const home = instance.meta.namespace;
-  if (namespace === home) return { state: "Allowed", grant: undefined };
-  for (const grant of instance.access) {
-    const matches = isFor(grant, namespace, labels);
-    if (matches === undefined) {
-      return { state: "Unknown", message: `The labels of namespace ${namespace} could not be read.` };
-    }
-    if (!matches) continue;
-    if (grant.kinds.some((one) => one === kind)) return { state: "Allowed", grant };
-    const message = `WafInstance ${nameKey(instance.meta)} does not grant ${kind} objects to namespace ${namespace}: ask its owner to add the kind to spec.access, or declare this in namespace ${home}.`;
-    return { state: "NotGranted", message };
+  if (namespace === meta.namespace) return { state: "Allowed", grant: undefined };
+  const grant = access.find(({ namespaces }) => isChosen(namespaces, namespace, labels) !== false);
+  if (grant !== undefined && isChosen(grant.namespaces, namespace, labels) === undefined) {
+    return { state: "Unknown", message: `The labels of namespace ${namespace} could not be read.` };
   }
+  if (grant?.kinds.some((one) => one === kind) === true) return { state: "Allowed", grant };
   return {
     state: "NotAllowed",
-    message: `WafInstance ${nameKey(instance.meta)} does not grant access to namespace ${namespace}: ask its owner to add the namespace to spec.access.`,
+    message: `WafInstance ${nameKey(meta)} does not grant ${kind} objects to namespace ${namespace}: ask its owner to extend spec.access, or declare this in namespace ${meta.namespace}.`,
   };
 }
 
@@ -58,20 +49,14 @@ export function dependsOnLabels({ access }: Pick<DeclaredInstance, "access">): b
   return access.some(({ namespaces }) => namespaces.from === "Selector");
 }
 
-/** Undefined if unknown. */
-function isFor(
-  { namespaces }: Grant,
+/** Undefined if it depends on labels that are unknown. */
+export function isChosen(
+  { from, names, selector }: NamespaceChoice,
   namespace: string,
   labels: Readonly<Record<string, string>> | undefined,
 ): boolean | undefined {
-  switch (namespaces.from) {
-    case "All":
-      return true;
-    case "Names":
-      return namespaces.names.includes(namespace);
-    case "Selector":
-      return labels === undefined ? undefined : matchesSelector(namespaces.selector, labels);
-  }
+  if (selector === undefined) return from === "All" || names?.includes(namespace) === true;
+  return labels === undefined ? undefined : matchesSelector(selector, labels);
 }
 
 /** As in Kubernetes: all terms must match; a selector without terms matches everything. */

@@ -1,6 +1,6 @@
 // The declaration of a feed in neutral terms: an external list of addresses.
-import type { LabelSelector } from "./declared.ts";
-import { matchesSelector } from "./attachment.ts";
+import type { NamespaceChoice } from "./declared.ts";
+import { isChosen } from "./attachment.ts";
 import { describeSource } from "./address-source.ts";
 import type { ObjectName, ResourceMeta } from "./resource.ts";
 
@@ -55,11 +55,6 @@ export interface FeedGuards {
   readonly maxAddresses: number;
 }
 
-export interface AllowedNamespaces {
-  readonly from: "Same" | "All" | "Selector";
-  readonly selector: LabelSelector | undefined;
-}
-
 export interface DeclaredFeed {
   readonly meta: ResourceMeta;
   readonly source: HttpFeed | CrowdsecFeed;
@@ -69,7 +64,7 @@ export interface DeclaredFeed {
   readonly staleAfterMs: number;
   readonly suspend: boolean;
   /** The namespaces whose rules may refer to it. */
-  readonly allowedNamespaces: AllowedNamespaces;
+  readonly allowedNamespaces: NamespaceChoice;
 }
 
 /** All declared feeds. */
@@ -87,12 +82,8 @@ export interface FeedUser {
 }
 
 /** A feed can be used in its own namespace, and in those that it allows. */
-export function mayUseFeed(
-  { meta, allowedNamespaces: { from, selector } }: DeclaredFeed,
-  { namespace, labels }: FeedUser,
-): boolean {
-  if (from === "All" || namespace === meta.namespace) return true;
-  return from === "Selector" && selector !== undefined && labels !== undefined && matchesSelector(selector, labels);
+export function mayUseFeed({ meta, allowedNamespaces }: DeclaredFeed, { namespace, labels }: FeedUser): boolean {
+  return namespace === meta.namespace || isChosen(allowedNamespaces, namespace, labels) === true;
 }
 
 /** The name of a feed as a source of entries. */

@@ -28,12 +28,18 @@ export interface LabelSelector {
   }[];
 }
 
+/** Which namespaces a grant or a feed is for, in addition to its own. */
+export interface NamespaceChoice {
+  readonly from: "Same" | "All" | "Selector" | "Names";
+  /** With `Names`. */
+  readonly names?: readonly string[] | undefined;
+  /** With `Selector`. */
+  readonly selector?: LabelSelector | undefined;
+}
+
 /** The permissions that the owner of an instance grants to other namespaces (guests). */
 export interface Grant {
-  readonly namespaces:
-    | { readonly from: "All" }
-    | { readonly from: "Selector"; readonly selector: LabelSelector }
-    | { readonly from: "Names"; readonly names: readonly string[] };
+  readonly namespaces: NamespaceChoice;
   readonly kinds: readonly GuestKind[];
   readonly actions: readonly DeclaredRule["action"][];
   /** Per namespace, across all its rules. */

@@ -138,7 +138,7 @@ describe("Why an address is not blocked", () => {
     expect(told).toContainEqual([
       "guest",
       undefined,
-      expect.stringContaining("does not grant access to namespace elsewhere"),
+      expect.stringContaining("does not grant WafIpRule objects to namespace elsewhere"),
     ]);
     expect(told).toContainEqual(["typo", "spec.addresses[1]", expect.stringContaining("203.0.113.0/24")]);
     expect(told).toContainEqual(["without", undefined, "There is no ConfigMap edge/x."]);

@@ -82,7 +82,7 @@ describe("A grant", () => {
   test("covers only Block rules by default", () => {
     const instance = instanceWith(aGrant());
     expect(decideAttachment(instance, "WafOrigin", "team-a", {})).toMatchObject({
-      state: "NotGranted",
+      state: "NotAllowed",
       message: expect.stringContaining("does not grant WafOrigin objects to namespace team-a"),
     });
     expect(ofGuest(allowing("team-a/partners", [one]))).toMatchObject({

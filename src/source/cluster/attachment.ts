@@ -158,5 +158,5 @@ export function refusalOf(
   { kind, metadata: { namespace = "" } }: ClusterObject,
 ): string | undefined {
   const attachment = decideAttachment(instance, kind, namespace, labelsOf(namespace));
-  return attachment.state === "NotAllowed" || attachment.state === "NotGranted" ? attachment.message : undefined;
+  return attachment.state === "NotAllowed" ? attachment.message : undefined;
 }

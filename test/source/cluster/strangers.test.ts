@@ -68,7 +68,7 @@ await describeWithOwnControlPlane("strangers", (cluster) => {
     expect(readsOf(`/namespaces/${stranger}/`)).toBe(0);
     const told = [...world.source.unattached.all()].filter((object) => object?.meta.namespace === stranger);
     expect(told.map((object) => object?.reason)).toStrictEqual(["NotAllowed", "NotAllowed", "NotAllowed"]);
-    expect(told[0]?.problem).toContain(`does not grant access to namespace ${stranger}`);
+    expect(told[0]?.problem).toContain(`does not grant WafIpRule objects to namespace ${stranger}`);
   });
 
   test("another namespace does not learn the names of instances that resemble its reference", async () => {

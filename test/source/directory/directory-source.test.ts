@@ -93,7 +93,7 @@ describe("the key of an instance", () => {
   });
 
   test.each([
-    [" correct-horse", "begins with whitespace"],
+    [" correct-horse", "contains whitespace"],
     ["", "is empty"],
   ])("in the environment that is %j is a problem that does not show it", async (key, problem) => {
     const text = await keyOf({ "a.yaml": instanceYaml }, key);
