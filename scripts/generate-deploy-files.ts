@@ -1,15 +1,14 @@
-// Returns the expected text of all generated files in deploy/, and of the reference of metrics. The callers write or
-// compare the files.
+// Generates the files in deploy/ that are copies or combinations of others.
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { parse, stringify } from "yaml";
-import { type GeneratedDeployFile, chartFiles } from "./generate-deploy-chart.ts";
-import { metricsPage } from "./generate-deploy-metrics.ts";
+import type { GeneratedFile } from "./generate-crds.ts";
+import { chartFiles } from "./generate-deploy-chart.ts";
 
 const header = "# Written by `npm run generate` from alerts.yaml. Edit that instead.\n";
 
 /** @param root the project's folder, which contains the sources */
-export async function generatedDeployFiles(root: string): Promise<GeneratedDeployFile[]> {
+export async function generatedDeployFiles(root: string): Promise<GeneratedFile[]> {
   const alerts = await readFile(join(root, "deploy/monitoring/alerts.yaml"), "utf8");
   // Helm reads only files in the folder of the chart.
   const dashboard = await readFile(join(root, "deploy/monitoring/dashboard.json"), "utf8");
@@ -20,7 +19,6 @@ export async function generatedDeployFiles(root: string): Promise<GeneratedDeplo
     spec: parse(alerts) as unknown,
   };
   return [
-    { path: "docs/reference/metrics.md", text: await metricsPage() },
     { path: "deploy/monitoring/prometheus-rule.yaml", text: header + stringify(prometheusRule, { lineWidth: 0 }) },
     { path: "deploy/helm/wafsync/files/alerts.yaml", text: alerts },
     { path: "deploy/helm/wafsync/files/dashboard.json", text: dashboard },
@@ -45,7 +43,7 @@ const argoActions: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Argo CD's settings for wafsync's kinds, from the Lua in deploy/argocd/lua, to merge into its ConfigMap argocd-cm. */
-async function argoFiles(root: string): Promise<GeneratedDeployFile[]> {
+async function argoFiles(root: string): Promise<GeneratedFile[]> {
   const read = async (name: string): Promise<string> => readFile(join(root, argoFolder, "lua", name), "utf8");
   const health = await read("health.lua");
   const discovery = await read("discovery.lua");

@@ -1,8 +1,7 @@
 // Makes the JSON schema of the files in a folder, with which editors complete fields and mark errors.
-import type { GeneratedFile } from "../src/kinds/generated-files.ts";
-import { objectSchema } from "../src/kinds/custom-resource-definition.ts";
 import { servedDefinitions } from "../src/kinds/custom-resource.ts";
 import { apiGroup, apiVersionName, recordKind } from "../src/kinds/kinds.ts";
+import { type GeneratedFile, objectSchema } from "./generate-crds.ts";
 
 /** Unlike the API server, editors accept unknown fields unless the schema forbids them. Rules in CEL mean nothing to them. */
 function strict(schema: unknown): unknown {

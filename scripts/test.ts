@@ -19,13 +19,6 @@ interface Counts {
   readonly skipped: number;
 }
 
-interface Suite {
-  readonly path: string;
-  readonly durationMs: number;
-  /** The titles of its skipped tests; describe-missing.ts puts the reason into the title. */
-  readonly skipped: readonly string[];
-}
-
 /** The parts of jest's `--json` report that are used. */
 interface JestReport {
   readonly numPassedTests: number;
@@ -36,13 +29,14 @@ interface JestReport {
   readonly numRuntimeErrorTestSuites: number;
   readonly testResults: readonly {
     readonly name: string;
-    readonly startTime: number;
-    readonly endTime: number;
     readonly assertionResults: readonly { readonly status: string; readonly title: string }[];
   }[];
 }
 
+const nothing: Counts = { passed: 0, failed: 0, skipped: 0 };
+const results: Counts[] = [];
 const failedChecks: Check[] = [];
+const skippedTests: string[] = [];
 const root = join(import.meta.dirname, "..");
 const bin = join(root, "node_modules", ".bin");
 const modes = ["--fast", "--cluster", "--deploy", "--all"];
@@ -69,31 +63,25 @@ function run([program = "", ...parameters]: readonly string[], more: NodeJS.Proc
   });
 }
 
-function seconds(durationMs: number): string {
-  return `${(durationMs / 1000).toFixed(1)} s`;
-}
-
 function bold(text: string): string {
   return process.stdout.isTTY ? `\u001b[1m${text}\u001b[22m` : text;
 }
 
-/** Runs one stage, and prints a header, the result and the duration. */
-async function stage<T>(
-  title: string,
-  act: () => Promise<{ readonly failed: boolean; readonly result: T }>,
-): Promise<T> {
+/** Runs one stage, prints a header, the result and the duration, and counts it. */
+async function stage(title: string, act: () => Promise<Counts>): Promise<void> {
   console.log(`\n${bold(`── ${title} ${"─".repeat(Math.max(0, 76 - title.length))}`)}`);
   const startedAtMs = performance.now();
-  const { failed, result } = await act();
-  console.log(`${failed ? "✗" : "✓"} ${title}, ${seconds(performance.now() - startedAtMs)}`);
-  return result;
+  const counts = await act();
+  results.push(counts);
+  const took = `${((performance.now() - startedAtMs) / 1000).toFixed(1)} s`;
+  console.log(`${counts.failed > 0 ? "✗" : "✓"} ${title}, ${took}`);
 }
 
-async function runCheck(check: Check): Promise<Counts> {
-  return stage(check.title, async () => {
-    const failed = (await run(check.command)) !== 0;
-    if (failed) failedChecks.push(check);
-    return { failed, result: { passed: failed ? 0 : 1, failed: failed ? 1 : 0, skipped: 0 } };
+async function runCheck(check: Check): Promise<void> {
+  await stage(check.title, async () => {
+    if ((await run(check.command)) === 0) return { ...nothing, passed: 1 };
+    failedChecks.push(check);
+    return { ...nothing, failed: 1 };
   });
 }
 
@@ -105,8 +93,8 @@ async function runTests(
     workers = availableParallelism() + 2,
     more = {},
   }: { readonly workers?: number; readonly more?: NodeJS.ProcessEnv } = {},
-): Promise<{ readonly counts: Counts; readonly suites: Suite[] }> {
-  return stage(title, async () => {
+): Promise<void> {
+  await stage(title, async () => {
     const folder = await mkdtemp(join(tmpdir(), "wafsync-test-"));
     const reportFile = join(folder, "report.json");
     const jest = [process.execPath, "--experimental-vm-modules", "--no-warnings", "node_modules/jest/bin/jest.js"];
@@ -117,27 +105,25 @@ async function runTests(
     await controlPlane.withdraw();
     const text = await readFile(reportFile, "utf8").catch(() => undefined);
     await rm(folder, { recursive: true, force: true });
-    const result = readReport(text, exitCode);
-    return { failed: result.counts.failed > 0, result };
+    return readReport(text, exitCode);
   });
 }
 
 /** A run that failed without a failed test, or left no report, counts as one failure. */
-function readReport(text: string | undefined, exitCode: number): { counts: Counts; suites: Suite[] } {
-  if (text === undefined) return { counts: { passed: 0, failed: 1, skipped: 0 }, suites: [] };
+function readReport(text: string | undefined, exitCode: number): Counts {
+  if (text === undefined) return { ...nothing, failed: 1 };
   const report = JSON.parse(text) as JestReport;
+  for (const { name, assertionResults } of report.testResults) {
+    for (const { status, title } of assertionResults) {
+      // describe-missing.ts puts the reason into the title.
+      if (status === "pending") skippedTests.push(`${relative(root, name)}: ${title}`);
+    }
+  }
   const failed = report.numFailedTests + report.numRuntimeErrorTestSuites;
   return {
-    counts: {
-      passed: report.numPassedTests,
-      failed: failed === 0 && exitCode !== 0 ? 1 : failed,
-      skipped: report.numPendingTests + report.numTodoTests,
-    },
-    suites: report.testResults.map(({ name, startTime, endTime, assertionResults }) => ({
-      path: relative(root, name),
-      durationMs: endTime - startTime,
-      skipped: assertionResults.filter(({ status }) => status === "pending").map(({ title }) => title),
-    })),
+    passed: report.numPassedTests,
+    failed: failed === 0 && exitCode !== 0 ? 1 : failed,
+    skipped: report.numPendingTests + report.numTodoTests,
   };
 }
 
@@ -147,19 +133,13 @@ function printList(title: string, lines: readonly string[]): void {
 
 const alwaysIgnored = ["/node_modules/", "/test/fixtures/"];
 
-const results: Counts[] = [];
-const suites: Suite[] = [];
-function keep(tests: Awaited<ReturnType<typeof runTests>>): void {
-  results.push(tests.counts);
-  suites.push(...tests.suites);
-}
 const ignoring = (paths: readonly string[]): string[] =>
   [...alwaysIgnored, ...paths].map((path) => `--testPathIgnorePatterns=${path}`);
 
-if (mode === "--all") results.push(await runCheck({ title: "Demo", command: ["npm", "run", "--silent", "demo"] }));
-if (mode !== "--fast") results.push(await runCheck({ title: "Bundle", command: buildCommand(bundleIn(bundleFolder)) }));
+if (mode === "--all") await runCheck({ title: "Demo", command: ["npm", "run", "--silent", "demo"] });
+if (mode !== "--fast") await runCheck({ title: "Bundle", command: buildCommand(bundleIn(bundleFolder)) });
 if (mode !== "--cluster" && mode !== "--deploy") {
-  for (const check of checks) results.push(await runCheck(check));
+  for (const check of checks) await runCheck(check);
 }
 const elsewhere = [...longTests(), ...measuringTests()];
 const inCluster = clusterTests().filter((path) => !elsewhere.includes(path));
@@ -168,20 +148,20 @@ if (mode === "--fast") {
   if (blocker !== undefined)
     console.log(`\nNo tests were run: first fix the problems that "${blocker.title}" reports.`);
   // Paths come first, because jest would treat paths after a list of patterns as further patterns.
-  else keep(await runTests("Fast tests", [...fastTests, ...parameters, ...ignoring(clusterTests())]));
+  else await runTests("Fast tests", [...fastTests, ...parameters, ...ignoring(clusterTests())]);
 } else if (mode === "--cluster") {
   const found = await findControlPlane();
-  if (found.state === "Found") keep(await runTests("Tests on a control plane", [...inCluster, ...parameters]));
+  if (found.state === "Found") await runTests("Tests on a control plane", [...inCluster, ...parameters]);
   else {
     console.log(`No tests were run: they need a control plane. ${found.problem}`);
-    results.push({ passed: 0, failed: 1, skipped: 0 });
+    results.push({ ...nothing, failed: 1 });
   }
 } else if (mode !== "--deploy") {
   // Builds the control plane before the tests, because a build at the same time would slow them down.
   if (mode === "--all") await findControlPlane();
   const ignored = mode === "--all" ? elsewhere : [...elsewhere, ...inCluster];
   // Named paths run even if they are normally ignored.
-  keep(await runTests("Tests", parameters.length > 0 ? parameters : ignoring(ignored)));
+  await runTests("Tests", parameters.length > 0 ? parameters : ignoring(ignored));
 }
 if (mode === "--deploy" || mode === "--all") {
   await findControlPlane();
@@ -190,16 +170,10 @@ if (mode === "--deploy" || mode === "--all") {
   await findCrowdsec();
   const paths = [...longTests(), ...thoroughTests(), ...parameters];
   const more = { WAFSYNC_TEST_CASES: "all" };
-  keep(await runTests("Deployment tests and long tests", paths, { more }));
-  keep(await runTests("Tests that measure", measuringTests(), { workers: 1, more }));
+  await runTests("Deployment tests and long tests", paths, { more });
+  await runTests("Tests that measure", measuringTests(), { workers: 1, more });
 }
 await rm(bundleFolder, { recursive: true, force: true });
-const slowest = suites.toSorted((a, b) => b.durationMs - a.durationMs).slice(0, 10);
-printList(
-  "The slowest suites",
-  slowest.map(({ path, durationMs }) => `${seconds(durationMs).padStart(7)}  ${path}`),
-);
-const skippedTests = suites.flatMap(({ path, skipped }) => skipped.map((title) => `${path}: ${title}`));
 printList("Skipped tests", skippedTests);
 if (mode === undefined && parameters.length === 0) {
   console.log(

@@ -1,7 +1,6 @@
 // Metrics of the controller machinery: reconcile runs, like those of controller-runtime, queues, under the names that client-go uses,
 // the Lease, watches, events, and objects that no run covers.
-import { Counter, Gauge, Histogram } from "prom-client";
-import type { Registry } from "prom-client";
+import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 import type { QueueObserver, QueueStats } from "../async/keyed-queue.ts";
 import { notReadyKinds, type ResourceKind, resourceKinds } from "../model/resource.ts";
 

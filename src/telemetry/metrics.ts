@@ -27,6 +27,8 @@ export function createMetrics({ version, withProcess }: { readonly version: stri
     feeds: makeFeedMetrics(registry),
     ...makeAutoBlockMetrics(registry),
     ...makeRuntimeMetrics(registry),
+    /** All metrics but those of the process. */
+    registry,
     /** The HTTP Content-Type of `text`. */
     contentType: registry.contentType,
     /** All series in the text format of Prometheus. */

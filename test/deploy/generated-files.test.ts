@@ -2,8 +2,9 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
+import { collectDefaultMetrics, Registry } from "prom-client";
 import { parse, parseAllDocuments } from "yaml";
-import { type DescribedMetric, describeMetrics } from "../../scripts/generate-deploy-metrics.ts";
+import { type DescribedMetric, describeMetrics } from "../../scripts/generate-tables.ts";
 import { alertRules, dashboardPanels, dashboardQueries, deployText } from "./deploy-files.ts";
 
 const root = join(import.meta.dirname, "..", "..");
@@ -20,9 +21,8 @@ function valuesOf(schema: ValueSchema, prefix = ""): string[] {
   );
 }
 
-function hasValue(values: unknown, name: string): boolean {
-  const found = name.split(".").reduce<unknown>((value, part) => (value as Record<string, unknown>)?.[part], values);
-  return found !== undefined;
+function valueOf(values: unknown, name: string): unknown {
+  return name.split(".").reduce<unknown>((value, part) => (value as Record<string, unknown>)?.[part], values);
 }
 
 interface RoleRule {
@@ -82,9 +82,10 @@ test("the values of the chart are all described, and all have a default", async 
   const values: unknown = parse(await readFile(join(chart, "values.yaml"), "utf8"));
   const names = valuesOf(schema).filter((name) => name !== "global");
   expect(names.length).toBeGreaterThan(40);
-  expect(names.filter((name) => !hasValue(values, name))).toStrictEqual([]);
+  expect(names.filter((name) => valueOf(values, name) === undefined)).toStrictEqual([]);
   const page = await readFile(join(chart, "README.md"), "utf8");
-  expect(names.filter((name) => !page.includes(`| \`${name}\` |`))).toStrictEqual([]);
+  const rows = names.map((name) => `| \`${name}\` | \`${JSON.stringify(valueOf(values, name))}\` |`);
+  expect(rows.filter((row) => !page.includes(row))).toStrictEqual([]);
   expect(page).not.toMatch(/\| {2}\|/);
 });
 
@@ -137,13 +138,15 @@ describe("every query", () => {
   const alerts = rules.map(({ expr }) => expr);
 
   test("asks for metrics and labels that the operator serves", async () => {
-    const metrics = [...(await describeMetrics()), ofNodeExporter];
+    const registry = new Registry();
+    collectDefaultMetrics({ register: registry });
+    const metrics = [...describeMetrics(), ...describeMetrics(registry), ofNodeExporter];
     const faults = [...alerts, ...(await dashboardQueries())].flatMap((query) => faultsIn(query, metrics));
     expect(faults).toStrictEqual([]);
   });
 
   test("groups by labels that one of its metrics has", async () => {
-    const known = new Set((await describeMetrics()).flatMap(({ labels }) => labels));
+    const known = new Set(describeMetrics().flatMap(({ labels }) => labels));
     for (const label of [...ofNodeExporter.labels, "le", "namespace", "job", "instance"]) known.add(label);
     const groupings = [...alerts, ...(await dashboardQueries())].flatMap((query) =>
       [...query.matchAll(/\b(?:by|on) \(([^)]*)\)/g)].flatMap(([, labels = ""]) => labels.split(", ")),
@@ -154,7 +157,7 @@ describe("every query", () => {
 
 test("every metric of wafsync is on the dashboard or in an alert", async () => {
   const queries = [...(await dashboardQueries()), JSON.stringify(rules)].join("\n");
-  const own = (await describeMetrics()).filter(({ name }) => name.startsWith("wafsync_"));
+  const own = describeMetrics().filter(({ name }) => name.startsWith("wafsync_"));
   expect(own.filter(({ name }) => !queries.includes(name)).map(({ name }) => name)).toStrictEqual([]);
 });
 

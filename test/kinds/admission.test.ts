@@ -1,12 +1,11 @@
 // A real API server must accept the CRDs, and validate documents as the parser does.
 import { beforeAll, describe, expect, test } from "@jest/globals";
 import { assert, asyncProperty, constantFrom, array, ipV4, ipV6, nat, oneof, stringMatching, tuple } from "fast-check";
-import { objectSchema } from "../../src/kinds/custom-resource-definition.ts";
+import { objectSchema, type StructuralSchema } from "../../scripts/generate-crds.ts";
 import { kindDefinitions } from "../../src/kinds/custom-resource.ts";
 import { apiGroup, apiVersionName, pluralOf } from "../../src/kinds/kinds.ts";
 import { parseResource } from "../../src/kinds/parse-resource.ts";
 import { validationsKey } from "../../src/kinds/schema-rules.ts";
-import type { StructuralSchema } from "../../src/kinds/structural-schema.ts";
 import { parseDeclaredEntry } from "../../src/address/entry.ts";
 import { resourceKinds } from "../../src/model/resource.ts";
 import type { ApiAnswer } from "../support/control-plane/api-request.ts";

@@ -1,9 +1,8 @@
 // Every field of every spec, from the schemas, so that a new field is not forgotten anywhere.
 import { describe, expect, test } from "@jest/globals";
-import { objectSchema } from "../../src/kinds/custom-resource-definition.ts";
+import { objectSchema, type StructuralSchema } from "../../scripts/generate-crds.ts";
 import { type CustomResource, kindDefinitions } from "../../src/kinds/custom-resource.ts";
 import { parseResource } from "../../src/kinds/parse-resource.ts";
-import type { StructuralSchema } from "../../src/kinds/structural-schema.ts";
 import { toDeclared } from "../../src/kinds/to-declared.ts";
 import { resourceKinds } from "../../src/model/resource.ts";
 import { validDocuments } from "./document-cases.ts";

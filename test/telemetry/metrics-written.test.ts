@@ -1,7 +1,7 @@
 // Every metric needs a series before anything happens, and code that writes it.
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
-import { describeMetrics, exampleText } from "../../scripts/generate-deploy-metrics.ts";
+import { describeMetrics } from "../../scripts/generate-tables.ts";
 import { createMetrics } from "../../src/telemetry/metrics.ts";
 import { readSourceTree } from "../support/tidy/source-tree.ts";
 
@@ -9,8 +9,17 @@ import { readSourceTree } from "../support/tidy/source-tree.ts";
 const unforeseeable = ["wafsync_blocked_requests_total"];
 
 test("Every metric of wafsync has a series from the start, unless its labels come from outside", async () => {
-  const text = await exampleText();
-  const own = (await describeMetrics()).map(({ name }) => name).filter((name) => name.startsWith("wafsync_"));
+  const metrics = createMetrics({ version: "0.1.0", withProcess: false });
+  metrics.addInstance("edge/shop");
+  metrics.feeds.seen({ namespace: "edge", name: "threats" }, { entries: 0, confirmedAtMs: undefined, isStale: false });
+  metrics.autoBlocksSeen("edge/shop", new Map([["edge/attackers", { listed: 0, leftOut: 0, rows: 0 }]]));
+  metrics.leading("wafsync-operator", true);
+  metrics.controller("instances", () => ({ depth: 0, longestRunningMs: 0, unfinishedMs: 0 }));
+  metrics.watches(() => [{ plural: "wafiprules", isSynced: true, relists: 0 }]);
+  const text = await metrics.text();
+  const own = describeMetrics()
+    .map(({ name }) => name)
+    .filter((name) => name.startsWith("wafsync_"));
   const absent = own.filter((name) => !new RegExp(`^${name}(?:_count)?[ {]`, "m").test(text));
   expect(absent).toStrictEqual(unforeseeable);
 });

@@ -1,7 +1,6 @@
 // The guards in the schema of an instance, so that every test about guards also covers new guards.
-import { objectSchema } from "../../../src/kinds/custom-resource-definition.ts";
+import { objectSchema, type StructuralSchema } from "../../../scripts/generate-crds.ts";
 import { kindDefinitions } from "../../../src/kinds/custom-resource.ts";
-import type { StructuralSchema } from "../../../src/kinds/structural-schema.ts";
 
 const schemas: Readonly<Record<string, StructuralSchema>> =
   objectSchema(kindDefinitions.WafInstance).properties?.["spec"]?.properties?.["guards"]?.properties ?? {};

@@ -1,24 +1,20 @@
-// The reference docs, generated from the schemas and the condition data, so that they stay complete.
-import { capitalized, counted, inThousands } from "../model/sentence.ts";
-import { objectSchema } from "./custom-resource-definition.ts";
-import { servedDefinitions } from "./custom-resource.ts";
-import type { GeneratedFile } from "./generated-files.ts";
-import type { PrinterColumn, ServedDefinition } from "./kind-definition.ts";
-import { apiVersion, category, pluralOf, recordKind, type ServedKind } from "./kinds.ts";
-import { type ConditionFact, conditionFacts, type ReasonFact, reasonFacts } from "./reasons.ts";
-import { validationsKey } from "./schema-rules.ts";
-import { type StructuralSchema, structuralSchema } from "./structural-schema.ts";
-import { summarySchema } from "./summary.ts";
+// Generates the reference pages of the kinds from their schemas, so that they stay complete.
+import { servedDefinitions } from "../src/kinds/custom-resource.ts";
+import type { PrinterColumn, ServedDefinition } from "../src/kinds/kind-definition.ts";
+import { apiVersion, category, pluralOf, recordKind, type ServedKind } from "../src/kinds/kinds.ts";
+import { validationsKey } from "../src/kinds/schema-rules.ts";
+import { summarySchema } from "../src/kinds/summary.ts";
+import { capitalized, counted, inThousands } from "../src/model/sentence.ts";
+import { type GeneratedFile, objectSchema, type StructuralSchema, structuralSchema } from "./generate-crds.ts";
 
 const generatedNote = "<!-- Written by `npm run generate`. Edit the schemas in src/kinds instead. -->";
 
-/** All pages of `docs/reference`. */
+/** The pages of `docs/reference` about the kinds and `/summary`. */
 export function referencePages(): GeneratedFile[] {
   const at = (file: string, text: string): GeneratedFile => ({ path: `docs/reference/${file}`, text });
   return [
     at("README.md", overviewPage()),
     ...servedDefinitions.map((definition) => at(pageFile(definition.kind), kindPage(definition))),
-    at("conditions.md", conditionsPage()),
     at("summary.md", summaryPage()),
   ];
 }
@@ -130,35 +126,6 @@ function ownRules(field: StructuralSchema): string[] {
 
 function sentence(text: string): string {
   return `${capitalized(text)}.`;
-}
-
-function conditionsPage(): string {
-  const facts: readonly [string, ConditionFact][] = Object.entries(conditionFacts);
-  const reasons: readonly [string, ReasonFact][] = Object.entries(reasonFacts);
-  return page("Conditions and reasons", [
-    "Every object reports its state in `status.conditions`. `kubectl wait --for=condition=Ready` waits until the object is ready.",
-    "The `reason` of a condition is one of the words below, its `message` describes the specific case, and `lastTransitionTime` is the time at which `status` last changed.",
-    "## Conditions",
-    table(["Condition", "Shown by", "Meaning"], facts.map(conditionRow)),
-    "## Reasons",
-    table(
-      ["Reason", "Condition and status", "Meaning", "What to do"],
-      reasons.map(([reason, { on, meaning, action }]) => [`\`${reason}\``, statusesText(on), meaning, action]),
-    ),
-  ]);
-}
-
-function conditionRow([type, { kinds: shownBy, polarity, meaning, repeats = [] }]: [string, ConditionFact]): string[] {
-  const presence = polarity === "AbnormalTrue" ? " Present only while it applies." : "";
-  const repeated = repeats.map((other) => `\`${other}\``).join(", ");
-  const others = repeated === "" ? "" : ` It can also have the reasons of ${repeated}.`;
-  return [`\`${type}\``, shownBy.join(", "), `${meaning}${presence}${others}`];
-}
-
-function statusesText(on: ReasonFact["on"]): string {
-  return Object.entries(on)
-    .map(([type, statuses]) => `\`${type}\`: ${statuses.join(", ")}`)
-    .join("; ");
 }
 
 function summaryPage(): string {
