@@ -1,10 +1,8 @@
 // Inventories in a record store. A damaged one stops all writes until someone decides: its entries would be orphaned otherwise.
-import type { Clock } from "../async/clock.ts";
 import { LruMap } from "../async/lru-map.ts";
-import { inSlices } from "../async/time-slices.ts";
 import { emptyInventory, type LoadedInventory, type InventoryPort } from "../model/inventory.ts";
 import { nameKey, type ObjectName } from "../model/resource.ts";
-import { decodeInventory, encodeInventory, inventorySlices } from "./inventory-text.ts";
+import { decodeInventory, encodeInventory } from "./inventory-text.ts";
 import type { RecordKey, RecordStore } from "./record-store.ts";
 
 /** The number of inventories that are not decoded again if they are unchanged. */
@@ -14,11 +12,7 @@ export function inventoryKey({ namespace, name }: ObjectName): RecordKey {
   return { type: "Inventory", namespace, name };
 }
 
-/** @param clock if absent, everything is encoded without a pause */
-export function createInventoryRecords(
-  store: RecordStore,
-  clock?: Pick<Clock, "monotonicMs" | "sleep">,
-): InventoryPort {
+export function createInventoryRecords(store: RecordStore): InventoryPort {
   // Plans compare only what has changed since the same inventory.
   const decoded = new LruMap<string, Extract<LoadedInventory, { state: "Loaded" }>>(knownMax);
   return {
@@ -37,8 +31,7 @@ export function createInventoryRecords(
       return loaded;
     },
     save: async (instance, inventory, revision) => {
-      const text = clock === undefined ? encodeInventory(inventory) : await inSlices(clock, inventorySlices(inventory));
-      const saved = await store.save(inventoryKey(instance), text, revision);
+      const saved = await store.save(inventoryKey(instance), encodeInventory(inventory), revision);
       return saved.state === "NotAllowed" ? { state: "Failed", problem: saved.problem } : saved;
     },
     remove: async (instance) => {

@@ -78,7 +78,7 @@ export class ClusterRecords {
       instance: podName,
       onDropped: (reason) => onEventDropped(reason),
     });
-    this.inventory = createInventoryRecords(this.store, clock);
+    this.inventory = createInventoryRecords(this.store);
     this.status = new ClusterStatus({ api, objectOf, events: this.#events, mayWrite });
   }
 
