@@ -62,27 +62,9 @@ export type TextFacts = Readonly<z.output<typeof textFacts>>;
 /** Reads a response when it is its turn, because it can fill a lot of memory. Waiting for a response fills none. */
 export type InTurn = <T>(read: () => Promise<T>) => Promise<T>;
 
-export type FetchFaultCode =
-  | "Unreachable"
-  | "UrlNotAllowed"
-  | "Refused"
-  | "TimedOut"
-  | "Truncated"
-  | "TooLarge"
-  | "HttpStatus"
-  | "RateLimited"
-  | "TooManyRedirects"
-  | "NotInFormat"
-  | "TooManyEntries"
-  | "MissingSecret";
-
-/** Why there is no new content. The message is a sentence without secrets. */
-export interface FetchFault {
-  readonly code: FetchFaultCode;
-  readonly message: string;
-  /** The delay that the server requests. */
-  readonly retryAfterMs?: number;
-}
+/** Why there is no new content. The message is a sentence without secrets, and `retryAfterMs` the delay that the server requests. */
+export const fetchFault = z.strictObject({ message: z.string(), retryAfterMs: z.number().optional() });
+export type FetchFault = Readonly<z.output<typeof fetchFault>>;
 
 export type FetchOutcome =
   /** The content matches the validators of the request. */

@@ -27,7 +27,6 @@ export interface CrowdsecPull {
 }
 
 const unexpected: FetchFault = {
-  code: "NotInFormat",
   message: "The response is not from a CrowdSec local API: check spec.crowdsec.url.",
 };
 
@@ -45,7 +44,7 @@ export class CrowdsecSource {
     const isFull = !this.#isInStep || !pull.isCurrent || nowMs - this.#fullAtMs >= fullIntervalMs;
     this.#isInStep = false;
     const active = isFull ? await this.#readAll(pull, options) : await this.#readChanges(pull, options);
-    if ("code" in active) return { kind: "Failed", fault: active };
+    if ("message" in active) return { kind: "Failed", fault: active };
     this.#active = active;
     this.#isInStep = true;
     if (isFull) this.#fullAtMs = nowMs;
@@ -82,7 +81,7 @@ function changed(
 /** Never rejects. */
 async function get({ source, key }: CrowdsecPull, path: string, options: FetchOptions): Promise<Got<unknown>> {
   const checked = checkFeedUrl(`${source.url}${path}`, options);
-  if (!checked.ok) return failed({ code: "UrlNotAllowed", message: `spec.crowdsec.url ${checked.problem}.` });
+  if (!checked.ok) return failed({ message: `spec.crowdsec.url ${checked.problem}.` });
   const { url } = checked;
   const headers = { accept: "application/json", "user-agent": options.userAgent, "x-api-key": key.reveal() };
   return await getFeed({ url, headers, bytesMax }, options, async (response) => {
@@ -127,14 +126,13 @@ function search(parameters: Readonly<Record<string, string>>): string {
 async function readAnswer(answer: HttpResponse, origin: string, { clock }: FetchOptions): Promise<Got<unknown>> {
   const { status } = answer;
   if (status === 401 || status === 403) {
-    return failed({ code: "Refused", message: `${origin} rejected the API key (${status}).` });
+    return failed({ message: `${origin} rejected the API key (${status}).` });
   }
   if (status !== 200) return failed(statusFault(origin, answer, clock.nowMs()));
   const text = (await readUnpacked(answer, bytesMax)).toString("utf8");
   const parsed = text === "" ? null : parseJson(text);
   if (parsed !== undefined) return { ok: true, value: parsed };
-  const message = `The response of ${origin} is not JSON: check spec.crowdsec.url.`;
-  return failed({ code: "NotInFormat", message });
+  return failed({ message: `The response of ${origin} is not JSON: check spec.crowdsec.url.` });
 }
 
 function failed(fault: FetchFault): Got<never> {

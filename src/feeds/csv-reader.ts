@@ -40,10 +40,7 @@ export async function readCsv(
     }
   } catch (error) {
     if (!(error instanceof CsvError)) throw error;
-    return {
-      code: "NotInFormat",
-      message: `The response is not a CSV table: line ${String(error["lines"])} (${error.code}).`,
-    };
+    return { message: `The response is not a CSV table: line ${String(error["lines"])} (${error.code}).` };
   } finally {
     parser.destroy();
   }
@@ -82,6 +79,5 @@ function columnOf({ column }: CsvFormat, head: readonly string[]): number | unde
 }
 
 function missingColumn({ column }: CsvFormat, head: readonly string[]): FetchFault {
-  const message = `The table has no column ${column}: its first row has ${head.length} columns.`;
-  return { code: "NotInFormat", message };
+  return { message: `The table has no column ${column}: its first row has ${head.length} columns.` };
 }

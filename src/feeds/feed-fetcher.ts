@@ -121,5 +121,5 @@ export class FeedFetcher {
 }
 
 function missing(message: string): FetchOutcome {
-  return { kind: "Failed", fault: { code: "MissingSecret", message } };
+  return { kind: "Failed", fault: { message } };
 }

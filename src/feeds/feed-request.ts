@@ -113,11 +113,7 @@ export function statusFault(
 ): FetchFault {
   const delay = { retryAfter: headers["retry-after"], date: headers.date };
   const retryAfterMs = parseRetryAfter(delay, nowMs, retryAfterMsMax);
-  return {
-    code: status === 429 ? "RateLimited" : "HttpStatus",
-    message: `${server} responded with status ${status}.`,
-    ...(retryAfterMs !== undefined && { retryAfterMs }),
-  };
+  return { message: `${server} responded with status ${status}.`, ...(retryAfterMs !== undefined && { retryAfterMs }) };
 }
 
 interface FaultContext {
@@ -132,16 +128,14 @@ interface FaultContext {
 function networkFault(error: unknown, hasAnswer: boolean, context: FaultContext): FetchFault {
   const code = codeOf(error);
   if (code === deadlineCode) {
-    const message = `${context.origin} did not send a complete response within ${Math.round(timeoutMs / 1000)} s.`;
-    return { code: "TimedOut", message };
+    return { message: `${context.origin} did not send a complete response within ${Math.round(timeoutMs / 1000)} s.` };
   }
   if (code === bodyTooLargeCode) {
     const limit = `${Math.floor(context.bytesMax / 2 ** 20)} MiB`;
-    return { code: "TooLarge", message: `The response of ${context.origin} is larger than ${limit}.` };
+    return { message: `The response of ${context.origin} is larger than ${limit}.` };
   }
   if (hasAnswer || code === bodyTruncated) {
-    const message = `The response of ${context.origin} is incomplete. Rules continue to use the last good content.`;
-    return { code: "Truncated", message };
+    return { message: `The response of ${context.origin} is incomplete. Rules continue to use the last good content.` };
   }
   return unreachable(code, context);
 }
@@ -151,10 +145,10 @@ function unreachable(code: string, { origin, isPublicOnly }: FaultContext): Fetc
     const reason = isPublicOnly
       ? "the host has no address, or one that is not on the public Internet, which requires --allow-private-feeds"
       : "check the URL, the certificate and the network";
-    return { code: "Unreachable", message: `Cannot connect to ${origin}: ${reason}.` };
+    return { message: `Cannot connect to ${origin}: ${reason}.` };
   }
   const hint = /CERT|TLS|SSL/u.test(code) ? "check the certificate of the server" : "check the URL and the network";
-  return { code: "Unreachable", message: `Cannot connect to ${origin} (${code}): ${hint}.` };
+  return { message: `Cannot connect to ${origin} (${code}): ${hint}.` };
 }
 
 const bodyTruncated = "BODY_TRUNCATED";

@@ -11,6 +11,7 @@ import {
   feedCounts,
   type FeedReading,
   type FetchFault,
+  fetchFault,
   type FetchOutcome,
   invalidLine,
   onceFor,
@@ -30,10 +31,6 @@ const endedMax = 100_000;
 const hashDigits = 16;
 
 export const acceptAnnotation = "wafsync.dev/accept-feed";
-
-export type FeedFault =
-  | FetchFault
-  | { readonly code: "Markup" | "Empty"; readonly message: string; readonly retryAfterMs?: number | undefined };
 
 const timeMs = z.number();
 
@@ -57,7 +54,7 @@ const heldContent = z.strictObject({
   sinceMs: timeMs,
 });
 
-/** What is stored of a feed. The codes are not validated: they only affect the status until the next fetch. */
+/** What is stored of a feed. The reason is not validated: it only affects the status until the next fetch. */
 export const storedFeed = z.strictObject({
   /** The source of the content. Its validators are not valid for other sources. */
   sourceKey: z.string(),
@@ -65,13 +62,7 @@ export const storedFeed = z.strictObject({
   good: goodContent.extend({ lines: z.int().min(0) }).optional(),
   held: heldContent.optional(),
   /** Set if the last fetch failed. */
-  fault: z
-    .strictObject({
-      code: z.string() as unknown as z.ZodType<FeedFault["code"]>,
-      message: z.string(),
-      retryAfterMs: z.number().optional(),
-    })
-    .optional(),
+  fault: fetchFault.optional(),
   failures: z.int().min(0),
   lastFetchMs: timeMs.optional(),
   /** Undefined if due immediately. */
@@ -181,7 +172,7 @@ function afterReading(
   const facts = outcome.kind === "Read" ? outcome.facts : undefined;
   const decision = judgeContent(outcome, lastGood, feed.guards);
   if (decision.verdict === "Refuse") {
-    return failed(state, feed, { code: decision.reason, message: decision.message }, moment);
+    return failed(state, feed, { message: decision.message }, moment);
   }
   const hash = contentHash(reading.content);
   const good = goodOf(reading, facts, hash, state.good, moment.nowMs);
@@ -245,7 +236,7 @@ function succeeded(state: FeedState, { intervalMs }: DeclaredFeed, moment: Fetch
   return { ...state, failures: 0, fault: undefined, nextFetchMs: nextFetchMs(moment, intervalMs, 0) };
 }
 
-function failed(state: FeedState, { intervalMs }: DeclaredFeed, fault: FeedFault, moment: FetchMoment): FeedState {
+function failed(state: FeedState, { intervalMs }: DeclaredFeed, fault: FetchFault, moment: FetchMoment): FeedState {
   const failures = state.failures + 1;
   const next = nextFetchMs(moment, intervalMs, failures, fault.retryAfterMs);
   return { ...state, failures, fault, nextFetchMs: next };

@@ -3,7 +3,7 @@
 import { createHash } from "node:crypto";
 import type { FeedFormat } from "../model/declared-feed.ts";
 import type { HttpResponse } from "../net/http-connection.ts";
-import type { FetchFault, FetchOutcome, TextFacts } from "./content.ts";
+import type { FetchOutcome, TextFacts } from "./content.ts";
 import { EntryCollector } from "./entry-collector.ts";
 import { checkFeedUrl, type FetchOptions, getFeed, readUnpacked, shownUrl, statusFault } from "./feed-request.ts";
 import { readFeed } from "./read-feed.ts";
@@ -30,7 +30,7 @@ export async function fetchFeed(request: FetchRequest, options: FetchOptions): P
 
 async function followRedirects(request: FetchRequest, options: FetchOptions): Promise<FetchOutcome> {
   let checked = checkFeedUrl(request.url, options);
-  if (!checked.ok) return failed("UrlNotAllowed", `spec.http.url ${checked.problem}.`);
+  if (!checked.ok) return failed(`spec.http.url ${checked.problem}.`);
   const home = checked.url.origin;
   let isHome = true;
   for (let redirects = 0; redirects <= redirectsMax; redirects += 1) {
@@ -44,13 +44,9 @@ async function followRedirects(request: FetchRequest, options: FetchOptions): Pr
     if (!got.ok) return { kind: "Failed", fault: got.fault };
     if (got.value.kind !== "Redirect") return got.value;
     checked = checkFeedUrl(got.value.location, options, url);
-    if (!checked.ok)
-      return failed("UrlNotAllowed", `${shownUrl(url, options)} redirects to a URL that ${checked.problem}.`);
+    if (!checked.ok) return failed(`${shownUrl(url, options)} redirects to a URL that ${checked.problem}.`);
   }
-  return failed(
-    "TooManyRedirects",
-    `${shownUrl(new URL(request.url), options)} redirects more than ${redirectsMax} times.`,
-  );
+  return failed(`${shownUrl(new URL(request.url), options)} redirects more than ${redirectsMax} times.`);
 }
 
 function standardHeaders({ validators }: FetchRequest, { userAgent }: FetchOptions): Record<string, string> {
@@ -69,7 +65,7 @@ async function readAnswer(answer: HttpResponse, url: URL, request: FetchRequest,
   const { etag, lastModified } = request.validators;
   if (status === 304) {
     if (etag !== undefined || lastModified !== undefined) return { kind: "NotModified" };
-    return failed("HttpStatus", `${shownUrl(url, options)} responded with status 304 to an unconditional request.`);
+    return failed(`${shownUrl(url, options)} responded with status 304 to an unconditional request.`);
   }
   if ([301, 302, 303, 307, 308].includes(status) && headers.location !== undefined) {
     return { kind: "Redirect", location: headers.location };
@@ -79,7 +75,7 @@ async function readAnswer(answer: HttpResponse, url: URL, request: FetchRequest,
   }
   const encoding = (headers["content-encoding"] ?? "identity").trim().toLowerCase();
   if (!["identity", "gzip", "x-gzip", ""].includes(encoding)) {
-    return failed("NotInFormat", `${url.origin} responded with an encoding that the request did not accept.`);
+    return failed(`${url.origin} responded with an encoding that the request did not accept.`);
   }
   const body = await readUnpacked(answer, bytesMax);
   const facts: TextFacts = {
@@ -98,8 +94,8 @@ async function readAnswer(answer: HttpResponse, url: URL, request: FetchRequest,
 /** A page begins with at most so much white space. */
 const markupSearchedMax = 4096;
 
-function failed(code: FetchFault["code"], message: string): FetchOutcome {
-  return { kind: "Failed", fault: { code, message } };
+function failed(message: string): FetchOutcome {
+  return { kind: "Failed", fault: { message } };
 }
 
 /** Sent back unchanged, so it must be a valid header value. It is shown and stored, so it must not contain a secret. */

@@ -27,7 +27,7 @@ export type FeedDecision =
   | { readonly verdict: "Accept" }
   | { readonly verdict: "Hold"; readonly reason: HoldReason; readonly message: string }
   /** Can't be accepted. */
-  | { readonly verdict: "Refuse"; readonly reason: "Markup" | "Empty"; readonly message: string };
+  | { readonly verdict: "Refuse"; readonly message: string };
 
 type NewContent = Extract<FetchOutcome, { kind: "Read" | "Updated" }>;
 
@@ -49,10 +49,10 @@ function refusal({ facts, reading }: Extract<NewContent, { kind: "Read" }>): Fee
   if (facts.looksLikeMarkup) {
     const message =
       "The server returned a page (HTML or XML) instead of a list: check the URL, and whether it leads to a login or challenge page.";
-    return { verdict: "Refuse", reason: "Markup", message };
+    return { verdict: "Refuse", message };
   }
   if (facts.bytes === 0 && reading.counts.total === 0) {
-    return { verdict: "Refuse", reason: "Empty", message: "The server returned an empty response." };
+    return { verdict: "Refuse", message: "The server returned an empty response." };
   }
   return undefined;
 }

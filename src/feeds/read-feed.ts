@@ -28,11 +28,11 @@ export async function readFeed(body: Buffer, format: FeedFormat, options: ReadOp
   if (fault !== undefined) return { ok: false, fault };
   if (collector.hasTooManyInvalid) {
     const message = `The feed has more than ${inThousands(invalidMax)} lines that are not valid entries.`;
-    return { ok: false, fault: { code: "NotInFormat", message } };
+    return { ok: false, fault: { message } };
   }
   if (!collector.isFull) return { ok: true, reading: collector.reading() };
   const message = `The feed has more than ${inThousands(entriesMax)} entries.`;
-  return { ok: false, fault: { code: "TooManyEntries", message } };
+  return { ok: false, fault: { message } };
 }
 
 /** The parser of tables is loaded on demand. */
@@ -104,5 +104,5 @@ function nameOf(value: unknown): string {
 }
 
 function fault(message: string): FetchFault {
-  return { code: "NotInFormat", message: `${message}.` };
+  return { message: `${message}.` };
 }

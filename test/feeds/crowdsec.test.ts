@@ -44,7 +44,7 @@ async function pull({ key = crowdsec.key, isCurrent = true, source = {} }: PullO
 }
 
 function shown(outcome: FetchOutcome): string {
-  if (outcome.kind === "Failed") return `${outcome.fault.code}: ${outcome.fault.message}`;
+  if (outcome.kind === "Failed") return outcome.fault.message;
   return outcome.kind === "NotModified" ? outcome.kind : `${outcome.kind} ${outcome.reading.content.entries.join(" ")}`;
 }
 
@@ -99,7 +99,7 @@ describe("The decisions of CrowdSec", () => {
     crowdsec.isTableGone = true;
     expect(shown(await pull())).toBe("Updated 192.0.2.1");
     await clock.advance(3_600_000);
-    expect(shown(await pull())).toMatch(/^HttpStatus: .* responded with status 500/);
+    expect(shown(await pull())).toMatch(/ responded with status 500/);
     crowdsec.isTableGone = false;
     expect(shown(await pull())).toBe("Read 192.0.2.1");
   });
@@ -112,7 +112,7 @@ describe("The decisions of CrowdSec", () => {
       response.writeHead(200, { "content-length": "1000" });
       response.write("{", () => response.destroy());
     });
-    expect(shown(await pull())).toMatch(/^Truncated: /);
+    expect(shown(await pull())).toMatch(/is incomplete/);
     crowdsec.works();
     expect(shown(await pull())).toBe("Read 192.0.2.1 192.0.2.2");
   });
@@ -124,7 +124,7 @@ describe("The decisions of CrowdSec", () => {
 
   test("are requested only once with a wrong key, which appears in no message", async () => {
     const outcome = shown(await pull({ key: "wr0ng-key-of-tests" }));
-    expect(outcome).toMatch(/^Refused: .* rejected the API key \(403\)/);
+    expect(outcome).toMatch(/ rejected the API key \(403\)/);
     expect(outcome).not.toContain("wr0ng");
     expect(crowdsec.calls).toHaveLength(1);
   });
@@ -136,7 +136,7 @@ describe("The decisions of CrowdSec", () => {
     '[{"scope":"Ip","type":"ban","value":"192.0.2.1","duration":"soon"}]',
   ])("are not read from any other response: %s", async (body) => {
     crowdsec.server.answers(({ url }, response) => response.end(url.includes("stream") ? "{}" : body));
-    expect(shown(await pull())).toMatch(/^NotInFormat: /);
+    expect(shown(await pull())).toMatch(/: check spec\.crowdsec\.url\.$/);
   });
 
   test("are read completely every hour, even if the clock is set back", async () => {

@@ -49,14 +49,15 @@ describe("A CSV table", () => {
   });
 
   test("without the column is a fault, not an empty list", async () => {
-    const fault = { code: "NotInFormat", message: "The table has no column dst_ip: its first row has 2 columns." };
+    const fault = { message: "The table has no column dst_ip: its first row has 2 columns." };
     expect(await read("name,address\na,192.0.2.1\n")).toStrictEqual({ ok: false, fault });
     const beyond = await read("name,address\na,192.0.2.1\n", { ...byName, column: "3" });
-    expect(beyond).toMatchObject({ ok: false, fault: { code: "NotInFormat" } });
+    expect(beyond).toMatchObject({ ok: false, fault: { message: expect.stringContaining("no column 3") } });
   });
 
   test("with a quotation mark that is never closed is a fault", async () => {
     const text = `dst_ip\n192.0.2.1\n"${"192.0.2.2\n".repeat(10_000)}`;
-    expect(await read(text)).toMatchObject({ ok: false, fault: { code: "NotInFormat" } });
+    const message = expect.stringContaining("is not a CSV table");
+    expect(await read(text)).toMatchObject({ ok: false, fault: { message } });
   });
 });

@@ -40,7 +40,7 @@ function read(count: number): FetchOutcome {
   return content(someAddresses(count));
 }
 
-const failed: FetchOutcome = { kind: "Failed", fault: { code: "HttpStatus", message: "It answered 500." } };
+const failed: FetchOutcome = { kind: "Failed", fault: { message: "It answered 500." } };
 
 function aBook(isOwn = true): FeedBook {
   return new FeedBook({
@@ -266,7 +266,7 @@ describe("A feed whose server does not respond", () => {
     answer = async ({ meta }, signal) => {
       if (meta.namespace === "shop") return content(some);
       await clock.sleep(30_000, signal);
-      return { kind: "Failed", fault: { code: "TimedOut", message: "The server did not respond." } };
+      return { kind: "Failed", fault: { message: "The server did not respond." } };
     };
     const loop = new FeedLoop({ book, feeds: () => ({ used: declared, unused: [] }), clock, random: () => 0 });
     const told: string[] = [];

@@ -26,7 +26,7 @@ function read(count: number, etag?: string): FetchOutcome {
   return { kind: "Read", reading: aReading(someAddresses(count)), facts: textFacts({ etag }) };
 }
 
-const unreachable: FetchOutcome = { kind: "Failed", fault: { code: "Unreachable", message: "No connection." } };
+const unreachable: FetchOutcome = { kind: "Failed", fault: { message: "No connection." } };
 
 /** The state after these outcomes, which are an hour apart. */
 function after(

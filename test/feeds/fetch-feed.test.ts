@@ -43,7 +43,7 @@ async function get(change: Partial<FetchRequest> = {}, options: Partial<FetchOpt
 
 function entriesOf(outcome: FetchOutcome): readonly string[] | string {
   if (outcome.kind === "Read") return outcome.reading.content.entries;
-  return outcome.kind === "Failed" ? `${outcome.fault.code}: ${outcome.fault.message}` : outcome.kind;
+  return outcome.kind === "Failed" ? outcome.fault.message : outcome.kind;
 }
 
 const list = "192.0.2.1\n192.0.2.2\n";
@@ -77,7 +77,7 @@ describe("A fetch", () => {
       "if-none-match": 'W/"v1"',
       "if-modified-since": "Sat, 21 Nov 2026 12:00:00 GMT",
     });
-    expect(entriesOf(await get())).toMatch(/^HttpStatus: .* status 304 to an unconditional request/);
+    expect(entriesOf(await get())).toMatch(/status 304 to an unconditional request/);
   });
 
   test.each([
@@ -112,7 +112,7 @@ test("The time limit of a fetch does not include the wait for its turn to read",
 describe("A fetch fails without treating the response as a list", () => {
   test.each([404, 403, 500, 204, 206])("if the status is %s", async (status) => {
     server.fails(status);
-    expect(entriesOf(await get())).toBe(`HttpStatus: ${server.url()} responded with status ${status}.`);
+    expect(entriesOf(await get())).toBe(`${server.url()} responded with status ${status}.`);
   });
 
   test("if the server requests more than an hour, which counts up to a day", async () => {
@@ -121,7 +121,7 @@ describe("A fetch fails without treating the response as a list", () => {
       ["8640000", 24],
     ] as const) {
       server.fails(503, { "retry-after": header });
-      expect(await get()).toMatchObject({ fault: { code: "HttpStatus", retryAfterMs: hours * 3_600_000 } });
+      expect(await get()).toMatchObject({ fault: { retryAfterMs: hours * 3_600_000 } });
     }
   });
 
@@ -129,7 +129,7 @@ describe("A fetch fails without treating the response as a list", () => {
     server.fails(429, { "retry-after": "120" });
     expect(await get()).toStrictEqual({
       kind: "Failed",
-      fault: { code: "RateLimited", message: `${server.url()} responded with status 429.`, retryAfterMs: 120_000 },
+      fault: { message: `${server.url()} responded with status 429.`, retryAfterMs: 120_000 },
     });
   });
 
@@ -141,14 +141,14 @@ describe("A fetch fails without treating the response as a list", () => {
       response.writeHead(200, headers);
       response.write(list, () => response.destroy());
     });
-    expect(entriesOf(await get())).toMatch(/^Truncated: /);
+    expect(entriesOf(await get())).toMatch(/is incomplete/);
   });
 
   test("if the connection is reset while a body without a length is sent", async () => {
     server.answers((_, { socket }) => {
       socket?.write(`HTTP/1.1 200 OK\r\n\r\n${list}192.0.2.12`, () => setImmediate(() => socket.resetAndDestroy()));
     });
-    expect(entriesOf(await get())).toMatch(/^Truncated: /);
+    expect(entriesOf(await get())).toMatch(/is incomplete/);
     server.answers((_, { socket }) => void socket?.end(`HTTP/1.1 200 OK\r\n\r\n${list}`));
     expect(entriesOf(await get())).toStrictEqual(["192.0.2.1", "192.0.2.2"]);
   });
@@ -156,14 +156,14 @@ describe("A fetch fails without treating the response as a list", () => {
   test.each([{ "content-encoding": "gzip" }, {}])("if gzip data is truncated: %j", async (headers) => {
     const packed = gzipSync("192.0.2.1\n".repeat(1000));
     server.serves(packed.subarray(0, packed.length - 12), headers);
-    expect(entriesOf(await get())).toMatch(/^Truncated: /);
+    expect(entriesOf(await get())).toMatch(/is incomplete/);
   });
 
   test("if the text is too large, compressed or not", async () => {
     server.serves(Buffer.alloc(bytesMax + 1, "#"));
-    expect(entriesOf(await get())).toMatch(/^TooLarge: .* larger than 16 MiB/);
+    expect(entriesOf(await get())).toMatch(/larger than 16 MiB/);
     server.serves(gzipSync(Buffer.alloc(bytesMax + 1, "\n")));
-    expect(entriesOf(await get())).toMatch(/^TooLarge: /);
+    expect(entriesOf(await get())).toMatch(/larger than 16 MiB/);
   });
 
   test("if there is no complete response within 30 s", async () => {
@@ -176,15 +176,15 @@ describe("A fetch fails without treating the response as a list", () => {
     const fetching = get({}, { clock });
     await asked.promise;
     await clock.advance(timeoutMs);
-    expect(entriesOf(await fetching)).toMatch(/^TimedOut: .* within 30 s/);
+    expect(entriesOf(await fetching)).toMatch(/within 30 s/);
   });
 
   test("if no server responds", async () => {
     const url = server.url();
     await server.stop();
-    expect(entriesOf(await get({ url }))).toMatch(/^Unreachable: Cannot connect to .* \(ECONNREFUSED\)/);
+    expect(entriesOf(await get({ url }))).toMatch(/^Cannot connect to .* \(ECONNREFUSED\)/);
     expect(entriesOf(await get({ url }, { isPublicOnly: false }))).toBe(
-      `Unreachable: Cannot connect to ${new URL(url).origin}: check the URL, the certificate and the network.`,
+      `Cannot connect to ${new URL(url).origin}: check the URL, the certificate and the network.`,
     );
   });
 });
@@ -218,15 +218,13 @@ describe("Redirects", () => {
   ])("to %s are refused", async (location, problem) => {
     server.fails(302, { location });
     const outcome = entriesOf(await get());
-    expect(outcome).toMatch(/^UrlNotAllowed: /);
+    expect(outcome).toMatch(/redirects to a URL that /);
     expect(outcome).toContain(problem);
     expect(outcome).not.toContain("password@");
   });
 
   test("to http are refused if https is required", async () => {
-    expect(entriesOf(await get({}, { allowInsecureHttp: false }))).toMatch(
-      /^UrlNotAllowed: spec.http.url is not https/,
-    );
+    expect(entriesOf(await get({}, { allowInsecureHttp: false }))).toMatch(/^spec.http.url is not https/);
   });
 });
 
@@ -250,7 +248,7 @@ describe("Internal addresses", () => {
     async (host) => {
       server.serves(list);
       const url = `http://${host}:${server.port}/list`;
-      expect(entriesOf(await get({ url }, guarded))).toMatch(/^Unreachable: .* not on the public Internet/);
+      expect(entriesOf(await get({ url }, guarded))).toMatch(/^Cannot connect to .* not on the public Internet/);
       expect(server.requests).toStrictEqual([]);
     },
   );
@@ -277,7 +275,7 @@ describe("Internal addresses", () => {
     const inner = await ScriptedServer.start();
     server.fails(302, { location: `http://169.254.169.254:${inner.port}/latest/meta-data` });
     const isAllowed = (address: string): boolean => address === "127.0.0.1" || isPublicAddress(address);
-    expect(entriesOf(await get({}, { isAllowed }))).toMatch(/^Unreachable: .*169\.254\.169\.254/);
+    expect(entriesOf(await get({}, { isAllowed }))).toMatch(/^Cannot connect to .*169\.254\.169\.254/);
     expect(inner.requests).toStrictEqual([]);
     await inner.stop();
   });

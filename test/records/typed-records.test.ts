@@ -76,7 +76,7 @@ describe("A feed", () => {
     const at = { nowMs: 1000, random: 0 };
     const good = afterFetch(initialFeedState(feed), feed, { kind: "Read", reading, facts }, at);
     const less = { kind: "Read", reading: aReading(someAddresses(1)), facts: textFacts() } as const;
-    const fault = { code: "RateLimited", message: "No.", retryAfterMs: 5 } as const;
+    const fault = { message: "No.", retryAfterMs: 5 } as const;
     return afterFetch(afterFetch(good, feed, less, at), feed, { kind: "Failed", fault }, at);
   }
 

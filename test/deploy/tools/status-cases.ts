@@ -92,7 +92,7 @@ export function statusCases(): StatusCase[] {
     feedCase("Fetched Fetched", healthy),
     feedCase("Fetched Pending", working, { good: undefined }),
     feedCase("Fetched Suspended", paused, {}, { feed: aFeed({ suspend: true }) }),
-    feedCase("Fetched Unavailable", working, { fault: { code: "TimedOut", message } }),
+    feedCase("Fetched Unavailable", working, { fault: { message } }),
     feedCase("Fetched ContentOnHold", held, { held: heldContent() }),
     feedCase("Fetched Pending, because no rule uses the feed", healthy, {}, { isUsed: false }),
     // With stale content, the rules still match the declared state.

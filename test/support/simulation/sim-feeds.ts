@@ -316,8 +316,8 @@ function describe(served: Served): string {
 }
 
 async function outcomeOf(served: Served): Promise<FetchOutcome> {
-  if (served.kind === "Gone") return { kind: "Failed", fault: { code: "HttpStatus", message: "It answered 404." } };
-  if (served.kind === "Cut") return { kind: "Failed", fault: { code: "Truncated", message: "It was cut off." } };
+  if (served.kind === "Gone") return { kind: "Failed", fault: { message: "It answered 404." } };
+  if (served.kind === "Cut") return { kind: "Failed", fault: { message: "It was cut off." } };
   const lines = "lines" in served ? served.lines : [];
   // A page may well have a list in it.
   const text = served.kind === "Nothing" ? "" : `# A list\n${lines.join("\n")}\n`;
