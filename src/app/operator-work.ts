@@ -151,7 +151,7 @@ export class OperatorWork {
         this.work.wake(instance, reason);
       },
       onUnattachedChange: () => this.#changed.notify(),
-      onFeedChange: () => this.work.feeds?.loop.wake(),
+      onFeedChange: () => this.work.feeds?.wake(),
       onStored: (change) => {
         this.#records.status.shown(change.object);
         if (change.object.kind === "WafInstance" && change.type !== "Deleted") this.#noteLabels(change.object);

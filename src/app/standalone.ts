@@ -170,7 +170,7 @@ export class Standalone {
 
   /** The problems of each feed, in one or more sentences. */
   feedProblems(): readonly string[] {
-    return this.#work.feeds?.book.problems() ?? [];
+    return this.#work.feeds?.problems() ?? [];
   }
 
   /** Plans every instance, without writing anything. */
@@ -223,7 +223,7 @@ export class Standalone {
       this.#pace();
       onFiles();
       forgetGone();
-      this.#work.feeds?.loop.wake();
+      this.#work.feeds?.wake();
       this.#wakeAll("files changed");
     }, stop);
     await this.#work.run(stop, () => this.#source.instances());
@@ -253,7 +253,7 @@ export class Standalone {
         gather: async (name) => await source.gather(name),
         confirm: async (name, how) => await source.confirm(name, how),
         isSettled: () => source.isSettled(),
-        version: () => source.version() + (this.#work.feeds?.book.version() ?? 0),
+        version: () => source.version() + (this.#work.feeds?.version() ?? 0),
       },
       feeds: {
         records,
@@ -294,7 +294,7 @@ export class Standalone {
   /** The modules are loaded with the first declared feed, because most directories have none. */
   async #fetchFeeds(): Promise<void> {
     if (this.#source.snapshot().declared.WafFeed.length === 0) return;
-    await (await this.#work.openFeeds()).loop.once(this.#options.stopping.stop);
+    await (await this.#work.openFeeds()).once(this.#options.stopping.stop);
   }
 
   /** Applies changed request intervals: with a shorter one, a waiting call starts earlier. */

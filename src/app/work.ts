@@ -6,7 +6,6 @@ import { withAutoBlocks } from "../blocks/block-rules.ts";
 import { blockStatusFrom } from "../blocks/block-status.ts";
 import { CacheClears } from "../clears/clears.ts";
 import type { FeedPolicy } from "../feeds/feed-fetcher.ts";
-import type { OnFeedsChanged } from "../feeds/feed-loop.ts";
 import { withFeeds } from "../feeds/feed-source.ts";
 import type { ForwardLogsPorts } from "../logs/forward-ports.ts";
 import type { DeclaredInstance } from "../model/declared.ts";
@@ -23,7 +22,7 @@ import type { AnswerLimits, Permission, WafClient } from "../waf/client.ts";
 import type { KeyLocks } from "../waf/lane.ts";
 import { type BaseUrlPolicy, baseUrlObjection, connectionsOf } from "./base-url-policy.ts";
 import { InstanceController } from "./controller.ts";
-import type { Feeds, FeedsOptions } from "../feeds/feeds.ts";
+import type { Feeds, FeedsOptions, OnFeedsChanged } from "../feeds/feeds.ts";
 import type { LogController } from "./log-controller.ts";
 import type { ReportedStatus } from "./reported-status.ts";
 import type { StoppingControl } from "./stopping.ts";
@@ -106,7 +105,7 @@ export class Work {
     this.place = place;
     this.wafClients = this.#makeWafClients();
     const declared = { ...place.declared, gather: async (name: ObjectName) => await this.#gather(name) };
-    this.fed = withFeeds(declared, (feed) => this.#feeds?.book.view(feed));
+    this.fed = withFeeds(declared, (feed) => this.#feeds?.view(feed));
     this.ports = this.#makePorts();
     this.#controller = this.#makeController();
   }
@@ -155,9 +154,9 @@ export class Work {
 
   /** Works until the signal aborts and the current runs have ended. */
   async run(signal: AbortSignal, instances: () => readonly ObjectName[]): Promise<void> {
-    const { loop } = await this.openFeeds();
+    const feeds = await this.openFeeds();
     // The last content of feeds is loaded before the first run, so that no rule appears to have lost its entries.
-    await loop.load();
+    await feeds.load();
     const { openLogs } = await import("./log-controller.ts");
     const logs = openLogs(this, await this.openBlocks());
     this.#logs = logs;
@@ -165,7 +164,7 @@ export class Work {
     await Promise.all([
       this.#controller.run(signal),
       logs.run(signal),
-      loop.run(signal, (feeds) => this.place.onFeedsChanged(feeds)),
+      feeds.run(signal, (changed) => this.place.onFeedsChanged(changed)),
     ]);
   }
 

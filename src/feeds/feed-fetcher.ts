@@ -6,9 +6,8 @@ import type { Redactor } from "../model/redactor.ts";
 import { nameKey, type ObjectName } from "../model/resource.ts";
 import { inThousands } from "../model/sentence.ts";
 import { isPublicAddress } from "../net/address-policy.ts";
-import type { FetchOutcome } from "./content.ts";
+import type { FetchOutcome, InTurn } from "./content.ts";
 import { CrowdsecSource } from "./crowdsec.ts";
-import type { FetchFeed } from "./feed-book.ts";
 import { type FeedState, validatorsOf } from "./feed-state.ts";
 import type { FetchOptions } from "./feed-request.ts";
 import { fetchFeed } from "./fetch-feed.ts";
@@ -18,6 +17,14 @@ export interface FeedPolicy {
   /** Whether the hosts of feeds may have addresses outside the public internet. */
   readonly allowPrivateFeeds: boolean;
 }
+
+/** Fetches a feed once. Never rejects. */
+export type FetchFeed = (
+  feed: DeclaredFeed,
+  state: FeedState,
+  signal: AbortSignal,
+  inTurn: InTurn,
+) => Promise<FetchOutcome>;
 
 /** `problem` is a sentence with the name of the Secret but none of its contents. */
 export type SecretValue =

@@ -4,6 +4,7 @@
 // leaves a mixture. The name of a part is random, so no two saves share a new part, and a stale process deletes nothing that a newer
 // version lists. What a killed process has written in vain is deleted by the next save.
 import { randomBytes } from "node:crypto";
+import { crc32 } from "node:zlib";
 import { LruMap } from "../async/lru-map.ts";
 import type { ApiFault, ApiResult } from "../kube/api-result.ts";
 import type { ApiServer } from "../kube/api-server.ts";
@@ -430,7 +431,7 @@ export function splitText(
       start = end;
       lineStart = Math.max(lineStart, end);
     }
-    const isBoundary = lineEnd - start >= sizeMax / 4 && hash(text, lineStart, lineEnd) % boundaryEvery === 0;
+    const isBoundary = lineEnd - start >= sizeMax / 4 && crc32(text.slice(lineStart, lineEnd)) % boundaryEvery === 0;
     if (isBoundary || lineEnd === text.length) {
       parts.push(text.slice(start, lineEnd));
       start = lineEnd;
@@ -444,13 +445,4 @@ export function splitText(
 function wholeEnd(text: string, end: number): number {
   const code = text.charCodeAt(end);
   return code >= 0xdc00 && code <= 0xdfff ? end - 1 : end;
-}
-
-/** FNV-1a, with the finalizer of MurmurHash3, which spreads the bits evenly. */
-function hash(text: string, start: number, end: number): number {
-  let bits = 0x811c9dc5;
-  for (let index = start; index < end; index += 1) bits = Math.imul(bits ^ text.charCodeAt(index), 0x01000193);
-  bits = Math.imul(bits ^ (bits >>> 16), 0x85ebca6b);
-  bits = Math.imul(bits ^ (bits >>> 13), 0xc2b2ae35);
-  return (bits ^ (bits >>> 16)) >>> 0;
 }

@@ -19,18 +19,13 @@ export interface InstanceGauge {
   set(instance: string, value: number, labels?: Labels): void;
 }
 
-/** A series that not every instance has. */
 interface Sample {
-  readonly name: string;
   readonly labels: Labels;
   readonly value: number;
 }
 
-interface Known {
-  /** The values of the series that every instance has: thousands of instances have fifty each. */
-  readonly values: number[];
-  readonly others: Map<string, Sample>;
-}
+/** By the values of their labels. */
+type Samples = Map<string, Sample>;
 
 /** Changes the value of a series. Does nothing if the instance is unknown. */
 type Change = (instance: string, labels: Labels, next: (before: number) => number) => void;
@@ -38,9 +33,8 @@ type Change = (instance: string, labels: Labels, next: (before: number) => numbe
 export class InstanceSeries {
   readonly #registry: Registry;
   readonly #label: ObjectLabel;
-  readonly #known = new Map<string, Known>();
-  /** The number of series that every instance has. */
-  #count = 0;
+  /** The changed series of each instance, by metric: thousands of instances have fifty series each, most of which are zero. */
+  readonly #known = new Map<string, Map<string, Samples>>();
 
   constructor(registry: Registry, label: ObjectLabel = "waf_instance") {
     this.#registry = registry;
@@ -50,7 +44,7 @@ export class InstanceSeries {
   /** Creates all series of the instance, at zero. Does nothing if they exist. */
   add(instance: string): void {
     if (this.#known.has(instance) || this.#known.size >= instancesMax) return;
-    this.#known.set(instance, { values: Array.from({ length: this.#count }, () => 0), others: new Map() });
+    this.#known.set(instance, new Map());
   }
 
   /** Removes all series of the instance. */
@@ -84,28 +78,26 @@ export class InstanceSeries {
 
   /** Lets the metric show the values that are stored here, because it would store each of them with its labels. */
   #add(name: string, metric: Counter | Gauge, initial: readonly Labels[]): Change {
-    const first = this.#count;
-    this.#count += initial.length;
-    const places = new Map(initial.map((labels, at) => [keyOf(labels), first + at]));
+    const zeros = new Map(initial.map((labels) => [keyOf(labels), { labels, value: 0 }]));
     const empty = metric.get.bind(metric);
     metric.get = async () => ({
       ...(await empty()),
-      values: [...this.#known].flatMap(([instance, { values, others }]) =>
-        [
-          ...initial.map((labels, at) => ({ labels, value: values[first + at] ?? 0 })),
-          ...others.values().filter((other) => other.name === name),
-        ].map(({ labels, value }) => ({ labels: { [this.#label]: instance, ...labels }, value })),
-      ),
+      values: [...this.#known].flatMap(([instance, byMetric]) => {
+        const samples: Samples = new Map([...zeros, ...(byMetric.get(name) ?? [])]);
+        return [...samples.values()].map(({ labels, value }) => ({
+          labels: { [this.#label]: instance, ...labels },
+          value,
+        }));
+      }),
     });
     return (instance, labels, next) => {
-      const known = this.#known.get(instance);
-      if (known === undefined) return;
+      const byMetric = this.#known.get(instance);
+      if (byMetric === undefined) return;
+      const samples = byMetric.get(name) ?? new Map<string, Sample>();
+      byMetric.set(name, samples);
       const key = keyOf(labels);
-      const place = places.get(key);
-      if (place === undefined) {
-        const other = known.others.get(`${name} ${key}`) ?? { name, labels, value: 0 };
-        known.others.set(`${name} ${key}`, { ...other, value: next(other.value) });
-      } else known.values[place] = next(known.values[place] ?? 0);
+      const before = samples.get(key) ?? zeros.get(key) ?? { labels, value: 0 };
+      samples.set(key, { ...before, value: next(before.value) });
     };
   }
 }

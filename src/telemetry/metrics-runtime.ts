@@ -38,47 +38,35 @@ const secondsBuckets = [0.001, 0.01, 0.1, 0.5, 1, 5, 10, 30, 60, 120, 300];
 /** A run without changes takes some milliseconds; the first run of a long list may take an hour. */
 const runSecondsBuckets = [0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60, 300, 900, 3600];
 
-/** What metrics with these labels have in common. */
-function definerOf(registry: Registry, ...labelNames: string[]) {
-  return (name: string, help: string) => ({ name, help, labelNames, registers: [registry] });
+/** What metrics of a registry have in common. */
+type Define = ReturnType<typeof definerOf>;
+
+function definerOf(registry: Registry) {
+  return (name: string, help: string, ...labelNames: string[]) => ({ name, help, labelNames, registers: [registry] });
 }
 
 export function makeRuntimeMetrics(registry: Registry) {
+  const define = definerOf(registry);
   const leader = new Gauge(
-    definerOf(registry, "name")(
-      "leader_election_master_status",
-      "1 if this process holds the Lease and reconciles, 0 if not.",
-    ),
+    define("leader_election_master_status", "1 if this process holds the Lease and reconciles, 0 if not.", "name"),
   );
   const dropped = new Counter(
-    definerOf(registry, "reason")("wafsync_events_dropped_total", "Events that were not written, by reason."),
+    define("wafsync_events_dropped_total", "Events that were not written, by reason.", "reason"),
   );
   for (const reason of eventDropReasons) dropped.inc({ reason }, 0);
-  const uncovered = new Gauge(
-    definerOf(
-      registry,
-      "kind",
-      "reason",
-    )(
-      "wafsync_unattached_objects",
-      "Objects that no reconcile run covers, by kind and by the reason of their condition Ready.",
-    ),
-  );
+  const help = "Objects that no reconcile run covers, by kind and by the reason of their condition Ready.";
+  const uncovered = new Gauge(define("wafsync_unattached_objects", help, "kind", "reason"));
   const unattached = (counts: ReadonlyMap<UnattachedKey, number>): void => {
     for (const kind of resourceKinds) {
       for (const reason of unattachedReasons) uncovered.set({ kind, reason }, counts.get(`${kind} ${reason}`) ?? 0);
     }
   };
   unattached(new Map());
-  const unready = new Gauge(
-    definerOf(registry, "kind")(
-      "wafsync_objects_not_ready",
-      "Objects whose condition Ready is False although an instance uses them, and feeds, by kind.",
-    ),
-  );
+  const unreadyHelp = "Objects whose condition Ready is False although an instance uses them, and feeds, by kind.";
+  const unready = new Gauge(define("wafsync_objects_not_ready", unreadyHelp, "kind"));
   for (const kind of notReadyKinds) unready.set({ kind }, 0);
-  const reconciles = makeReconciles(registry);
-  const queues = makeQueues(registry);
+  const reconciles = makeReconciles(define);
+  const queues = makeQueues(define);
   return {
     /** Creates the series of a controller, at zero; call it once for each name. Every scrape calls `stats`. */
     controller: (name: string, stats: () => QueueStats): MeasuredController => ({
@@ -86,7 +74,7 @@ export function makeRuntimeMetrics(registry: Registry) {
       ...reconciles(name),
     }),
     leading: (name: string, isLeading: boolean) => leader.set({ name }, isLeading ? 1 : 0),
-    watches: makeWatches(registry),
+    watches: makeWatches(define),
     eventDropped: (reason: EventDropReason) => dropped.inc({ reason }),
     /** The number of objects that no reconcile run covers; a missing key counts as zero. */
     unattached,
@@ -95,16 +83,13 @@ export function makeRuntimeMetrics(registry: Registry) {
   };
 }
 
-function makeReconciles(registry: Registry): (controller: string) => Pick<MeasuredController, "ended"> {
-  const define = definerOf(registry, "controller", "result");
-  const runs = new Counter(
-    define(
-      "wafsync_reconcile_total",
-      "Reconcile runs by controller and result: success, error, requeue, blocked or interrupted.",
-    ),
-  );
+function makeReconciles(define: Define): (controller: string) => Pick<MeasuredController, "ended"> {
+  const labels = ["controller", "result"];
+  const help = "Reconcile runs by controller and result: success, error, requeue, blocked or interrupted.";
+  const runs = new Counter(define("wafsync_reconcile_total", help, ...labels));
+  const durationHelp = "Duration of reconcile runs by controller and result.";
   const durations = new Histogram({
-    ...define("wafsync_reconcile_duration_seconds", "Duration of reconcile runs by controller and result."),
+    ...define("wafsync_reconcile_duration_seconds", durationHelp, ...labels),
     buckets: runSecondsBuckets,
   });
   return (controller) => {
@@ -122,34 +107,29 @@ function makeReconciles(registry: Registry): (controller: string) => Pick<Measur
 }
 
 /** Follows the list-watches: every scrape calls the function that is passed. */
-function makeWatches(registry: Registry): (health: () => readonly WatchFigures[]) => void {
-  const define = definerOf(registry, "kind");
+function makeWatches(define: Define): (health: () => readonly WatchFigures[]) => void {
   let health: () => readonly WatchFigures[] = () => [];
-  const relists = new Counter({
-    ...define("wafsync_watch_relists_total", "Lists of all objects of the kind after the first one."),
-    registers: [],
+  void new Counter({
+    ...define("wafsync_watch_relists_total", "Lists of all objects of the kind after the first one.", "kind"),
     collect() {
       this.reset();
-      for (const each of health()) this.inc({ kind: each.plural }, each.relists);
+      for (const { plural, relists } of health()) this.inc({ kind: plural }, relists);
     },
   });
-  const synced = new Gauge({
-    ...define("wafsync_watch_synced", "1 if all objects of the kind have been listed at least once, 0 if not."),
-    registers: [],
+  void new Gauge({
+    ...define("wafsync_watch_synced", "1 if all objects of the kind have been listed at least once, 0 if not.", "kind"),
     collect() {
       for (const { plural, isSynced } of health()) this.set({ kind: plural }, isSynced ? 1 : 0);
     },
   });
-  for (const metric of [relists, synced]) registry.registerMetric(metric);
   return (read) => void (health = read);
 }
 
-function makeQueues(registry: Registry): (name: string, stats: () => QueueStats) => QueueObserver {
-  const define = definerOf(registry, "name");
+function makeQueues(define: Define): (name: string, stats: () => QueueStats) => QueueObserver {
   const followed = new Map<string, () => QueueStats>();
   const gauge = (name: string, help: string, value: (stats: QueueStats) => number): Gauge =>
     new Gauge({
-      ...define(name, help),
+      ...define(name, help, "name"),
       collect() {
         for (const [queue, stats] of followed) this.set({ name: queue }, value(stats()));
       },
@@ -167,16 +147,13 @@ function makeQueues(registry: Registry): (name: string, stats: () => QueueStats)
       ({ longestRunningMs }) => longestRunningMs / 1000,
     ),
   ];
+  const counter = (name: string, help: string): Counter => new Counter(define(name, help, "name"));
   const histogram = (name: string, help: string): Histogram =>
-    new Histogram({ ...define(name, help), buckets: secondsBuckets });
-  const adds = new Counter(define("workqueue_adds_total", "Keys that became ready."));
-  const retries = new Counter(
-    define("workqueue_retries_total", "Keys that were requeued with backoff after a failure."),
-  );
-  const waits = histogram(
-    "workqueue_queue_duration_seconds",
-    "Time for which keys were ready before a worker took them.",
-  );
+    new Histogram({ ...define(name, help, "name"), buckets: secondsBuckets });
+  const adds = counter("workqueue_adds_total", "Keys that became ready.");
+  const retries = counter("workqueue_retries_total", "Keys that were requeued with backoff after a failure.");
+  const waitsHelp = "Time for which keys were ready before a worker took them.";
+  const waits = histogram("workqueue_queue_duration_seconds", waitsHelp);
   const work = histogram("workqueue_work_duration_seconds", "Time for which keys were processed.");
   return (name, stats) => {
     followed.set(name, stats);

@@ -17,25 +17,21 @@ export interface MeasuredCall {
   readonly durationMs: number;
 }
 
-const calls = [
-  ["GET", "/api/origins"],
-  ["POST", "/api/origins"],
-  ["DELETE", "/api/origins"],
-  ["GET", "/api/blocklist_ips"],
-  ["POST", "/api/blocklist_ip"],
-  ["DELETE", "/api/blocklist_ip"],
-  ["GET", "/api/allowlist_ips"],
-  ["POST", "/api/allowlist_ip"],
-  ["DELETE", "/api/allowlist_ip"],
-  ["POST", "/clear/{api_key}"],
-  ["GET", "/api/logs/query"],
-  ["GET", "/api/logs/scroll"],
-] as const;
 /** The calls whose series exist from the start. */
-export const measuredCalls: readonly { readonly method: string; readonly endpoint: string }[] = calls.map(
-  ([method, endpoint]) => ({ method, endpoint }),
-);
-const knownCalls = new Set(calls.map(([method, endpoint]) => `${method} ${endpoint}`));
+export const measuredCalls: readonly Pick<MeasuredCall, "method" | "endpoint">[] = [
+  { method: "GET", endpoint: "/api/origins" },
+  { method: "POST", endpoint: "/api/origins" },
+  { method: "DELETE", endpoint: "/api/origins" },
+  { method: "GET", endpoint: "/api/blocklist_ips" },
+  { method: "POST", endpoint: "/api/blocklist_ip" },
+  { method: "DELETE", endpoint: "/api/blocklist_ip" },
+  { method: "GET", endpoint: "/api/allowlist_ips" },
+  { method: "POST", endpoint: "/api/allowlist_ip" },
+  { method: "DELETE", endpoint: "/api/allowlist_ip" },
+  { method: "POST", endpoint: "/clear/{api_key}" },
+  { method: "GET", endpoint: "/api/logs/query" },
+  { method: "GET", endpoint: "/api/logs/scroll" },
+];
 const listStates = ["live", "managed", "foreign", "pending", "held", "overflow"] as const;
 const ownStatuses: ReadonlySet<number> = new Set([200, 400, 403, 404, 429, 500, 502, 503, 504]);
 const durationBuckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
@@ -117,10 +113,9 @@ export function makeWafMetrics(registry: Registry) {
     waf: { ...series, ...logs, orphaned },
     logsForwarded,
     wafCalled(instance: string, call: MeasuredCall) {
-      const isKnown = knownCalls.has(`${call.method} ${call.endpoint}`);
-      const labels = isKnown
-        ? { method: call.method, endpoint: call.endpoint }
-        : { method: "other", endpoint: "other" };
+      const { method, endpoint } = call;
+      const isKnown = measuredCalls.some((one) => one.method === method && one.endpoint === endpoint);
+      const labels = isKnown ? { method, endpoint } : { method: "other", endpoint: "other" };
       requests.inc(instance, { ...labels, code: codeOf(call) });
       if (call.status === 403 || call.status === 200) keyRefused.set(instance, call.status === 403 ? 1 : 0);
       durations.observe(labels, call.durationMs / 1000);

@@ -32,7 +32,7 @@ await describeOperator("the records of wafsync", (world) => {
     expect(table).toMatch(/^waf-inventory +waf +Inventory +/m);
     expect(await cluster.expectKubectl(["get", "wafsync", "-n", namespace, "-o", "name"])).not.toContain("wafrecord");
     const yaml = await cluster.expectKubectl(["get", "wafrec", "-n", namespace, "-o", "yaml"]);
-    expect(yaml).toMatch(/^ +"blocklist": \[\n[^\]]*"entries": \[\n +"198\.18\.0\.0"$/m);
+    expect(yaml).toMatch(/^ +"blocklist": \[\n[^\]]*"entries": \[\n +"198\.18\.0\.0",$/m);
     const explained = await cluster.expectKubectl(["explain", "wafrecord"]);
     expect(explained.replaceAll(/\s+/g, " ")).toContain("Written by wafsync; do not edit.");
   });

@@ -1,7 +1,6 @@
 // One process of a simulation: the real controller with its queue, the real client with its lanes, and ports to the
 // simulated world. The process may be killed before and after every call of a port: then it never continues.
 import { CacheClears } from "../../../src/clears/clears.ts";
-import { FeedLoop } from "../../../src/feeds/feed-loop.ts";
 import { InstanceController } from "../../../src/app/controller.ts";
 import type { LogController } from "../../../src/app/log-controller.ts";
 import type { Clock } from "../../../src/async/clock.ts";
@@ -11,7 +10,7 @@ import { nameKey, type ObjectName, type ResourceMeta } from "../../../src/model/
 import { BlockBook } from "../../../src/blocks/block-book.ts";
 import { withAutoBlocks } from "../../../src/blocks/block-rules.ts";
 import { blockStatusFrom } from "../../../src/blocks/block-status.ts";
-import { FeedBook } from "../../../src/feeds/feed-book.ts";
+import { Feeds } from "../../../src/feeds/feeds.ts";
 import { withFeeds } from "../../../src/feeds/feed-source.ts";
 import type { ReconcileObserver, ReconcilePorts, SourcePort, StatusPort } from "../../../src/run/ports.ts";
 import { createWafClient, type Permission, type WafClient } from "../../../src/waf/client.ts";
@@ -52,8 +51,7 @@ export class SimProcess {
   readonly #lanes: LaneRegistry;
   readonly #opened = new Map<string, Opened>();
   readonly #controller: InstanceController;
-  readonly #book: FeedBook;
-  readonly #feeds: FeedLoop;
+  readonly #feeds: Feeds;
   readonly #blocks: BlockBook;
   readonly #logs: LogController;
   ended = false;
@@ -66,13 +64,7 @@ export class SimProcess {
     this.wall = new SimWall(world.time, wallOffsetMs);
     const clock = this.#clock();
     this.#lanes = new LaneRegistry({ clock, open: () => simTransport(world.networkOf(this)) });
-    this.#book = this.#makeBook();
-    this.#feeds = new FeedLoop({
-      book: this.#book,
-      feeds: () => ({ used: world.feeds.declared(), unused: [] }),
-      clock,
-      random: world.random,
-    });
+    this.#feeds = this.#makeFeeds();
     this.#blocks = new BlockBook({
       records: {
         load: async (instance) => await this.#call("loadLogs", () => world.logs.peek(instance as ResourceMeta)),
@@ -223,10 +215,10 @@ export class SimProcess {
         {
           gather: async (instance) => await this.#call("gather", () => world.cluster.gathered(this.seen, instance)),
           confirm: async (instance) => await this.#call("confirm", () => world.confirm(this, instance)),
-          version: () => this.seen + this.#book.version(),
+          version: () => this.seen + this.#feeds.version(),
           removeObject: async (object) => await this.#call("removeObject", () => world.removeObject(object)),
         },
-        (feed) => this.#book.view(feed),
+        (feed) => this.#feeds.view(feed),
       ),
       this.#blocks,
     );
@@ -249,9 +241,10 @@ export class SimProcess {
     };
   }
 
-  #makeBook(): FeedBook {
+  #makeFeeds(): Feeds {
     const { feeds, random } = this.#world;
-    return new FeedBook({
+    return new Feeds({
+      feeds: () => ({ used: feeds.declared(), unused: [] }),
       store: {
         load: async (feed) => await this.#call(`load of ${feed.name}`, () => feeds.load(this, feed)),
         save: async (feed, state) => await this.#call(`save of ${feed.name}`, () => feeds.save(this, feed, state)),

@@ -2,10 +2,9 @@
 import { formatTime } from "../../src/model/time-text.ts";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import type { FetchOutcome, InTurn } from "../../src/feeds/content.ts";
-import { FeedBook } from "../../src/feeds/feed-book.ts";
-import { FeedLoop } from "../../src/feeds/feed-loop.ts";
+import { Feeds } from "../../src/feeds/feeds.ts";
 import type { FeedState } from "../../src/feeds/feed-state.ts";
-import type { DeclaredFeed } from "../../src/model/declared-feed.ts";
+import type { DeclaredFeed, DeclaredFeeds } from "../../src/model/declared-feed.ts";
 import { nameKey, type ObjectName } from "../../src/model/resource.ts";
 import { aFeed, aReading, someAddresses, textFacts } from "../support/builders/declare-feed.ts";
 import { RecordedStatus } from "../support/fakes/recorded-status.ts";
@@ -26,7 +25,8 @@ let storeProblem: string | undefined;
 let outcomes: FetchOutcome[];
 let answer: (feed: DeclaredFeed, signal: AbortSignal, inTurn: InTurn) => Promise<FetchOutcome>;
 let fetched: string[];
-let book: FeedBook;
+let declared: DeclaredFeeds;
+let book: Feeds;
 
 function feed(name: string, change: Partial<DeclaredFeed> = {}, namespace = "shop"): DeclaredFeed {
   return aFeed({ ...change, meta: { ...aFeed().meta, namespace, name } });
@@ -42,8 +42,9 @@ function read(count: number): FetchOutcome {
 
 const failed: FetchOutcome = { kind: "Failed", fault: { message: "It answered 500." } };
 
-function aBook(isOwn = true): FeedBook {
-  return new FeedBook({
+function aBook(isOwn = true): Feeds {
+  return new Feeds({
+    feeds: () => declared,
     isOwn: () => isOwn,
     store: {
       load: async (name) => {
@@ -79,17 +80,19 @@ beforeEach(() => {
   outcomes = [];
   answer = async () => outcomes.shift() ?? failed;
   fetched = [];
+  declared = { used: [], unused: [] };
   book = aBook();
 });
 
 async function round(used: readonly DeclaredFeed[] = [aFeed()], unused: readonly DeclaredFeed[] = []): Promise<void> {
-  await book.declare(used, unused);
-  await visitAll(never);
+  declared = { used, unused };
+  await book.once(never);
   expect(status.faults).toStrictEqual([]);
 }
 
-async function visitAll(signal: AbortSignal): Promise<void> {
-  await Promise.all(book.names().map(async (name) => await book.visit(name, signal)));
+async function declare(...used: readonly DeclaredFeed[]): Promise<void> {
+  declared = { used, unused: [] };
+  await book.load();
 }
 
 /** The number of entries that rules use of a feed. */
@@ -104,11 +107,12 @@ function conditionsOf({ name, namespace }: ObjectName = aFeed().meta): readonly 
   return conditions.map(({ type, status: is, reason }) => `${type} ${is} ${reason}`);
 }
 
-describe("The feed book", () => {
+describe("Feeds", () => {
   test("uses what another process has fetched, and fetches nothing itself", async () => {
     const follower = aBook(false);
-    await follower.declare([aFeed()]);
     outcomes = [read(20)];
+    declared = { used: [aFeed()], unused: [] };
+    await follower.load();
     await round();
     known.clear();
     const version = follower.version();
@@ -175,7 +179,7 @@ describe("The feed book", () => {
     outcomes = [read(20), read(21), read(21)];
     await round();
     await clock.advance(hourMs);
-    await book.declare([aFeed()]);
+    await declare(aFeed());
     storeProblem = "The disk is full.";
     await book.visit(key, never);
     expect(used()).toBe(20);
@@ -192,7 +196,7 @@ describe("The feed book", () => {
     expect(conditionsOf()).toContain("Ready Unknown Suspended");
     await round();
     expect(used()).toBe(20);
-    await book.declare([]);
+    await declare();
     expect(used()).toBeUndefined();
   });
 
@@ -262,19 +266,18 @@ describe("A feed whose server does not respond", () => {
 
   test("delays neither the feeds of other namespaces nor the expiry of entries, even with 400 of its kind", async () => {
     const hanging = Array.from({ length: 400 }, (_, index) => feed(`hanging-${index}`, {}, "stranger"));
-    let declared: readonly DeclaredFeed[] = hanging;
+    declared = { used: hanging, unused: [] };
     answer = async ({ meta }, signal) => {
       if (meta.namespace === "shop") return content(some);
       await clock.sleep(30_000, signal);
       return { kind: "Failed", fault: { message: "The server did not respond." } };
     };
-    const loop = new FeedLoop({ book, feeds: () => ({ used: declared, unused: [] }), clock, random: () => 0 });
     const told: string[] = [];
-    running = loop.run(stop.signal, (changed) => void told.push(...changed));
+    running = book.run(stop.signal, (changed) => void told.push(...changed));
     await clock.advance(1_000);
     told.length = 0;
-    declared = [...hanging, feed("one")];
-    loop.wake();
+    declared = { used: [...hanging, feed("one")], unused: [] };
+    book.wake();
     await clock.advance(2_000);
     expect([used("one"), [...new Set(told)]]).toStrictEqual([20, ["shop/one"]]);
     answer = (
@@ -298,8 +301,8 @@ describe("A feed whose server does not respond", () => {
       });
     };
     const names = [...Array.from({ length: 20 }, (_, index) => `hanging-${index}`), "one", "two", "three", "four"];
-    await book.declare(names.map((name) => feed(name)));
-    running = visitAll(stop.signal);
+    declared = { used: names.map((name) => feed(name)), unused: [] };
+    running = book.once(stop.signal);
     await clock.advance(1_000);
     expect(["one", "two", "three", "four"].map(used)).toStrictEqual([20, 20, 20, 20]);
     expect(mostReading).toBe(3);
@@ -309,7 +312,7 @@ describe("A feed whose server does not respond", () => {
   async function heldFetch(): Promise<(outcome: FetchOutcome) => Promise<number | undefined>> {
     const { promise, resolve } = Promise.withResolvers<FetchOutcome>();
     answer = async () => await promise;
-    await book.declare([feed("one")]);
+    await declare(feed("one"));
     const visiting = book.visit("shop/one", never);
     await clock.settle();
     return async (outcome) => {
@@ -322,7 +325,7 @@ describe("A feed whose server does not respond", () => {
     const respond = await heldFetch();
     const asked = feed("one");
     const annotations = { "wafsync.dev/requested-at": "now" };
-    await book.declare([{ ...asked, meta: { ...asked.meta, annotations } }]);
+    await declare({ ...asked, meta: { ...asked.meta, annotations } });
     expect(await respond(content(some))).toBe(clock.nowMs());
     expect([used("one"), fetched]).toStrictEqual([20, ["shop/one"]]);
   });
