@@ -12,15 +12,22 @@ import type { WafFault } from "../model/waf-result.ts";
 
 const retries: BackOff = { baseMs: 2_000, maxMs: 60_000 };
 /** The pause after a rate limit without `Retry-After`. */
-export const rateLimitedMs = 10_000;
+const rateLimitedMs = 10_000;
 
 /** Represents a missing `spec.trigger`. */
 const noTrigger = "";
 
 export type ClearFinish =
-  | { readonly state: "Cleared" | "AlreadyHandled"; readonly atMs: number; readonly clearedAtMs: number }
-  /** `with` is the `namespace/name` of the object whose call did it. */
-  | { readonly state: "Coalesced"; readonly atMs: number; readonly clearedAtMs: number; readonly with: string }
+  /**
+   * `with` is the `namespace/name` of another object whose call did it. Without it and without attempts, an object of the same name handled
+   * the trigger.
+   */
+  | {
+      readonly state: "Cleared";
+      readonly atMs: number;
+      readonly clearedAtMs: number;
+      readonly with?: string | undefined;
+    }
   | { readonly state: "Failed"; readonly atMs: number; readonly message: string };
 
 /** The progress of one object with one trigger. */
@@ -103,8 +110,8 @@ export function advanceClear(situation: ClearSituation): AdvancedClear {
   const finished = (record: ClearRecord): AdvancedClear => ({ record, group: "finished", nextMs: nowMs + ttlMs });
   if (handled?.trigger === triggerOf(clear)) {
     // With attempts, the object's own call cleared the cache, and the process was killed before it could report that.
-    const state = known.attempts > 0 ? "Cleared" : "AlreadyHandled";
-    return finished({ ...known, message: "", finish: { state, atMs: nowMs, clearedAtMs: handled.handledAtMs } });
+    const finish: ClearFinish = { state: "Cleared", atMs: nowMs, clearedAtMs: handled.handledAtMs };
+    return finished({ ...known, message: "", finish });
   }
   if (clear.suspend || situation.instanceSuspended) {
     return { record: { ...known, startedMs: undefined }, group: undefined, nextMs: Number.POSITIVE_INFINITY };
@@ -154,50 +161,28 @@ export function withAttempt(record: ClearRecord, nowMs: number): ClearRecord {
   return { ...record, attempts: record.attempts + 1, lastAttemptMs: nowMs, message: "" };
 }
 
-export interface FaultDecision {
-  readonly record: ClearRecord;
-  /** No call for the instance before this time. */
-  readonly notBeforeMs: number;
+/** The record of an object after a failed call for it. `record` is the one before the call, with the attempt. */
+export function afterFault(
+  { backoffLimit }: DeclaredCacheClear,
+  record: ClearRecord,
+  { code, message }: WafFault,
+  nowMs: number,
+): ClearRecord {
+  const { attempts } = record;
+  const failed = (why: string): ClearRecord => {
+    return { ...record, message, finish: { state: "Failed", atMs: nowMs, message: why } };
+  };
+  if (code === "BadApiKey") return failed(message);
+  if (code === "Rejected") return failed(`The API rejected the cache clear: "${message}".`);
+  // The API has only postponed it.
+  if (code === "RateLimited") return { ...record, attempts: attempts - 1, message };
+  if (attempts <= backoffLimit) return { ...record, message };
+  return failed(`${attempts === 1 ? "The attempt failed" : `All ${attempts} attempts failed`}. ${message}`);
 }
 
-/** Decides what a failed call means for the object that it was made for. The record is the one before the call, with the attempt. */
-export function decideAfterFault(
-  clear: DeclaredCacheClear,
-  record: ClearRecord,
-  fault: WafFault,
-  nowMs: number,
-): FaultDecision {
-  const notBeforeMs = nowMs + (fault.retryAfterMs ?? 0);
-  const failed = (message: string): FaultDecision => ({
-    record: { ...record, message: fault.message, finish: { state: "Failed", atMs: nowMs, message } },
-    notBeforeMs,
-  });
-  switch (fault.code) {
-    case "BadApiKey":
-      return failed(fault.message);
-    case "Rejected":
-      return failed(`The API rejected the cache clear: "${fault.message}".`);
-    case "RateLimited":
-      return {
-        record: { ...record, attempts: record.attempts - 1, message: fault.message },
-        notBeforeMs: nowMs + (fault.retryAfterMs ?? rateLimitedMs),
-      };
-    case "Aborted":
-    case "NotPermitted":
-      // Nothing was sent: the process is ending, or another process leads.
-      return { record: { ...record, attempts: record.attempts - 1, message: fault.message }, notBeforeMs };
-    case "NotFound":
-    case "Unavailable":
-    case "TimedOut":
-    case "OutcomeUnknown":
-    case "TooLarge":
-    case "ContractBroken": {
-      if (record.attempts <= clear.backoffLimit) return { record: { ...record, message: fault.message }, notBeforeMs };
-      const { attempts } = record;
-      const tried = attempts === 1 ? "The attempt failed" : `All ${attempts} attempts failed`;
-      return failed(`${tried}. ${fault.message}`);
-    }
-  }
+/** For how long the instance makes no further call after the fault. */
+export function pauseMsAfter({ code, retryAfterMs }: WafFault): number {
+  return retryAfterMs ?? (code === "RateLimited" ? rateLimitedMs : 0);
 }
 
 // The handled triggers, recorded with the instance: an object that is deleted and created again with the same trigger clears

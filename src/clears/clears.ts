@@ -17,13 +17,14 @@ import { writeStatus } from "../run/status/write-status.ts";
 import {
   advanceClear,
   type AdvancedClear,
+  afterFault,
   type ClearFinish,
   type ClearInterval,
   type ClearRecord,
   type ClearTrouble,
-  decideAfterFault,
   isWorkload,
   notBeforeMs,
+  pauseMsAfter,
   sameOr,
   withAttempt,
   withHandled,
@@ -35,13 +36,7 @@ import { cacheClearStatus } from "./status.ts";
 /** Calls for one instance are at least this far apart, so that objects created one after another share the second call. */
 const callIntervalMs = 2_000;
 
-interface ClearSituation {
-  readonly gathered: Gathered;
-  /** The handled triggers in the inventory, with the rollouts that were observed since; empty if the inventory was not read. */
-  readonly handled: readonly HandledTrigger[];
-  readonly trouble: ClearTrouble | undefined;
-  readonly nowMs: number;
-}
+type ClearFacts = Pick<RunFacts, "gathered" | "desired" | "inventory" | "result" | "nowMs">;
 
 interface AdvancedClears {
   /** Clears that need a call now: those of objects, oldest first, and then those after rollouts. */
@@ -82,10 +77,7 @@ export class CacheClears implements RunHooks {
     // The clock may have been set back since.
     const isSame = last?.run === run && last.gathered === gathered && nowMs >= last.atMs;
     if (isSame && nowMs < last.nextMs) return undefined;
-    const clears = this.#advance(
-      ports.status,
-      this.#situationOf({ gathered, desired, inventory, result: undefined, nowMs }),
-    );
+    const clears = this.#advance(ports.status, { gathered, desired, inventory, result: undefined, nowMs });
     this.#advanced = { run, gathered, atMs: nowMs, nextMs: clears.nextMs };
     emitChange(run, gathered.instance.meta, "rolloutsIgnored", rolloutsIgnored(gathered));
     await this.#report(run, clears.finished);
@@ -114,27 +106,28 @@ export class CacheClears implements RunHooks {
     // While the inventory is unknown, the former value stays.
     if (facts.inventory === undefined) return {};
     const failureOf = (clear: DeclaredCacheClear): string => this.#memory.recordIn(clear, undefined)?.message ?? "";
-    return { rollouts: rolloutsStatus(facts.gathered, this.#situationOf(facts).handled, failureOf) };
+    return { rollouts: rolloutsStatus(facts.gathered, this.#handledIn(facts), failureOf) };
   }
 
   atEnd(status: StatusPort, facts: RunFacts): HooksEnd {
     // All that a run knows takes a lot of memory.
     this.#advanced = undefined;
     this.#learnedIn = undefined;
-    const { due, waiting, outlived, nextMs } = this.#advance(status, this.#situationOf(facts));
+    const { due, waiting, outlived, nextMs } = this.#advance(status, facts);
     const wakeAtMs = Number.isFinite(nextMs) ? nextMs : undefined;
     return { pending: [...due, ...waiting], wakeAtMs, expired: outlived.map(({ meta }) => meta) };
   }
 
-  #situationOf(facts: Pick<RunFacts, "gathered" | "desired" | "inventory" | "result" | "nowMs">): ClearSituation {
-    const { gathered, inventory, nowMs } = facts;
-    const handled = observeRollouts(gathered, [...(inventory?.handledTriggers ?? []), ...this.#memory.unsavedRollouts]);
-    return { gathered, handled, trouble: clearTroubleOf(facts), nowMs };
+  /** The handled triggers in the inventory, with the rollouts that were observed since; empty if the inventory was not read. */
+  #handledIn({ gathered, inventory }: ClearFacts): readonly HandledTrigger[] {
+    return observeRollouts(gathered, [...(inventory?.handledTriggers ?? []), ...this.#memory.unsavedRollouts]);
   }
 
   /** Advances every object that is attached and not being deleted, and every rollout. */
-  #advance(status: StatusPort, situation: ClearSituation): AdvancedClears {
-    const { gathered, trouble, nowMs } = situation;
+  #advance(status: StatusPort, facts: ClearFacts): AdvancedClears {
+    const { gathered, nowMs } = facts;
+    const before = this.#handledIn(facts);
+    const trouble = clearTroubleOf(facts);
     const memory = this.#memory;
     const groups: Record<NonNullable<AdvancedClear["group"]>, DeclaredCacheClear[]> = {
       due: [],
@@ -142,16 +135,16 @@ export class CacheClears implements RunHooks {
       finished: [],
       outlived: [],
     };
-    const known = new Map(situation.handled.map((item) => [item.cacheClear, item]));
+    const known = new Map(before.map((item) => [item.cacheClear, item]));
     const handled: HandledTrigger[] = [];
     let nextMs = Number.POSITIVE_INFINITY;
     const objects = gathered.cacheClears.toSorted((a, b) => byAge(a.meta, b.meta));
-    const clears = [...objects, ...rolloutClears(gathered, situation.handled)];
+    const clears = [...objects, ...rolloutClears(gathered, before)];
     memory.keepOnly(clears);
     for (const clear of clears) {
       const attachment = attachmentOf(gathered, clear.meta);
       if (clear.meta.deleting || attachment.state !== "Allowed") continue;
-      const notBefore = notBeforeMs(situation.handled, intervalOf(clear, attachment.grant, gathered), nowMs);
+      const notBefore = notBeforeMs(before, intervalOf(clear, attachment.grant, gathered), nowMs);
       const advanced = advanceClear({
         clear,
         record: memory.recordOf(clear, status),
@@ -168,7 +161,7 @@ export class CacheClears implements RunHooks {
       handled.push(...handledBy(clear, record));
       nextMs = Math.min(nextMs, advanced.nextMs);
     }
-    return { ...groups, handled: withHandled(situation.handled, handled, "Recalled"), nextMs };
+    return { ...groups, handled: withHandled(before, handled, "Recalled"), nextMs };
   }
 
   async #callOnce(run: World, { due, waiting }: AdvancedClears): Promise<HookStep | undefined> {
@@ -195,13 +188,10 @@ export class CacheClears implements RunHooks {
     nowMs: number,
   ): Promise<HookStep | undefined> {
     const [by] = clears;
-    const times = { atMs: nowMs, clearedAtMs: nowMs };
     const handled: HandledTrigger[] = [];
     for (const clear of clears) {
-      const finish: ClearFinish =
-        by === undefined || clear === by
-          ? { state: "Cleared", ...times }
-          : { state: "Coalesced", ...times, with: clearName(by) };
+      const other = by === undefined || clear === by ? undefined : clearName(by);
+      const finish: ClearFinish = { state: "Cleared", atMs: nowMs, clearedAtMs: nowMs, with: other };
       const record = { ...this.#known(run, clear), message: "", finish };
       this.#memory.keep(clear, record);
       emitFinish(run.ports.status, clear, record);
@@ -216,10 +206,10 @@ export class CacheClears implements RunHooks {
     const { clock, status, stopping } = run.ports;
     // The outcome of an abandoned call is unknown: the next process repeats it.
     if (fault.code === "Aborted" || fault.code === "NotPermitted" || stopping.aborted) return { kind: "Interrupted" };
+    const nowMs = clock.nowMs();
+    this.#memory.wait(nowMs + pauseMsAfter(fault), nowMs);
     for (const clear of due) {
-      const nowMs = clock.nowMs();
-      const { record, notBeforeMs } = decideAfterFault(clear, this.#known(run, clear), fault, nowMs);
-      this.#memory.wait(notBeforeMs, nowMs);
+      const record = afterFault(clear, this.#known(run, clear), fault, nowMs);
       const { meta, workload } = clear;
       this.#memory.keep(clear, workload === undefined ? record : { ...record, finish: undefined });
       if (workload === undefined) emitFinish(status, clear, record);
@@ -275,25 +265,19 @@ export function clearTroubleOf({ result, desired }: Pick<RunFacts, "result" | "d
 }
 
 /** Emits an event about how the clear finished on its object, or on the instance. */
-function emitFinish(status: StatusPort, clear: DeclaredCacheClear, { finish }: ClearRecord): void {
-  switch (finish?.state) {
-    case "Cleared":
-    case "Coalesced": {
-      const by = finish.state === "Coalesced" ? ` with the call for ${finish.with}` : "";
-      const after = clear.workload === undefined ? "" : ` after the rollout of ${clear.workload}`;
-      const message = `The API has started to clear the cache${after}${by}.`;
-      status.event(clear.meta, { type: "Normal", reason: "CacheCleared", message });
-      return;
-    }
-    case "Failed": {
-      const message = `The cache was not cleared. ${finish.message}`;
-      status.event(clear.meta, { type: "Warning", reason: "CacheClearFailed", message });
-      return;
-    }
-    case "AlreadyHandled":
-    case undefined:
-      return;
+function emitFinish(status: StatusPort, clear: DeclaredCacheClear, { finish, attempts }: ClearRecord): void {
+  if (finish === undefined) return;
+  if (finish.state === "Failed") {
+    const message = `The cache was not cleared. ${finish.message}`;
+    status.event(clear.meta, { type: "Warning", reason: "CacheClearFailed", message });
+    return;
   }
+  // The cache was not cleared again.
+  if (finish.with === undefined && attempts === 0) return;
+  const by = finish.with === undefined ? "" : ` with the call for ${finish.with}`;
+  const after = clear.workload === undefined ? "" : ` after the rollout of ${clear.workload}`;
+  const message = `The API has started to clear the cache${after}${by}.`;
+  status.event(clear.meta, { type: "Normal", reason: "CacheCleared", message });
 }
 
 /** Clears that count for this one: those after rollouts, or those of the guest's namespace. */

@@ -80,12 +80,7 @@ function readRecord(status: object | undefined): ClearRecord | undefined {
   };
 }
 
-function readFinish({
-  conditions,
-  completionTime,
-  coalescedWith,
-  attempts = 0,
-}: WafCacheClearStatus): ClearFinish | undefined {
+function readFinish({ conditions, completionTime, coalescedWith }: WafCacheClearStatus): ClearFinish | undefined {
   const failed = findCondition(conditions, "Failed");
   if (failed?.status === "True") {
     const atMs = timeOf(failed.lastTransitionTime) ?? 0;
@@ -94,10 +89,7 @@ function readFinish({
   const complete = findCondition(conditions, "Complete");
   if (complete?.status !== "True") return undefined;
   const atMs = timeOf(complete.lastTransitionTime) ?? 0;
-  const clearedAtMs = timeOf(completionTime) ?? atMs;
-  if (coalescedWith !== undefined) return { state: "Coalesced", atMs, clearedAtMs, with: coalescedWith };
-  // Every other object whose clear succeeded has made an attempt.
-  return { state: attempts === 0 ? "AlreadyHandled" : "Cleared", atMs, clearedAtMs };
+  return { state: "Cleared", atMs, clearedAtMs: timeOf(completionTime) ?? atMs, with: coalescedWith };
 }
 
 function timeOf(text: string | undefined): number | undefined {

@@ -61,7 +61,7 @@ function recordPart(record: ClearRecord | undefined, finding: ClearFinding): Par
     lastAttemptTime: timeText(record?.lastAttemptMs),
     message: message === "" ? undefined : shortened(message, messageLengthMax),
     lastTrigger: record === undefined || record.trigger === "" ? undefined : record.trigger,
-    coalescedWith: finish?.state === "Coalesced" ? finish.with : undefined,
+    coalescedWith: isCleared ? finish.with : undefined,
   };
 }
 
@@ -72,18 +72,13 @@ function assessClear(
   { instanceSuspended, trouble }: ClearScene,
 ): ClearFinding {
   const finish = record?.finish;
-  switch (finish?.state) {
-    case "Failed":
-      return forPerson("Failed", finish.message);
-    case "Cleared":
-      return complete("The API has started to clear the cache.");
-    case "Coalesced":
-      return complete(`The call for ${finish.with} also cleared the cache for this object.`);
-    case "AlreadyHandled":
-      return complete(
-        `An object with the same name handled this trigger at ${formatTime(finish.clearedAtMs)}, so the cache was not cleared again.`,
-      );
-    case undefined:
+  if (finish?.state === "Failed") return forPerson("Failed", finish.message);
+  if (finish !== undefined) {
+    let message = "The API has started to clear the cache.";
+    if (finish.with !== undefined) message = `The call for ${finish.with} also cleared the cache for this object.`;
+    else if (record?.attempts === 0)
+      message = `An object with the same name handled this trigger at ${formatTime(finish.clearedAtMs)}, so the cache was not cleared again.`;
+    return { status: "True", reason: "Cleared", message, next: "Settled" };
   }
   if (!isAttached) return forPerson("Pending", "The object is not attached to its instance.");
   if (clear.suspend) return suspended("Suspended by spec.suspend.");
@@ -94,10 +89,6 @@ function assessClear(
   }
   if (record.message !== "") return working(`${record.message} wafsync retries.`);
   return working(`Attempt ${record.attempts} is in progress.`);
-}
-
-function complete(message: string): ClearFinding {
-  return { status: "True", reason: "Cleared", message, next: "Settled" };
 }
 
 function suspended(message: string): ClearFinding {

@@ -2,6 +2,7 @@
 // accepted by its hash; failures never remove it. The state survives restarts.
 import { createHash } from "node:crypto";
 import type { Entry } from "../address/entry.ts";
+import { requestedAtAnnotation } from "../kinds/kinds.ts";
 import { exponentialMs } from "../async/back-off.ts";
 import type { DeclaredFeed } from "../model/declared-feed.ts";
 import { hexDigest } from "../model/hex-digest.ts";
@@ -69,10 +70,8 @@ export const storedFeed = z.strictObject({
   nextFetchMs: timeMs.optional(),
   /** The last accepted hash, which is not accepted again. */
   usedAcceptance: z.string().optional(),
-  /** The value of `wafsync.dev/requested-at` that was handled last. */
-  handledRequest: z.string().optional(),
-  /** The value of `wafsync.dev/accept-feed` at the last fetch. */
-  seenAcceptance: z.string().optional(),
+  /** The values of `wafsync.dev/requested-at` and `wafsync.dev/accept-feed` for which a fetch was last due. */
+  asked: z.string().optional(),
 });
 
 export interface GoodContent extends Readonly<z.output<typeof goodContent>> {
@@ -98,13 +97,11 @@ function sourceKeyOf({ source }: DeclaredFeed): string {
  * Applies the current declaration to the state. A new source, request or acceptance makes a fetch due. The content is kept: until
  * the new source has responded, the old entries are the last good content.
  */
-export function adaptFeedState(state: FeedState, feed: DeclaredFeed, requestedAt: string | undefined): FeedState {
+export function adaptFeedState(state: FeedState, feed: DeclaredFeed): FeedState {
   const sourceKey = sourceKeyOf(feed);
-  const acceptance = acceptanceOf(feed);
+  const asked = JSON.stringify([feed.meta.annotations[requestedAtAnnotation], acceptanceOf(feed)]);
   const isOther = sourceKey !== state.sourceKey;
-  const isAsked = requestedAt !== undefined && requestedAt !== state.handledRequest;
-  const isAccepted = state.held !== undefined && acceptance !== undefined && acceptance !== state.seenAcceptance;
-  if (!isOther && !isAsked && !isAccepted) return state;
+  if (!isOther && asked === state.asked) return state;
   const { good } = state;
   return {
     ...state,
@@ -113,7 +110,7 @@ export function adaptFeedState(state: FeedState, feed: DeclaredFeed, requestedAt
     held: isOther ? undefined : state.held,
     failures: isOther ? 0 : state.failures,
     nextFetchMs: undefined,
-    handledRequest: requestedAt ?? state.handledRequest,
+    asked,
   };
 }
 
@@ -140,13 +137,11 @@ export function afterFetch(
   outcome: FetchOutcome,
   moment: FetchMoment,
 ): FeedState {
-  const acceptance = acceptanceOf(feed);
   const common = {
     ...state,
     lastFetchMs: moment.nowMs,
-    seenAcceptance: acceptance,
     // After the annotation has changed, the same content can be accepted again.
-    usedAcceptance: acceptance === state.usedAcceptance ? acceptance : undefined,
+    usedAcceptance: acceptanceOf(feed) === state.usedAcceptance ? state.usedAcceptance : undefined,
   };
   switch (outcome.kind) {
     case "NotModified": {

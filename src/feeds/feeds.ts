@@ -1,7 +1,6 @@
 // The declared feeds of a cluster or a folder: loads their stored state, fetches those that are due, stores the results, reports on them,
 // and provides the content. Only one process at a time may fetch: the leader, or the holder of the state directory. Over a folder, this is
 // loaded with the first declared feed.
-import { requestedAtAnnotation } from "../kinds/kinds.ts";
 import { type Clock, wallTimeOf } from "../async/clock.ts";
 import { FairGate } from "../async/fair-gate.ts";
 import { KeyedQueue } from "../async/keyed-queue.ts";
@@ -156,7 +155,7 @@ export class Feeds {
     const stored = await store.load(feed.meta);
     const known = this.#known.get(nameKey(feed.meta));
     if (!stored.ok || stored.state === undefined || known === undefined) return;
-    known.state = adapted(stored.state, known.feed);
+    known.state = adaptFeedState(stored.state, known.feed);
     known.storeProblem = undefined;
     if (stored.state.good?.content.entries !== known.content?.entries) this.#use(known, stored.state.good?.content);
   }
@@ -226,11 +225,12 @@ export class Feeds {
   async #declareOne(feed: DeclaredFeed): Promise<void> {
     const { store, clock } = this.#ports;
     const key = nameKey(feed.meta);
-    const before = this.#known.get(key);
+    const former = this.#known.get(key);
+    const before = former?.isUsed === true ? former : undefined;
     if (before !== undefined && !(before.storeProblem !== undefined && clock.monotonicMs() >= before.storeRetryAtMs)) {
       if (accessOf(before.feed) !== accessOf(feed)) this.#changedFor(feed.meta);
       before.feed = feed;
-      before.state = adapted(before.state, feed);
+      before.state = adaptFeedState(before.state, feed);
       return this.#dropEnded(before);
     }
     const stored = await store.load(feed.meta);
@@ -238,7 +238,7 @@ export class Feeds {
     const known: Known = {
       feed,
       isUsed: true,
-      state: adapted(state ?? before?.state ?? initialFeedState(feed), feed),
+      state: adaptFeedState(state ?? before?.state ?? initialFeedState(feed), feed),
       content: before?.content,
       storeProblem: stored.ok ? undefined : stored.problem,
       storeRetryAtMs: clock.monotonicMs() + storeRetryMs,
@@ -268,7 +268,7 @@ export class Feeds {
       return;
     }
     // A new source, request or acceptance may have been declared during the fetch.
-    current.state = adapted(state, current.feed);
+    current.state = adaptFeedState(state, current.feed);
     if (state.good?.content !== before.good?.content) this.#use(current, state.good?.content);
     emitFeedEvents(status, feed, before, state, clock.nowMs());
     observer?.fetched(feed.meta, judgeFeed(state, feed, clock.nowMs()).reason);
@@ -278,10 +278,6 @@ export class Feeds {
 /** The part of the declaration that rules see. */
 function accessOf({ allowedNamespaces }: DeclaredFeed): string {
   return JSON.stringify(allowedNamespaces);
-}
-
-function adapted(state: FeedState, feed: DeclaredFeed): FeedState {
-  return adaptFeedState(state, feed, feed.meta.annotations[requestedAtAnnotation]);
 }
 
 /** Observes feeds, for metrics. */

@@ -5,8 +5,9 @@ import type { ClearFinish, ClearRecord, ClearSituation } from "../../src/clears/
 import {
   advanceClear,
   currentRecord,
-  decideAfterFault,
+  afterFault,
   notBeforeMs,
+  pauseMsAfter,
   withAttempt,
   withHandled,
 } from "../../src/clears/cache-clear.ts";
@@ -68,7 +69,7 @@ describe("A cache clear", () => {
   test("does nothing if the instance has recorded the trigger as handled", () => {
     const { group, record } = decide({ handled });
     expect(group).toBe("finished");
-    expect(record.finish).toStrictEqual({ state: "AlreadyHandled", atMs: nowMs, clearedAtMs: handled.handledAtMs });
+    expect(record.finish).toStrictEqual({ state: "Cleared", atMs: nowMs, clearedAtMs: handled.handledAtMs });
     expect(decide({ handled: { ...handled, trigger: "before" } })).toMatchObject(due);
     const without = aCacheClear("deploy");
     expect(decide({ clear: without, handled: { ...handled, trigger: "" } }).group).toBe("finished");
@@ -157,7 +158,7 @@ describe("A failed call", () => {
   function after(code: WafFaultCode, attempts: number, retryAfterMs?: number) {
     const record = withAttempt(aRecord({ attempts: attempts - 1 }), nowMs);
     const fault = { code, message: "So it was.", ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
-    return decideAfterFault(clear, record, fault, nowMs);
+    return { pauseMs: pauseMsAfter(fault), record: afterFault(clear, record, fault, nowMs) };
   }
 
   test("ends the job immediately if the key is wrong or the API refuses", () => {
@@ -169,13 +170,9 @@ describe("A failed call", () => {
   test("does not count if the API postpones it, and is repeated at the requested time, or after ten seconds", () => {
     expect(after("RateLimited", 3, 30_000)).toMatchObject({
       record: { attempts: 2, finish: undefined },
-      notBeforeMs: nowMs + 30_000,
+      pauseMs: 30_000,
     });
-    expect(after("RateLimited", 3).notBeforeMs).toBe(nowMs + 10_000);
-  });
-
-  test("does not count if nothing was sent because the process is ending", () => {
-    expect(after("Aborted", 3).record).toMatchObject({ attempts: 2, finish: undefined });
+    expect(after("RateLimited", 3).pauseMs).toBe(10_000);
   });
 });
 
@@ -188,7 +185,7 @@ describe("The handled triggers of an instance", () => {
 
   test.each<[ClearFinish | undefined, readonly HandledTrigger[]]>([
     [{ state: "Cleared", ...times }, [aHandled("edge/x", "a", 5)]],
-    [{ state: "Coalesced", ...times, with: "edge/y" }, [aHandled("edge/x", "a", 5)]],
+    [{ state: "Cleared", ...times, with: "edge/y" }, [aHandled("edge/x", "a", 5)]],
     [{ state: "Failed", atMs: 9, message: "No." }, []],
     [undefined, []],
   ])("are those of objects whose cache was cleared: %j", (finish, expected) => {

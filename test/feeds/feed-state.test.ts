@@ -36,7 +36,7 @@ function after(
 ): FeedState {
   return outcomes.reduce(
     (state, outcome, index) =>
-      afterFetch(adaptFeedState(state, feed, undefined), feed, outcome, { nowMs: index * hourMs, random: 0 }),
+      afterFetch(adaptFeedState(state, feed), feed, outcome, { nowMs: index * hourMs, random: 0 }),
     start,
   );
 }
@@ -90,7 +90,7 @@ describe("The last good content of a feed", () => {
     const moved = aFeed({
       source: { type: "Http", url: "https://other.example/", headersFrom: [], format: { type: "Plain" } },
     });
-    const adapted = adaptFeedState(state, moved, undefined);
+    const adapted = adaptFeedState(state, moved);
     expect(adapted.good?.content.entries).toHaveLength(100);
     expect(validatorsOf(adapted)).toStrictEqual({ etag: undefined, lastModified: undefined });
     expect(fetchDueMs(adapted, moved, 5)).toBe(5);
@@ -120,7 +120,7 @@ describe("Content on hold", () => {
   test("is fetched immediately when a user accepts it, and then used", () => {
     const held = after([read(100), read(10)]);
     const feed = accepting(tenHash);
-    const asked = adaptFeedState(held, feed, undefined);
+    const asked = adaptFeedState(held, feed);
     expect(fetchDueMs(asked, feed, 7)).toBe(7);
     const state = afterFetch(asked, feed, read(10), { nowMs: 7, random: 0 });
     expect(state).toMatchObject({ held: undefined, usedAcceptance: tenHash });
@@ -131,7 +131,7 @@ describe("Content on hold", () => {
     const feed = accepting("0123456789abcdef");
     const state = after([read(10)], feed, after([read(100), read(10)]));
     expect(state.held?.hash).toBe(tenHash);
-    expect(fetchDueMs(adaptFeedState(state, feed, undefined), feed, 7)).toBe(hourMs);
+    expect(fetchDueMs(adaptFeedState(state, feed), feed, 7)).toBe(hourMs);
   });
 
   test("is accepted once: the same content is put on hold again while the annotation stays", () => {
@@ -156,10 +156,11 @@ describe("A fetch is due", () => {
     expect(fetchDueMs(initialFeedState(feed), feed, 5)).toBe(5);
     expect(fetchDueMs(initialFeedState(feed), aFeed({ suspend: true }), 5)).toBeUndefined();
     const state = after([read(100)]);
-    expect(fetchDueMs(adaptFeedState(state, feed, undefined), feed, 5)).toBe(hourMs);
-    const asked = adaptFeedState(state, feed, "now");
-    expect(fetchDueMs(asked, feed, 5)).toBe(5);
-    expect(adaptFeedState(asked, feed, "now")).toBe(asked);
+    expect(fetchDueMs(adaptFeedState(state, feed), feed, 5)).toBe(hourMs);
+    const requested = aFeed({ annotations: { "wafsync.dev/requested-at": "now" } });
+    const asked = adaptFeedState(state, requested);
+    expect(fetchDueMs(asked, requested, 5)).toBe(5);
+    expect(adaptFeedState(asked, requested)).toBe(asked);
   });
 });
 
