@@ -79,7 +79,7 @@ function autoBlockStatus(
     synced: isEnforced && progress !== undefined ? `${progress.synced}/${progress.desired}` : undefined,
     rows,
     leftOut,
-    lastRequestTime: lastRowMs === undefined ? undefined : formatTime(lastRowMs),
+    lastRequestTime: formatTime(lastRowMs),
     clients: listed
       .toSorted((a, b) => b.sinceMs - a.sinceMs)
       .slice(0, entriesShownMax)

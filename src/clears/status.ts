@@ -54,11 +54,11 @@ function recordPart(record: ClearRecord | undefined, finding: ClearFinding): Par
   const message = finish === undefined ? (record?.message ?? "") : finding.message;
   const isCleared = finish !== undefined && finish.state !== "Failed";
   return {
-    startTime: timeText(record?.startedMs),
+    startTime: formatTime(record?.startedMs),
     completionTime: isCleared ? formatTime(finish.clearedAtMs) : undefined,
     duration: isCleared ? durationOf(record?.startedMs, finish.clearedAtMs) : undefined,
     attempts: record?.attempts,
-    lastAttemptTime: timeText(record?.lastAttemptMs),
+    lastAttemptTime: formatTime(record?.lastAttemptMs),
     message: message === "" ? undefined : shortened(message, messageLengthMax),
     lastTrigger: record === undefined || record.trigger === "" ? undefined : record.trigger,
     coalescedWith: isCleared ? finish.with : undefined,
@@ -103,8 +103,4 @@ function working(message: string): ClearFinding {
 function durationOf(startedMs: number | undefined, clearedMs: number): string | undefined {
   if (startedMs === undefined) return undefined;
   return formatDuration(Math.round((clearedMs - startedMs) / 1000) * 1000);
-}
-
-function timeText(timeMs: number | undefined): string | undefined {
-  return timeMs === undefined ? undefined : formatTime(timeMs);
 }

@@ -80,7 +80,7 @@ async function viewCovering(covering: Covering, sight: InstanceSight) {
     spelling: spellings.find((spelling) => spelling !== entry),
     state: isOn === undefined ? "Unknown" : isOn ? "OnList" : "NotOnList",
     management: isManaged === undefined ? "Unknown" : isManaged ? "Managed" : "Unmanaged",
-    since: sinceMs === undefined ? undefined : formatTime(sinceMs),
+    since: formatTime(sinceMs),
     manner,
     owners: await Promise.all(wantedBy.map(async (wanting) => await viewOwner(wanting, sight))),
     formerOwners: formerOwners.map(({ kind, name }) => `${kind} ${name}`),
@@ -102,7 +102,7 @@ async function viewOwner({ rule, sources, note, expiresAtMs }: Wanting, sight: I
     places: placesOf(rule.meta, sources, sight),
     /** Its comment, or why a WafAutoBlock lists it. */
     note,
-    until: expiresAtMs === undefined ? undefined : formatTime(expiresAtMs),
+    until: formatTime(expiresAtMs),
     /** Who last changed it: the user of the command, or Git's author. */
     changedBy: requesterOf(rule.meta) ?? setter?.author,
     /** The program that last changed it, as it calls itself: a field manager. */

@@ -8,7 +8,7 @@ import { inThousands } from "../model/sentence.ts";
 import { isPublicAddress } from "../net/address-policy.ts";
 import type { FetchOutcome, InTurn } from "./content.ts";
 import { CrowdsecSource } from "./crowdsec.ts";
-import { type FeedState, validatorsOf } from "./feed-state.ts";
+import type { FeedState } from "./feed-state.ts";
 import type { FetchOptions } from "./feed-request.ts";
 import { fetchFeed } from "./fetch-feed.ts";
 
@@ -40,15 +40,10 @@ export interface FeedFetcherOptions {
   readonly version: string;
 }
 
-/** Keeps the decisions of one feed. After a change of the source, a new client starts from scratch. */
-interface CrowdsecClient {
-  readonly sourceKey: string;
-  readonly client: CrowdsecSource;
-}
-
 export class FeedFetcher {
   readonly #options: FeedFetcherOptions;
-  readonly #clients = new Map<string, CrowdsecClient>();
+  /** Each keeps the decisions of one feed. After a change of the source, a new client starts from scratch. */
+  readonly #clients = new Map<string, { readonly sourceKey: string; readonly client: CrowdsecSource }>();
 
   constructor(options: FeedFetcherOptions) {
     this.#options = options;
@@ -64,7 +59,7 @@ export class FeedFetcher {
       url: source.url,
       headers,
       format: source.format,
-      validators: validatorsOf(state),
+      validators: state.good?.facts ?? {},
       // One entry above the limit of the guard is sufficient to detect that there are too many.
       entriesMax: Math.max(guards.maxEntries, 1),
     };

@@ -120,11 +120,6 @@ export function fetchDueMs(state: FeedState, feed: DeclaredFeed, nowMs: number):
   return (state.lastFetchMs ?? 0) > nowMs ? nowMs : (state.nextFetchMs ?? nowMs);
 }
 
-/** The validators for the next request. */
-export function validatorsOf({ good }: FeedState): Pick<TextFacts, "etag" | "lastModified"> {
-  return { etag: good?.facts?.etag, lastModified: good?.facts?.lastModified };
-}
-
 export interface FetchMoment {
   readonly nowMs: number;
   /** At least 0 and less than 1. */

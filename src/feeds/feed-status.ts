@@ -47,10 +47,10 @@ export function feedStatus(before: Partial<WafFeedStatus>, facts: FeedFacts): ob
       specialPurpose: specialPurposeCount(good.content),
       used: facts.content?.entries.length ?? 0,
     },
-    lastFetchTime: timeOf(state.lastFetchMs),
-    lastGoodTime: timeOf(good?.confirmedAtMs),
-    lastChangeTime: timeOf(good?.changedAtMs),
-    nextFetchTime: feed.suspend ? undefined : timeOf(state.nextFetchMs),
+    lastFetchTime: formatTime(state.lastFetchMs),
+    lastGoodTime: formatTime(good?.confirmedAtMs),
+    lastChangeTime: formatTime(good?.changedAtMs),
+    nextFetchTime: feed.suspend ? undefined : formatTime(state.nextFetchMs),
     etag: good?.facts?.etag,
     sha256: good?.facts?.sha256,
     held: held && {
@@ -66,10 +66,6 @@ export function feedStatus(before: Partial<WafFeedStatus>, facts: FeedFacts): ob
 const specialPurposeCount = onceFor(({ entries }: FeedContent): number => {
   return entries.filter((entry) => specialPurposeObjection(entry, networkOf(entry)) !== undefined).length;
 });
-
-function timeOf(timeMs: number | undefined): string | undefined {
-  return timeMs === undefined ? undefined : formatTime(timeMs);
-}
 
 function staleOf({ feed, state, nowMs }: FeedFacts): NewConditions["Stale"] {
   if (staleSinceMs(state, feed, nowMs) === undefined) return undefined;

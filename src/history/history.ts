@@ -8,7 +8,7 @@ import type { CancelTimer, Clock } from "../async/clock.ts";
 import type { EntryOwners } from "../model/entry-owners.ts";
 import { nameKey, type ObjectName } from "../model/resource.ts";
 import { shortened } from "../model/sentence.ts";
-import { dayMs } from "../model/time-text.ts";
+import { dayMs, formatTime } from "../model/time-text.ts";
 import type { RecordKey, RecordStore } from "../records/record-store.ts";
 import type { Happening, HistoryPort, Known } from "../run/ports.ts";
 import { eventsOf, type HistoryEvent, historyKinds, historyTargets } from "./events.ts";
@@ -182,7 +182,7 @@ const lineSchema = z.tuple([
 
 /** The time comes first and has a fixed width, so lines are sorted by time. */
 export function encodeEvent({ atMs, kind, target, values, owners, note }: HistoryEvent): string {
-  const time = new Date(atMs).toISOString().replace(/\.\d+Z$/, "Z");
+  const time = formatTime(atMs);
   return JSON.stringify([time, kind, target, values, owners, shortened(note, noteLengthMax)]);
 }
 

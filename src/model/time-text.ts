@@ -5,8 +5,10 @@ export const hourMs = 60 * minuteMs;
 export const dayMs = 24 * hourMs;
 
 /** `2026-11-22T09:12:01Z`: RFC 3339 in UTC, truncated to seconds, as Kubernetes writes times. For years from 1 to 9999. */
-export function formatTime(timeMs: number): string {
-  return new Date(timeMs).toISOString().replace(/\.\d+Z$/u, "Z");
+export function formatTime(timeMs: number): string;
+export function formatTime(timeMs: number | undefined): string | undefined;
+export function formatTime(timeMs: number | undefined): string | undefined {
+  return timeMs === undefined ? undefined : new Date(timeMs).toISOString().replace(/\.\d+Z$/u, "Z");
 }
 
 /** The day that a time belongs to. */

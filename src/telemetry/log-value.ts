@@ -45,7 +45,7 @@ function objectValue(value: object, redact: Redact, depth: number): unknown {
   try {
     if (types.isNativeError(value)) return errorValue(value, redact, depth);
     if ("toJSON" in value && typeof value.toJSON === "function") return logValue(value.toJSON(), redact, depth + 1);
-    if (isIterable(value)) return arrayValue([...firstOf(value)], redact, depth);
+    if (isIterable(value)) return arrayValue(firstOf(value), redact, depth);
     return fieldsValue(Object.entries(value), redact, depth);
   } catch {
     return "(cannot be logged)";
@@ -85,11 +85,8 @@ function isIterable(value: object): value is Iterable<unknown> {
 }
 
 /** One more than is shown, to detect that there are more, without copying a set of 100,000 entries for a log line. */
-function* firstOf(items: Iterable<unknown>): Iterable<unknown> {
-  let taken = 0;
-  for (const item of items) {
-    yield item;
-    taken += 1;
-    if (taken > logItemsMax) return;
-  }
+function firstOf(items: Iterable<unknown>): unknown[] {
+  return Iterator.from(items)
+    .take(logItemsMax + 1)
+    .toArray();
 }

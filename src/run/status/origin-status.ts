@@ -47,7 +47,7 @@ export function originStatus(
       ? {}
       : {
           state: known.state,
-          addedTime: known.addedAtMs === undefined ? undefined : formatTime(known.addedAtMs),
+          addedTime: formatTime(known.addedAtMs),
           message: known.message === undefined ? undefined : shortened(known.message, messageLengthMax),
         }),
   };

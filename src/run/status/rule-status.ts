@@ -41,7 +41,7 @@ export function ruleStatus(
     ...common,
     rejected: rejectedEntries(compiled, progress),
     sources: sources.length === 0 ? undefined : sources,
-    expiresAt: expiresAtMs === undefined ? undefined : formatTime(expiresAtMs),
+    expiresAt: formatTime(expiresAtMs),
     ...(lastChangeMs === undefined ? {} : { lastChangeTime: formatTime(lastChangeMs) }),
     ...(progress === undefined ? {} : countsOf(compiled, progress)),
   };
