@@ -99,7 +99,7 @@ export function currentRecord(clear: DeclaredCacheClear, record: ClearRecord | u
 /** Decides what follows for the clear. A call changes its record only through `withAttempt`. */
 export function advanceClear(situation: ClearSituation): AdvancedClear {
   const { clear, handled, nowMs, trouble } = situation;
-  const known = currentRecord(clear, situation.record) ?? newRecord(clear);
+  const known = startedRecord(clear, situation.record);
   const { ttlAfterFinishedMs: ttlMs = Number.POSITIVE_INFINITY } = clear;
   if (known.finish !== undefined) {
     const deleteAtMs = known.finish.atMs + ttlMs;
@@ -145,15 +145,10 @@ function nextAttemptMs({ attempts, lastAttemptMs }: ClearRecord, nowMs: number):
   return lastAttemptMs === undefined || attempts === 0 ? nowMs : lastAttemptMs + exponentialMs(retries, attempts);
 }
 
-function newRecord(clear: DeclaredCacheClear): ClearRecord {
-  return {
-    trigger: triggerOf(clear),
-    startedMs: undefined,
-    attempts: 0,
-    lastAttemptMs: undefined,
-    message: "",
-    finish: undefined,
-  };
+/** The record if it is about the current trigger, or else a new one. */
+export function startedRecord(clear: DeclaredCacheClear, record: ClearRecord | undefined): ClearRecord {
+  const nothing = { startedMs: undefined, attempts: 0, lastAttemptMs: undefined, message: "", finish: undefined };
+  return currentRecord(clear, record) ?? { trigger: triggerOf(clear), ...nothing };
 }
 
 /** The record to save before a call. */

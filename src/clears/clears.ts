@@ -26,6 +26,7 @@ import {
   notBeforeMs,
   pauseMsAfter,
   sameOr,
+  startedRecord,
   withAttempt,
   withHandled,
 } from "./cache-clear.ts";
@@ -233,11 +234,8 @@ export class CacheClears implements RunHooks {
     return "Again";
   }
 
-  /** Returns the record of the clear, which every advanced one has. */
   #known({ ports }: World, clear: DeclaredCacheClear): ClearRecord {
-    const record = this.#memory.recordOf(clear, ports.status);
-    if (record === undefined) throw new Error(`The cache clear of ${clearName(clear)} has no record`);
-    return record;
+    return startedRecord(clear, this.#memory.recordOf(clear, ports.status));
   }
 
   async #report(run: World, clears: readonly DeclaredCacheClear[]): Promise<void> {

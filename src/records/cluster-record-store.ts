@@ -34,8 +34,8 @@ const requestTimeoutMs = 10_000;
 const listTimeoutMs = 30_000;
 /** A larger text is divided into parts, so that a save writes only those that have changed. */
 const textLengthMaxDefault = 256 * 1024;
-/** The number of records whose objects are known. For others, a save reads the first object again. */
-const knownMax = 1_000;
+/** The number of records whose objects are known. Others must be loaded again before they are saved. */
+const knownMax = 20_000;
 /** The number of inventories that are written again if they disappear with their CRD. */
 const recoverableMax = 100;
 const mustNotWrite = "This process must not write: it is stopping or does not hold the Lease.";
@@ -116,8 +116,12 @@ export class ClusterRecordStore implements RecordStore {
       return { state: "NotAllowed", problem: `${kind} ${nameKey(key)} no longer exists.` };
     }
     if (!this.#options.mayWrite()) return { state: "NotAllowed", problem: mustNotWrite };
-    const before = await this.#before(key, owner, revision);
-    if (before !== undefined && "state" in before) return before;
+    const known = this.#known.get(idOf(key));
+    const isCurrent = known?.head.resourceVersion === revision;
+    if (!isCurrent && revision !== "") return changed(key);
+    const isBound = known?.owner?.uid === owner.uid && known?.owner?.retains === owner.retains;
+    // Parts with another owner are written again.
+    const before = isCurrent ? { ...known, parts: isBound ? known.parts : [] } : undefined;
     const saved = await this.#write(key, owner, text, before);
     if (saved.state !== "Saved") return saved;
     this.#remember(key, text);
@@ -242,22 +246,6 @@ export class ClusterRecordStore implements RecordStore {
     const saved = await this.#write(key, owner, text, undefined);
     if (saved.state === "Saved") return { state: "Loaded", text, revision: saved.revision };
     return { state: "Unreachable", problem: saved.problem, isForbidden: false };
-  }
-
-  /** The objects that a save replaces: undefined if there are none yet. */
-  async #before(key: RecordKey, owner: RecordOwner, revision: string): Promise<Known | SavedRecord | undefined> {
-    const known = this.#known.get(idOf(key));
-    if (known?.head.resourceVersion === revision) {
-      const isBound = known.owner?.uid === owner.uid && known.owner?.retains === owner.retains;
-      return isBound ? known : { ...known, parts: [] };
-    }
-    if (revision === "") return undefined;
-    const read = await this.#get(key, headName(key));
-    if (!read.ok) return refused(key, read.fault);
-    const { metadata, spec } = read.value;
-    if (metadata.resourceVersion !== revision) return changed(key);
-    const parts = isHeldFor(key, owner, read.value) ? (spec?.parts ?? []) : [];
-    return { head: metadata, parts, others: new Set(spec?.parts?.map(({ name }) => name)), owner };
   }
 
   async #write(key: RecordKey, owner: RecordOwner, text: string, before: Known | undefined): Promise<SavedRecord> {

@@ -178,10 +178,11 @@ describe("Records in WafRecords", () => {
 
   test("a save with the same content makes older revisions stale", async () => {
     const key = await newKey();
+    const former = open();
+    await saveText(former, key, aText(5));
+    const seen = await former.load(key);
     await saveText(open(), key, aText(5));
-    const seen = await open().load(key);
-    await saveText(open(), key, aText(5));
-    expect(await open().save(key, aText(6), seen.state === "Loaded" ? seen.revision : "")).toMatchObject({
+    expect(await former.save(key, aText(6), seen.state === "Loaded" ? seen.revision : "")).toMatchObject({
       state: "Conflict",
     });
   });
