@@ -1,6 +1,6 @@
 // The vocabulary of feeds: the content that was read, and the content that is used until newer content passes the guards.
 import * as z from "zod";
-import type { Entry } from "../address/entry.ts";
+import { type Entry, parseDeclaredEntry } from "../address/entry.ts";
 
 const number = z.int().min(0);
 
@@ -46,6 +46,35 @@ export function onceFor<Value>(compute: (content: FeedContent) => Value): (conte
     return result.value;
   };
 }
+
+/** As stored: a string for each entry, with its expiry in seconds and its note, if any. `-` marks an expired entry. */
+export const storedContent = z.codec(z.array(z.string()), z.custom<FeedContent>(), {
+  decode: (lines, { issues }) => {
+    const entries: Entry[] = [];
+    const [expiresAtMs, ended] = [new Map<Entry, number>(), new Map<Entry, number>()];
+    const notes = new Map<Entry, string>();
+    for (const line of lines) {
+      const [, mark, text = "", end, note] = /^(-?)(\S+)(?: (\d+))?(?: # (.+))?$/u.exec(line) ?? [];
+      const parsed = parseDeclaredEntry(text);
+      if (!parsed.ok) {
+        issues.push({ code: "custom", input: line });
+        break;
+      }
+      if (mark === "") entries.push(parsed.entry);
+      if (note !== undefined) notes.set(parsed.entry, note);
+      if (end !== undefined) (mark === "" ? expiresAtMs : ended).set(parsed.entry, Number(end) * 1000);
+    }
+    return { entries, expiresAtMs, ...(ended.size > 0 && { ended }), ...(notes.size > 0 && { notes }) };
+  },
+  encode: ({ entries, expiresAtMs, ended = [], notes }) => {
+    const until = (endMs: number | undefined): string => (endMs === undefined ? "" : ` ${Math.ceil(endMs / 1000)}`);
+    const lines = entries.map((entry) => {
+      const note = notes?.get(entry);
+      return `${entry}${until(expiresAtMs.get(entry))}${note === undefined ? "" : ` # ${note}`}`;
+    });
+    return [...lines, ...[...ended].map(([entry, endMs]) => `-${entry}${until(endMs)}`)];
+  },
+});
 
 /** The server's metadata of the content, for the next request and for the status. */
 export const textFacts = z.strictObject({

@@ -16,6 +16,7 @@ import {
   type FetchOutcome,
   invalidLine,
   onceFor,
+  storedContent,
   textFacts,
   type TextFacts,
 } from "./content.ts";
@@ -36,6 +37,7 @@ export const acceptAnnotation = "wafsync.dev/accept-feed";
 const timeMs = z.number();
 
 const goodContent = z.strictObject({
+  content: storedContent,
   counts: feedCounts,
   invalidLines: z.array(invalidLine).max(100).readonly(),
   hash: z.string(),
@@ -59,8 +61,7 @@ const heldContent = z.strictObject({
 export const storedFeed = z.strictObject({
   /** The source of the content. Its validators are not valid for other sources. */
   sourceKey: z.string(),
-  /** `lines` is the number of lines with entries that follow. */
-  good: goodContent.extend({ lines: z.int().min(0) }).optional(),
+  good: goodContent.optional(),
   held: heldContent.optional(),
   /** Set if the last fetch failed. */
   fault: fetchFault.optional(),
@@ -74,15 +75,9 @@ export const storedFeed = z.strictObject({
   asked: z.string().optional(),
 });
 
-export interface GoodContent extends Readonly<z.output<typeof goodContent>> {
-  readonly content: FeedContent;
-}
-
+export type GoodContent = Readonly<z.output<typeof goodContent>>;
 export type HeldContent = Readonly<z.output<typeof heldContent>>;
-
-export interface FeedState extends Readonly<Omit<z.output<typeof storedFeed>, "good">> {
-  readonly good?: GoodContent | undefined;
-}
+export type FeedState = Readonly<z.output<typeof storedFeed>>;
 
 export function initialFeedState(feed: DeclaredFeed): FeedState {
   return { sourceKey: sourceKeyOf(feed), failures: 0 };
