@@ -95,6 +95,21 @@ export type InTurn = <T>(read: () => Promise<T>) => Promise<T>;
 export const fetchFault = z.strictObject({ message: z.string(), retryAfterMs: z.number().optional() });
 export type FetchFault = Readonly<z.output<typeof fetchFault>>;
 
+/** Ends a fetch, in whatever step. */
+export class FetchFailure extends Error {
+  readonly fault: FetchFault;
+
+  constructor(fault: FetchFault) {
+    super(fault.message);
+    this.fault = fault;
+  }
+}
+
+/** @param message a sentence without secrets */
+export function fail(message: string): never {
+  throw new FetchFailure({ message });
+}
+
 export type FetchOutcome =
   /** The content matches the validators of the request. */
   | { readonly kind: "NotModified" }

@@ -9,9 +9,9 @@ import type { CrowdsecFeed } from "../model/declared-feed.ts";
 import { parseJson } from "../model/record.ts";
 import { hourMs } from "../model/time-text.ts";
 import type { HttpResponse } from "../net/http-connection.ts";
-import type { FeedReading, FetchFault, FetchOutcome } from "./content.ts";
+import { fail, type FeedReading, type FetchOutcome } from "./content.ts";
 import { EntryCollector } from "./entry-collector.ts";
-import { checkFeedUrl, type FetchOptions, getFeed, type Got, readUnpacked, statusFault } from "./feed-request.ts";
+import { checkFeedUrl, failedStatus, type FetchOptions, getFeed, readUnpacked } from "./feed-request.ts";
 
 /** 100,000 decisions need 17 MB. */
 const bytesMax = 64 * 2 ** 20;
@@ -26,9 +26,7 @@ export interface CrowdsecPull {
   readonly isCurrent: boolean;
 }
 
-const unexpected: FetchFault = {
-  message: "The response is not from a CrowdSec local API: check spec.crowdsec.url.",
-};
+const unexpected = "The response is not from a CrowdSec local API: check spec.crowdsec.url.";
 
 export class CrowdsecSource {
   /** The active decisions after the last response. */
@@ -38,51 +36,41 @@ export class CrowdsecSource {
   /** By the monotonic clock. */
   #fullAtMs = 0;
 
-  /** Never rejects. */
   async pull(pull: CrowdsecPull, options: FetchOptions): Promise<FetchOutcome> {
     const nowMs = options.clock.monotonicMs();
     const isFull = !this.#isInStep || !pull.isCurrent || nowMs - this.#fullAtMs >= fullIntervalMs;
     this.#isInStep = false;
-    const active = isFull ? await this.#readAll(pull, options) : await this.#readChanges(pull, options);
-    if ("message" in active) return { kind: "Failed", fault: active };
-    this.#active = active;
+    this.#active = isFull ? await readAll(pull, options) : await readChanges(pull, this.#active, options);
     this.#isInStep = true;
     if (isFull) this.#fullAtMs = nowMs;
-    const reading = readDecisions(active, options.redact);
+    const reading = readDecisions(this.#active, options.redact);
     return isFull ? { kind: "Read", reading, facts: undefined } : { kind: "Updated", reading };
   }
-
-  async #readAll(pull: CrowdsecPull, options: FetchOptions): Promise<ActiveDecisions | FetchFault> {
-    // Moves the cursor first: changes during the full read are returned again with the next changes.
-    const cursor = await get(pull, streamPath(pull.source), options);
-    if (!cursor.ok) return cursor.fault;
-    const answer = await get(pull, decisionsPath(pull.source), options);
-    if (!answer.ok) return answer.fault;
-    const parsed = decisions.safeParse(answer.value);
-    return changed(pull.source, new Map(), parsed.success ? { new: parsed.data } : undefined, options);
-  }
-
-  async #readChanges(pull: CrowdsecPull, options: FetchOptions): Promise<ActiveDecisions | FetchFault> {
-    const answer = await get(pull, streamPath(pull.source), options);
-    if (!answer.ok) return answer.fault;
-    return changed(pull.source, this.#active, changes.safeParse(answer.value).data, options);
-  }
 }
 
-function changed(
-  source: CrowdsecFeed,
+async function readAll(pull: CrowdsecPull, options: FetchOptions): Promise<ActiveDecisions> {
+  // Moves the cursor first: changes during the full read are returned again with the next changes.
+  await get(pull, streamPath(pull.source), options);
+  const answer = await get(pull, decisionsPath(pull.source), options);
+  return afterChanges(new Map(), { new: understood(decisions, answer) }, pull.source, options.clock.nowMs());
+}
+
+async function readChanges(
+  pull: CrowdsecPull,
   active: ActiveDecisions,
-  changes: Changes | undefined,
-  { clock }: FetchOptions,
-): ActiveDecisions | FetchFault {
-  return (changes && afterChanges(active, changes, source, clock.nowMs())) ?? unexpected;
+  options: FetchOptions,
+): Promise<ActiveDecisions> {
+  const answer = await get(pull, streamPath(pull.source), options);
+  return afterChanges(active, understood(changes, answer), pull.source, options.clock.nowMs());
 }
 
-/** Never rejects. */
-async function get({ source, key }: CrowdsecPull, path: string, options: FetchOptions): Promise<Got<unknown>> {
-  const checked = checkFeedUrl(`${source.url}${path}`, options);
-  if (!checked.ok) return failed({ message: `spec.crowdsec.url ${checked.problem}.` });
-  const { url } = checked;
+function understood<Schema extends z.ZodType>(schema: Schema, answer: unknown): z.output<Schema> {
+  const { success, data } = schema.safeParse(answer);
+  return success ? data : fail(unexpected);
+}
+
+async function get({ source, key }: CrowdsecPull, path: string, options: FetchOptions): Promise<unknown> {
+  const url = checkFeedUrl(`${source.url}${path}`, "spec.crowdsec.url", options);
   const headers = { accept: "application/json", "user-agent": options.userAgent, "x-api-key": key.reveal() };
   return await getFeed({ url, headers, bytesMax }, options, async (response) => {
     return await readAnswer(response, url.origin, options);
@@ -123,20 +111,13 @@ function search(parameters: Readonly<Record<string, string>>): string {
   return text === "" ? "" : `?${text}`;
 }
 
-async function readAnswer(answer: HttpResponse, origin: string, { clock }: FetchOptions): Promise<Got<unknown>> {
+async function readAnswer(answer: HttpResponse, origin: string, { clock }: FetchOptions): Promise<unknown> {
   const { status } = answer;
-  if (status === 401 || status === 403) {
-    return failed({ message: `${origin} rejected the API key (${status}).` });
-  }
-  if (status !== 200) return failed(statusFault(origin, answer, clock.nowMs()));
+  if (status === 401 || status === 403) fail(`${origin} rejected the API key (${status}).`);
+  if (status !== 200) throw failedStatus(origin, answer, clock.nowMs());
   const text = (await readUnpacked(answer, bytesMax)).toString("utf8");
   const parsed = text === "" ? null : parseJson(text);
-  if (parsed !== undefined) return { ok: true, value: parsed };
-  return failed({ message: `The response of ${origin} is not JSON: check spec.crowdsec.url.` });
-}
-
-function failed(fault: FetchFault): Got<never> {
-  return { ok: false, fault };
+  return parsed === undefined ? fail(`The response of ${origin} is not JSON: check spec.crowdsec.url.`) : parsed;
 }
 
 // The documented responses. Anything else is a fault, never an empty list.
@@ -170,13 +151,13 @@ type ActiveDecisions = ReadonlyMap<string, ActiveDecision>;
 
 const usedScopes: ReadonlySet<string> = new Set(["ip", "range"]);
 
-/** Deletions first: a value that is deleted and added again is active. Undefined if a duration is not understood. */
+/** Deletions first: a value that is deleted and added again is active. */
 function afterChanges(
   active: ActiveDecisions,
   { new: added, deleted }: Changes,
   source: CrowdsecFeed,
   nowMs: number,
-): ActiveDecisions | undefined {
+): ActiveDecisions {
   // Without filters, the server reports only the longest decision for each value, with changing IDs.
   const hasIds = hasFilters(source);
   const keyOf = ({ type, value, id }: Decision): string =>
@@ -185,8 +166,7 @@ function afterChanges(
   const after = new Map(active);
   for (const one of deleted ?? []) after.delete(keyOf(one));
   for (const one of added ?? []) {
-    const durationMs = parseGoDuration(one.duration);
-    if (durationMs === undefined) return undefined;
+    const durationMs = parseGoDuration(one.duration) ?? fail(unexpected);
     const isUsed = usedScopes.has(one.scope.toLowerCase()) && types.has(one.type.toLowerCase());
     // Simulated decisions are only informational.
     if (!isUsed || durationMs <= 0 || one.simulated === true) continue;

@@ -3,7 +3,7 @@ import { Readable } from "node:stream";
 import { CsvError, type Options, parse } from "csv-parse";
 import { TimeSlices } from "../async/time-slices.ts";
 import type { CsvFormat } from "../model/declared-feed.ts";
-import type { FetchFault } from "./content.ts";
+import { fail } from "./content.ts";
 import type { EntryCollector } from "./entry-collector.ts";
 
 /** The maximum length of a row: longer rows are caused by an unclosed quotation mark. */
@@ -15,13 +15,13 @@ interface Row {
   readonly info: { readonly lines: number };
 }
 
-/** Adds the entries of the column to the collector. Returns a fault if the content is not a valid table. */
+/** Adds the entries of the column to the collector. Fails if the content is not a valid table. */
 export async function readCsv(
   body: Buffer,
   format: CsvFormat,
   collector: EntryCollector,
   clock: ConstructorParameters<typeof TimeSlices>[0],
-): Promise<FetchFault | undefined> {
+): Promise<void> {
   const slices = new TimeSlices(clock);
   const parser = Readable.from(piecesOf(body)).pipe(parse(optionsOf(format)));
   try {
@@ -29,7 +29,6 @@ export async function readCsv(
     for await (const { record, info } of parser as AsyncIterable<Row>) {
       if (column === undefined) {
         column = columnOf(format, record);
-        if (column === undefined) return missingColumn(format, record);
         continue;
       }
       const cell = record[column]?.trim() ?? "";
@@ -40,11 +39,10 @@ export async function readCsv(
     }
   } catch (error) {
     if (!(error instanceof CsvError)) throw error;
-    return { message: `The response is not a CSV table: line ${String(error["lines"])} (${error.code}).` };
+    fail(`The response is not a CSV table: line ${String(error["lines"])} (${error.code}).`);
   } finally {
     parser.destroy();
   }
-  return undefined;
 }
 
 /** The parser works on one of them without a pause. */
@@ -71,13 +69,10 @@ function positionOf(column: string): number | undefined {
   return /^[1-9]\d{0,2}$/u.test(column) ? Number(column) - 1 : undefined;
 }
 
-function columnOf({ column }: CsvFormat, head: readonly string[]): number | undefined {
+function columnOf({ column }: CsvFormat, head: readonly string[]): number {
   const byName = head.findIndex((name) => name.trim().toLowerCase() === column.toLowerCase());
   if (byName >= 0) return byName;
   const byPosition = positionOf(column);
-  return byPosition !== undefined && byPosition < head.length ? byPosition : undefined;
-}
-
-function missingColumn({ column }: CsvFormat, head: readonly string[]): FetchFault {
-  return { message: `The table has no column ${column}: its first row has ${head.length} columns.` };
+  if (byPosition !== undefined && byPosition < head.length) return byPosition;
+  return fail(`The table has no column ${column}: its first row has ${head.length} columns.`);
 }

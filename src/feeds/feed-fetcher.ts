@@ -6,7 +6,7 @@ import type { Redactor } from "../model/redactor.ts";
 import { nameKey, type ObjectName } from "../model/resource.ts";
 import { inThousands } from "../model/sentence.ts";
 import { isPublicAddress } from "../net/address-policy.ts";
-import type { FetchOutcome, InTurn } from "./content.ts";
+import { fail, FetchFailure, type FetchOutcome, type InTurn } from "./content.ts";
 import { CrowdsecSource } from "./crowdsec.ts";
 import type { FeedState } from "./feed-state.ts";
 import type { FetchOptions } from "./feed-request.ts";
@@ -50,24 +50,26 @@ export class FeedFetcher {
   }
 
   readonly fetch: FetchFeed = async (feed, state, signal, inTurn) => {
-    const { source, guards } = feed;
     const options = { ...this.#network(), inTurn, signal };
+    return await outcomeOf(async () => await this.#fetch(feed, state, options), options.redact);
+  };
+
+  /** Call this when the feed is no longer declared. */
+  readonly forget = (feed: ObjectName): void => void this.#clients.delete(nameKey(feed));
+
+  async #fetch(feed: DeclaredFeed, state: FeedState, options: FetchOptions): Promise<FetchOutcome> {
+    const { source, guards } = feed;
     if (source.type === "Crowdsec") return await this.#pull(feed, source, state, options);
-    const headers = await this.#readHeaders(feed, source);
-    if (typeof headers === "string") return missing(headers);
     const request = {
       url: source.url,
-      headers,
+      headers: await this.#readHeaders(feed, source),
       format: source.format,
       validators: state.good?.facts ?? {},
       // One entry above the limit of the guard is sufficient to detect that there are too many.
       entriesMax: Math.max(guards.maxEntries, 1),
     };
     return await fetchFeed(request, options);
-  };
-
-  /** Call this when the feed is no longer declared. */
-  readonly forget = (feed: ObjectName): void => void this.#clients.delete(nameKey(feed));
+  }
 
   async #pull(
     { meta }: DeclaredFeed,
@@ -75,12 +77,10 @@ export class FeedFetcher {
     { good, held, sourceKey }: FeedState,
     options: FetchOptions,
   ): Promise<FetchOutcome> {
-    const { readSecret, redactor } = this.#options;
-    const secret = await readSecret(meta.namespace, source.apiKeySecretRef);
-    if (!secret.ok) return missing(secret.problem);
-    const key = validateApiKey(secret.value.reveal());
-    if (!key.ok) return missing(`The API key in Secret ${source.apiKeySecretRef.name} ${key.problem}.`);
-    redactor.add(key.key, meta.namespace);
+    const ref = source.apiKeySecretRef;
+    const key = validateApiKey(await this.#readSecret(meta, ref));
+    if (!key.ok) return fail(`The API key in Secret ${ref.name} ${key.problem}.`);
+    this.#options.redactor.add(key.key, meta.namespace);
     const known = this.#clients.get(nameKey(meta));
     const client = known?.sourceKey === sourceKey ? known.client : new CrowdsecSource();
     this.#clients.set(nameKey(meta), { sourceKey, client });
@@ -88,25 +88,23 @@ export class FeedFetcher {
     return await client.pull({ source, key: key.key, isCurrent }, options);
   }
 
-  /** The headers, or why one of them is missing. */
-  async #readHeaders(
-    { meta }: DeclaredFeed,
-    { headersFrom }: HttpFeed,
-  ): Promise<Readonly<Record<string, string>> | string> {
-    const { readSecret, redactor } = this.#options;
+  async #readHeaders({ meta }: DeclaredFeed, { headersFrom }: HttpFeed): Promise<Readonly<Record<string, string>>> {
     const headers: Record<string, string> = {};
     for (const { name, secretKeyRef } of headersFrom) {
-      const secret = await readSecret(meta.namespace, secretKeyRef);
-      if (!secret.ok) return secret.problem;
-      const value = secret.value.reveal().replace(/\r?\n$/u, "");
+      const value = (await this.#readSecret(meta, secretKeyRef)).replace(/\r?\n$/u, "");
       const subject = `The Secret ${secretKeyRef.name} has`;
-      if (!/^[\x20-\x7e]+$/u.test(value)) return `${subject} a value that is not valid in an HTTP header.`;
+      if (!/^[\x20-\x7e]+$/u.test(value)) fail(`${subject} a value that is not valid in an HTTP header.`);
       if (value.length > headerValueLengthMax)
-        return `${subject} more than ${inThousands(headerValueLengthMax)} characters, the limit for an HTTP header.`;
-      for (const part of secretsIn(value)) redactor.add(new ApiKey(part), meta.namespace);
+        fail(`${subject} more than ${inThousands(headerValueLengthMax)} characters, the limit for an HTTP header.`);
+      for (const part of secretsIn(value)) this.#options.redactor.add(new ApiKey(part), meta.namespace);
       headers[name.toLowerCase()] = value;
     }
     return headers;
+  }
+
+  async #readSecret({ namespace }: ObjectName, ref: SecretKeyRef): Promise<string> {
+    const secret = await this.#options.readSecret(namespace, ref);
+    return secret.ok ? secret.value.reveal() : fail(secret.problem);
   }
 
   #network() {
@@ -122,6 +120,15 @@ export class FeedFetcher {
   }
 }
 
-function missing(message: string): FetchOutcome {
-  return { kind: "Failed", fault: { message } };
+/** Makes an outcome of a failure, whose message `redact` makes safe to show: servers may echo secrets. */
+export async function outcomeOf(
+  fetch: () => Promise<FetchOutcome>,
+  redact: (text: string) => string,
+): Promise<FetchOutcome> {
+  try {
+    return await fetch();
+  } catch (error) {
+    if (!(error instanceof FetchFailure)) throw error;
+    return { kind: "Failed", fault: { ...error.fault, message: redact(error.message) } };
+  }
 }

@@ -15,7 +15,7 @@ import {
   readBody,
 } from "../net/http-connection.ts";
 import { parseRetryAfter } from "../net/retry-after.ts";
-import type { FetchFault, InTurn } from "./content.ts";
+import { fail, FetchFailure, type InTurn } from "./content.ts";
 import { retryAfterMsMax } from "./feed-state.ts";
 
 export const timeoutMs = 30_000;
@@ -42,17 +42,16 @@ interface FeedGet {
   readonly bytesMax: number;
 }
 
-export type Got<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly fault: FetchFault };
-
 /**
- * Limits the time of the wait for a response, and that of `read`, which begins with its turn. Never rejects: `read` may throw the errors
- * of the body. The connection is closed afterwards.
+ * Limits the time of the wait for a response, and that of `read`, which begins with its turn and may throw the errors of the body. The
+ * connection is closed afterwards.
  */
 export async function getFeed<T>(
-  { url, headers, bytesMax }: FeedGet,
+  request: FeedGet,
   options: FetchOptions,
-  read: (response: HttpResponse) => Promise<Got<T>>,
-): Promise<Got<T>> {
+  read: (response: HttpResponse) => Promise<T>,
+): Promise<T> {
+  const { url, headers } = request;
   const { inTurn, signal } = options;
   const connection = openConnection(url.origin, { socketsMax: 1, keepAliveMs: 0, check: options });
   const deadline = startDeadline({ clock: options.clock, timeoutMs, signal });
@@ -67,36 +66,30 @@ export async function getFeed<T>(
       return await read(response);
     });
   } catch (error) {
-    const context = { origin: url.origin, bytesMax, isPublicOnly: options.isPublicOnly };
-    return { ok: false, fault: networkFault(error, hasAnswer, context) };
+    throw error instanceof FetchFailure ? error : networkFailure(error, hasAnswer, request, options);
   } finally {
     deadline.end();
     connection.close();
   }
 }
 
-export type CheckedUrl =
-  | { readonly ok: true; readonly url: URL }
-  /** The predicate of a sentence with the URL as its subject. */
-  | { readonly ok: false; readonly problem: string };
-
 const urlLengthMax = 2048;
 
-/** @param base the redirecting URL, for a relative location */
-export function checkFeedUrl(text: string, { allowInsecureHttp }: FeedUrlPolicy, base?: URL): CheckedUrl {
-  if (text.length > urlLengthMax) return { ok: false, problem: `has more than ${urlLengthMax} characters` };
+/** @param subject of the sentence that says what is wrong @param base the redirecting URL, for a relative location */
+export function checkFeedUrl(text: string, subject: string, { allowInsecureHttp }: FeedUrlPolicy, base?: URL): URL {
+  if (text.length > urlLengthMax) fail(`${subject} has more than ${urlLengthMax} characters.`);
   // URL normalizes every spelling of an IPv4 address, such as 2130706433 or 0x7f.1, to four decimal numbers.
   const url = URL.parse(text, base?.href);
-  if (url === null) return { ok: false, problem: "is not a URL" };
-  if (url.protocol !== "https:" && url.protocol !== "http:") return { ok: false, problem: "is not an https URL" };
+  if (url === null) return fail(`${subject} is not a URL.`);
+  if (url.protocol !== "https:" && url.protocol !== "http:") fail(`${subject} is not an https URL.`);
   if (url.username !== "" || url.password !== "") {
-    return { ok: false, problem: "contains a user name or a password: move the credentials to spec.http.headersFrom" };
+    fail(`${subject} contains a user name or a password: move the credentials to spec.http.headersFrom.`);
   }
   if (url.protocol === "http:" && !allowInsecureHttp) {
-    return { ok: false, problem: "is not https: use https, or start wafsync with --allow-insecure-http for trials" };
+    fail(`${subject} is not https: use https, or start wafsync with --allow-insecure-http for trials.`);
   }
   url.hash = "";
-  return { ok: true, url };
+  return url;
 }
 
 /** Without the query, which may contain a token. Secrets are removed before truncation, so that no part of one remains. */
@@ -106,49 +99,40 @@ export function shownUrl({ origin, pathname }: URL, { redact }: { readonly redac
 }
 
 /** @param server the responding server, for the message */
-export function statusFault(
+export function failedStatus(
   server: string,
   { status, headers }: Pick<HttpResponse, "status" | "headers">,
   nowMs: number,
-): FetchFault {
+): FetchFailure {
   const delay = { retryAfter: headers["retry-after"], date: headers.date };
   const retryAfterMs = parseRetryAfter(delay, nowMs, retryAfterMsMax);
-  return { message: `${server} responded with status ${status}.`, ...(retryAfterMs !== undefined && { retryAfterMs }) };
-}
-
-interface FaultContext {
-  /** `https://host`, for messages. */
-  readonly origin: string;
-  readonly bytesMax: number;
-  /** Whether the connection was made to a public address. */
-  readonly isPublicOnly: boolean;
+  return new FetchFailure({ message: `${server} responded with status ${status}.`, retryAfterMs });
 }
 
 /** @param hasAnswer whether the status has arrived, so that the failure concerns the body */
-function networkFault(error: unknown, hasAnswer: boolean, context: FaultContext): FetchFault {
+function networkFailure(
+  error: unknown,
+  hasAnswer: boolean,
+  { url: { origin }, bytesMax }: FeedGet,
+  { isPublicOnly }: FetchOptions,
+): FetchFailure {
   const code = codeOf(error);
+  let message = `Cannot connect to ${origin} (${code}): check the URL and the network.`;
   if (code === deadlineCode) {
-    return { message: `${context.origin} did not send a complete response within ${Math.round(timeoutMs / 1000)} s.` };
-  }
-  if (code === bodyTooLargeCode) {
-    const limit = `${Math.floor(context.bytesMax / 2 ** 20)} MiB`;
-    return { message: `The response of ${context.origin} is larger than ${limit}.` };
-  }
-  if (hasAnswer || code === bodyTruncated) {
-    return { message: `The response of ${context.origin} is incomplete. Rules continue to use the last good content.` };
-  }
-  return unreachable(code, context);
-}
-
-function unreachable(code: string, { origin, isPublicOnly }: FaultContext): FetchFault {
-  if (code === addressRefused || code === "ENOTFOUND" || code === "EAI_AGAIN" || !isPublicOnly) {
+    message = `${origin} did not send a complete response within ${Math.round(timeoutMs / 1000)} s.`;
+  } else if (code === bodyTooLargeCode) {
+    message = `The response of ${origin} is larger than ${Math.floor(bytesMax / 2 ** 20)} MiB.`;
+  } else if (hasAnswer || code === bodyTruncated) {
+    message = `The response of ${origin} is incomplete. Rules continue to use the last good content.`;
+  } else if (code === addressRefused || code === "ENOTFOUND" || code === "EAI_AGAIN" || !isPublicOnly) {
     const reason = isPublicOnly
       ? "the host has no address, or one that is not on the public Internet, which requires --allow-private-feeds"
       : "check the URL, the certificate and the network";
-    return { message: `Cannot connect to ${origin}: ${reason}.` };
+    message = `Cannot connect to ${origin}: ${reason}.`;
+  } else if (/CERT|TLS|SSL/u.test(code)) {
+    message = `Cannot connect to ${origin} (${code}): check the certificate of the server.`;
   }
-  const hint = /CERT|TLS|SSL/u.test(code) ? "check the certificate of the server" : "check the URL and the network";
-  return { message: `Cannot connect to ${origin} (${code}): ${hint}.` };
+  return new FetchFailure({ message });
 }
 
 const bodyTruncated = "BODY_TRUNCATED";

@@ -1,11 +1,10 @@
-// One fetch of a feed over HTTP: conditional, with a few redirects, each of which is checked like the first URL. Never rejects:
-// all failures are in the outcome. Keeps no state.
+// One fetch of a feed over HTTP: conditional, with a few redirects, each of which is checked like the first URL. Keeps no state.
 import { createHash } from "node:crypto";
 import type { FeedFormat } from "../model/declared-feed.ts";
 import type { HttpResponse } from "../net/http-connection.ts";
-import type { FetchOutcome, TextFacts } from "./content.ts";
+import { fail, type FetchOutcome, type TextFacts } from "./content.ts";
 import { EntryCollector } from "./entry-collector.ts";
-import { checkFeedUrl, type FetchOptions, getFeed, readUnpacked, shownUrl, statusFault } from "./feed-request.ts";
+import { checkFeedUrl, failedStatus, type FetchOptions, getFeed, readUnpacked, shownUrl } from "./feed-request.ts";
 import { readFeed } from "./read-feed.ts";
 
 export const redirectsMax = 3;
@@ -23,30 +22,21 @@ export interface FetchRequest {
 type Step = FetchOutcome | { readonly kind: "Redirect"; readonly location: string };
 
 export async function fetchFeed(request: FetchRequest, options: FetchOptions): Promise<FetchOutcome> {
-  const outcome = await followRedirects(request, options);
-  if (outcome.kind !== "Failed") return outcome;
-  return { ...outcome, fault: { ...outcome.fault, message: options.redact(outcome.fault.message) } };
-}
-
-async function followRedirects(request: FetchRequest, options: FetchOptions): Promise<FetchOutcome> {
-  let checked = checkFeedUrl(request.url, options);
-  if (!checked.ok) return failed(`spec.http.url ${checked.problem}.`);
-  const home = checked.url.origin;
+  let url = checkFeedUrl(request.url, "spec.http.url", options);
+  const home = url.origin;
   let isHome = true;
   for (let redirects = 0; redirects <= redirectsMax; redirects += 1) {
     // A redirect to another host and back does not restore the headers, because the other host has chosen the path.
-    isHome = isHome && checked.url.origin === home;
-    const { url } = checked;
+    isHome = isHome && url.origin === home;
+    const from = url;
     const headers = { ...standardHeaders(request, options), ...(isHome && request.headers) };
-    const got = await getFeed({ url, headers, bytesMax }, options, async (response) => {
-      return { ok: true, value: await readAnswer(response, url, request, options) };
+    const step = await getFeed({ url, headers, bytesMax }, options, async (response) => {
+      return await readAnswer(response, from, request, options);
     });
-    if (!got.ok) return { kind: "Failed", fault: got.fault };
-    if (got.value.kind !== "Redirect") return got.value;
-    checked = checkFeedUrl(got.value.location, options, url);
-    if (!checked.ok) return failed(`${shownUrl(url, options)} redirects to a URL that ${checked.problem}.`);
+    if (step.kind !== "Redirect") return step;
+    url = checkFeedUrl(step.location, `${shownUrl(from, options)} redirects to a URL that`, options, from);
   }
-  return failed(`${shownUrl(new URL(request.url), options)} redirects more than ${redirectsMax} times.`);
+  return fail(`${shownUrl(new URL(request.url), options)} redirects more than ${redirectsMax} times.`);
 }
 
 function standardHeaders({ validators }: FetchRequest, { userAgent }: FetchOptions): Record<string, string> {
@@ -65,17 +55,15 @@ async function readAnswer(answer: HttpResponse, url: URL, request: FetchRequest,
   const { etag, lastModified } = request.validators;
   if (status === 304) {
     if (etag !== undefined || lastModified !== undefined) return { kind: "NotModified" };
-    return failed(`${shownUrl(url, options)} responded with status 304 to an unconditional request.`);
+    return fail(`${shownUrl(url, options)} responded with status 304 to an unconditional request.`);
   }
   if ([301, 302, 303, 307, 308].includes(status) && headers.location !== undefined) {
     return { kind: "Redirect", location: headers.location };
   }
-  if (status !== 200) {
-    return { kind: "Failed", fault: statusFault(shownUrl(url, options), answer, options.clock.nowMs()) };
-  }
+  if (status !== 200) throw failedStatus(shownUrl(url, options), answer, options.clock.nowMs());
   const encoding = (headers["content-encoding"] ?? "identity").trim().toLowerCase();
   if (!["identity", "gzip", "x-gzip", ""].includes(encoding)) {
-    return failed(`${url.origin} responded with an encoding that the request did not accept.`);
+    fail(`${url.origin} responded with an encoding that the request did not accept.`);
   }
   const body = await readUnpacked(answer, bytesMax);
   const facts: TextFacts = {
@@ -87,16 +75,12 @@ async function readAnswer(answer: HttpResponse, url: URL, request: FetchRequest,
   };
   // A web page is reported as such rather than as invalid JSON.
   if (facts.looksLikeMarkup) return { kind: "Read", reading: new EntryCollector(0).reading(), facts };
-  const read = await readFeed(body, request.format, { ...options, entriesMax: request.entriesMax });
-  return read.ok ? { kind: "Read", reading: read.reading, facts } : { kind: "Failed", fault: read.fault };
+  const reading = await readFeed(body, request.format, { ...options, entriesMax: request.entriesMax });
+  return { kind: "Read", reading, facts };
 }
 
 /** A page begins with at most so much white space. */
 const markupSearchedMax = 4096;
-
-function failed(message: string): FetchOutcome {
-  return { kind: "Failed", fault: { message } };
-}
 
 /** Sent back unchanged, so it must be a valid header value. It is shown and stored, so it must not contain a secret. */
 function validatorOf(header: string | undefined, redact: FetchOptions["redact"]): string | undefined {

@@ -5,13 +5,9 @@ import { inSlices } from "../async/time-slices.ts";
 import type { FeedFormat, JsonFormat } from "../model/declared-feed.ts";
 import { parseJson } from "../model/record.ts";
 import { inThousands } from "../model/sentence.ts";
-import type { FeedReading, FetchFault } from "./content.ts";
+import { fail, type FeedReading } from "./content.ts";
 import { EntryCollector, invalidMax } from "./entry-collector.ts";
 import { readPlain } from "./plain-list.ts";
-
-type ReadFeed =
-  | { readonly ok: true; readonly reading: FeedReading }
-  | { readonly ok: false; readonly fault: FetchFault };
 
 export interface ReadOptions {
   readonly entriesMax?: number;
@@ -21,18 +17,15 @@ export interface ReadOptions {
   readonly clock: Pick<Clock, "monotonicMs" | "sleep">;
 }
 
-export async function readFeed(body: Buffer, format: FeedFormat, options: ReadOptions): Promise<ReadFeed> {
+/** Fails if the content is not in this format. */
+export async function readFeed(body: Buffer, format: FeedFormat, options: ReadOptions): Promise<FeedReading> {
   const { entriesMax = Number.POSITIVE_INFINITY } = options;
   const collector = new EntryCollector(entriesMax, options.redact);
-  const fault = await readInto(collector, body, format, options);
-  if (fault !== undefined) return { ok: false, fault };
+  await readInto(collector, body, format, options);
   if (collector.hasTooManyInvalid) {
-    const message = `The feed has more than ${inThousands(invalidMax)} lines that are not valid entries.`;
-    return { ok: false, fault: { message } };
+    fail(`The feed has more than ${inThousands(invalidMax)} lines that are not valid entries.`);
   }
-  if (!collector.isFull) return { ok: true, reading: collector.reading() };
-  const message = `The feed has more than ${inThousands(entriesMax)} entries.`;
-  return { ok: false, fault: { message } };
+  return collector.isFull ? fail(`The feed has more than ${inThousands(entriesMax)} entries.`) : collector.reading();
 }
 
 /** The parser of tables is loaded on demand. */
@@ -41,7 +34,7 @@ async function readInto(
   body: Buffer,
   format: FeedFormat,
   { clock }: ReadOptions,
-): Promise<FetchFault | undefined> {
+): Promise<void> {
   switch (format.type) {
     case "Plain":
       return await inSlices(clock, readPlain(body, collector));
@@ -55,13 +48,12 @@ async function readInto(
 /** A document with more values would fill the memory. Counts objects, lists and their values. */
 export const valuesMax = 500_000;
 
-/** Adds the selected values to the collector. Returns a fault if the document is not JSON. */
-function readJson(body: Buffer, { path }: JsonFormat, collector: EntryCollector): FetchFault | undefined {
-  if (countValues(body) > valuesMax) return fault(`The response has more than ${inThousands(valuesMax)} values`);
+/** Adds the selected values to the collector. Fails if the document is not JSON. */
+function readJson(body: Buffer, { path }: JsonFormat, collector: EntryCollector): void {
+  if (countValues(body) > valuesMax) fail(`The response has more than ${inThousands(valuesMax)} values.`);
   const value = isUtf8(body) ? parseJson(body.toString("utf8").replace(/^\uFEFF/u, "")) : undefined;
-  if (value === undefined) return fault("The response is not JSON");
+  if (value === undefined) fail("The response is not JSON.");
   collect(selected(value, path.replace(/^\$/u, "").match(/\[\*\]|[^.[]+/gu) ?? []), collector);
-  return undefined;
 }
 
 const [quote, comma, backslash, openBracket, openBrace] = Buffer.from('",\\[{');
@@ -101,8 +93,4 @@ function* selected(value: unknown, [step, ...rest]: readonly string[]): Generato
 
 function nameOf(value: unknown): string {
   return typeof value === "object" && value !== null ? "{…}" : JSON.stringify(value);
-}
-
-function fault(message: string): FetchFault {
-  return { message: `${message}.` };
 }

@@ -3,6 +3,7 @@
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { realClock } from "../../src/async/clock.ts";
 import type { FetchOptions } from "../../src/feeds/feed-request.ts";
+import { outcomeOf } from "../../src/feeds/feed-fetcher.ts";
 import { CrowdsecSource } from "../../src/feeds/crowdsec.ts";
 import { ApiKey } from "../../src/model/api-key.ts";
 import type { CrowdsecFeed } from "../../src/model/declared-feed.ts";
@@ -38,7 +39,8 @@ await describeWithFound("CrowdSec", "a local API to ask", await findCrowdsec(), 
     const newLeader = () => {
       const client = new CrowdsecSource();
       return async (): Promise<string> => {
-        const outcome = await client.pull({ source, key: new ApiKey(server.key), isCurrent: true }, options);
+        const asked = { source, key: new ApiKey(server.key), isCurrent: true };
+        const outcome = await outcomeOf(async () => await client.pull(asked, options), options.redact);
         if (outcome.kind === "Failed") return outcome.fault.message;
         return outcome.kind === "NotModified" ? "" : `${outcome.kind} ${outcome.reading.content.entries.join(" ")}`;
       };

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import type { FetchOutcome } from "../../src/feeds/content.ts";
 import { CrowdsecSource } from "../../src/feeds/crowdsec.ts";
+import { outcomeOf } from "../../src/feeds/feed-fetcher.ts";
 import { ApiKey } from "../../src/model/api-key.ts";
 import type { CrowdsecFeed } from "../../src/model/declared-feed.ts";
 import { crowdsecFeed } from "../support/builders/declare-feed.ts";
@@ -29,18 +30,17 @@ interface PullOptions {
 
 async function pull({ key = crowdsec.key, isCurrent = true, source = {} }: PullOptions = {}): Promise<FetchOutcome> {
   const feed = { ...crowdsecFeed({}, crowdsec.url).source, ...source } as CrowdsecFeed;
-  return await client.pull(
-    { source: feed, key: new ApiKey(key), isCurrent },
-    {
-      clock,
-      isAllowed: () => true,
-      isPublicOnly: true,
-      allowInsecureHttp: true,
-      userAgent: "wafsync/0.0.0",
-      redact: (text) => text,
-      inTurn: async (read) => await read(),
-    },
-  );
+  const options = {
+    clock,
+    isAllowed: () => true,
+    isPublicOnly: true,
+    allowInsecureHttp: true,
+    userAgent: "wafsync/0.0.0",
+    redact: (text: string) => text,
+    inTurn: async <T>(read: () => Promise<T>) => await read(),
+  };
+  const asked = { source: feed, key: new ApiKey(key), isCurrent };
+  return await outcomeOf(async () => await client.pull(asked, options), options.redact);
 }
 
 function shown(outcome: FetchOutcome): string {

@@ -3,6 +3,7 @@ import { gzipSync } from "node:zlib";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { realClock } from "../../src/async/clock.ts";
 import type { FetchOutcome } from "../../src/feeds/content.ts";
+import { outcomeOf } from "../../src/feeds/feed-fetcher.ts";
 import { type FetchOptions, timeoutMs } from "../../src/feeds/feed-request.ts";
 import { bytesMax, fetchFeed, type FetchRequest } from "../../src/feeds/fetch-feed.ts";
 import { isPublicAddress } from "../../src/net/address-policy.ts";
@@ -38,7 +39,8 @@ async function get(change: Partial<FetchRequest> = {}, options: Partial<FetchOpt
     validators: { etag: undefined, lastModified: undefined },
     entriesMax: 1000,
   };
-  return await fetchFeed({ ...plain, ...change }, { ...open, ...options });
+  const used = { ...open, ...options };
+  return await outcomeOf(async () => await fetchFeed({ ...plain, ...change }, used), used.redact);
 }
 
 function entriesOf(outcome: FetchOutcome): readonly string[] | string {

@@ -6,9 +6,7 @@ import { readFeed } from "../../src/feeds/read-feed.ts";
 import { readSharedList } from "./shared-lists.ts";
 
 async function read(text: string | Buffer): Promise<FeedReading> {
-  const result = await readFeed(Buffer.from(text), { type: "Plain" }, { clock: realClock });
-  if (!result.ok) throw new Error(result.fault.message);
-  return result.reading;
+  return await readFeed(Buffer.from(text), { type: "Plain" }, { clock: realClock });
 }
 
 describe("A plain list", () => {
@@ -93,11 +91,8 @@ describe("A plain list", () => {
 
   test("is read only up to the maximum number of entries", async () => {
     const body = Buffer.from("192.0.2.1\n192.0.2.2\n192.0.2.3\n");
-    const result = await readFeed(body, { type: "Plain" }, { entriesMax: 2, clock: realClock });
-    expect(result).toStrictEqual({
-      ok: false,
-      fault: { message: "The feed has more than 2 entries." },
-    });
+    const reading = readFeed(body, { type: "Plain" }, { entriesMax: 2, clock: realClock });
+    await expect(reading).rejects.toThrow("The feed has more than 2 entries.");
   });
 });
 

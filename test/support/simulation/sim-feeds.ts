@@ -321,10 +321,9 @@ async function outcomeOf(served: Served): Promise<FetchOutcome> {
   const lines = "lines" in served ? served.lines : [];
   // A page may well have a list in it.
   const text = served.kind === "Nothing" ? "" : `# A list\n${lines.join("\n")}\n`;
-  const read = await readFeed(Buffer.from(text), { type: "Plain" }, { clock: withoutPause });
-  if (!read.ok) return { kind: "Failed", fault: read.fault };
+  const reading = await readFeed(Buffer.from(text), { type: "Plain" }, { clock: withoutPause });
   const facts = textFacts({ looksLikeMarkup: served.kind === "Page", bytes: text.length });
-  return { kind: "Read", reading: read.reading, facts };
+  return { kind: "Read", reading, facts };
 }
 
 const withoutPause = { monotonicMs: () => 0, sleep: async () => undefined };
