@@ -310,7 +310,7 @@ function remedies({ address, verdict, coverings }: AddressView, { action, isEnd 
 
 /** Whether something else has the effect of the rule at least as long. */
 function staysWithout({ action, expiresAtMs, namespace, name }: CommandRule, view: WhyView | undefined): boolean {
-  const end = expiresAtMs === undefined ? undefined : formatTime(expiresAtMs);
+  const end = formatTime(expiresAtMs);
   const outlasts = ({ rule, until }: OwnerView): boolean =>
     rule !== nameKey({ namespace, name }) && (until === undefined || (end !== undefined && until >= end));
   return (view?.coverings ?? []).some(
