@@ -69,7 +69,7 @@ export function measureOutcome(
   const { instance: declared, autoBlocks = [] } = facts.gathered;
   waf.resync.set(name, declared.resyncIntervalMs / 1000);
   // Assessed with the function that reports the facts, because a stored status may be another writer's.
-  const isReady = findCondition(instanceStatus({}, facts, undefined).conditions ?? [], "Ready")?.status === "True";
+  const isReady = findCondition(instanceStatus({}, facts).conditions ?? [], "Ready")?.status === "True";
   // A run that was cut off reports nothing.
   if (!isCutOff(result)) waf.ready.set(name, isReady ? 1 : 0);
   if (result.kind === "Done") waf.lastSync.set(name, clock.nowMs() / 1000);

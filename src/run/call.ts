@@ -4,7 +4,7 @@ import type { Inventory } from "../model/inventory.ts";
 import type { Operation } from "../model/operation.ts";
 import type { WafFault, WafResult, WriteAccepted, CallOptions, WafPort } from "../model/waf-result.ts";
 import type { ObjectEvent } from "./ports.ts";
-import type { RunResult } from "./facts.ts";
+import { resultOfFault, type RunResult } from "./facts.ts";
 import { releaseEndsMs } from "./release.ts";
 import type { World } from "./world.ts";
 import { isOriginOperation, type OriginOperation } from "./write-ledger.ts";
@@ -78,14 +78,8 @@ async function failed(world: World, operation: Operation, fault: WafFault): Prom
       counted.unknown += 1;
       if (counted.unknown > unknownMax || isOriginOperation(operation)) return { kind: "Failed", fault };
       return await world.readAgain();
-    case "Aborted":
-    case "NotPermitted":
-      return { kind: "Interrupted" };
-    case "BadApiKey":
-    case "NotFound":
-    case "TooLarge":
-    case "Unavailable":
-      return { kind: "Failed", fault };
+    default:
+      return resultOfFault(fault);
   }
 }
 

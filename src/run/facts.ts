@@ -83,9 +83,11 @@ export function isCutOff({ kind }: RunResult): boolean {
   return kind === "Interrupted" || kind === "Outdated" || kind === "Yielded" || kind === "Gone";
 }
 
-/** The result of a read that failed: an aborted call means that the process is stopping. */
+/** The result of a call that failed: the process is stopping if it was aborted or is no longer permitted. */
 export function resultOfFault(fault: WafFault): RunResult {
-  return fault.code === "Aborted" ? { kind: "Interrupted" } : { kind: "Failed", fault };
+  return fault.code === "Aborted" || fault.code === "NotPermitted"
+    ? { kind: "Interrupted" }
+    : { kind: "Failed", fault };
 }
 
 export function blocked(blocker: Blocker, message: string): RunResult {

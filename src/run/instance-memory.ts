@@ -7,13 +7,6 @@ import { Books } from "../decide/desired.ts";
 import { refusalEndsAtMs } from "../decide/refusals.ts";
 import type { RunHooks } from "./ports.ts";
 import type { RunResult } from "./facts.ts";
-import { EmittedEvents } from "./status/write-status.ts";
-
-/**
- * The maximum number of refusals that are remembered in addition to those in the inventory and those of the current run. The
- * oldest are forgotten first, and the next run retries them once.
- */
-export const olderRefusalsMax = 100_000;
 
 interface BackOff {
   readonly untilMs: number;
@@ -30,10 +23,9 @@ export class InstanceMemory {
   hasCaughtUp = false;
   /** The lists as the last run left them. */
   lastSeen: SeenLists | undefined;
-  /** Refused writes that the inventory has no room for, by `operationKey`, oldest first. */
+  /** Refused writes of the last hour that the inventory has no room for, by `operationKey`. */
   readonly olderRefusals = new Map<string, Refusal>();
   lastObserved: Observed | undefined;
-  lastSyncMs: number | undefined;
   /** The record when it last affected the desired state, so that a run that can't load it reports the same result. */
   record: Inventory | undefined;
   /** `namespace/name` of the instance whose record was taken over or no longer exists. */
@@ -53,23 +45,18 @@ export class InstanceMemory {
   readonly ruleChangedMs = new Map<string, number>();
   /** What else happens in its runs; undefined before the first one. */
   hooks: RunHooks | undefined;
-  readonly emitted = new EmittedEvents();
+  /** The last event about each subject, so that none is emitted twice: a word, or a word and the `namespace/name` of a rule. */
+  readonly emitted = new Map<string, string>();
   readonly books = new Books();
 
-  /** Remembers a refusal that the inventory has no room for. A run forgets none of its own, because it would retry them endlessly. */
-  noteRefusal(refusal: Refusal, nowMs: number, startedMs: number): void {
-    this.olderRefusals.delete(refusal.operation);
-    this.olderRefusals.set(refusal.operation, refusal);
-    for (const [operation, oldest] of this.olderRefusals) {
-      const isOfRun = oldest.refusedAtMs >= startedMs;
-      if (nowMs < refusalEndsAtMs(oldest) && (isOfRun || this.olderRefusals.size <= olderRefusalsMax)) break;
-      this.olderRefusals.delete(operation);
-    }
-  }
-
-  /** Forgets rules that no longer exist, so that a new rule with the same name starts from scratch. */
-  forgetRulesBut(existing: ReadonlySet<string>): void {
+  /** Forgets rules that no longer exist, so that a new rule with the same name starts from scratch, and refusals that have ended. */
+  forget(existing: ReadonlySet<string>, nowMs: number): void {
+    for (const [operation, refusal] of this.olderRefusals)
+      if (nowMs >= refusalEndsAtMs(refusal)) this.olderRefusals.delete(operation);
     for (const id of this.ruleChangedMs.keys()) if (!existing.has(id)) this.ruleChangedMs.delete(id);
-    this.emitted.forgetRulesBut(existing);
+    for (const subject of this.emitted.keys()) {
+      const [, id] = subject.split(" ");
+      if (id !== undefined && !existing.has(id)) this.emitted.delete(subject);
+    }
   }
 }

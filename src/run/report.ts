@@ -46,7 +46,7 @@ function statusesOf(facts: RunFacts, memory: InstanceMemory, { statusOf }: Repor
   const others = memory.hooks?.report(facts);
   const instance: ReportedObject = [
     gathered.instance.meta,
-    (before) => ({ ...instanceStatus(before, facts, memory.lastSyncMs), ...others?.instance }),
+    (before) => ({ ...instanceStatus(before, facts), ...others?.instance }),
   ];
   // No run covers objects that are attached to an instance that is being deleted.
   if (gathered.instance.meta.deleting) return [instance];
@@ -146,11 +146,10 @@ export async function finishRun(world: World, result: RunResult, isDeferred: boo
     memory.lastObserved = observed;
     // A list whose last writes are not confirmed says nothing about drift.
     memory.lastSeen = world.ledger.unread.length === 0 ? observed : undefined;
-    if (result.kind === "Done") memory.lastSyncMs = ports.clock.nowMs();
   }
   if (isCutOff(result)) return { result, facts, wakeAtMs: retryAtMs, pendingClears: 0, version };
   if (!isDeferred) {
-    memory.forgetRulesBut(new Set(facts.desired.rules.map(({ id }) => id)));
+    memory.forget(new Set(facts.desired.rules.map(({ id }) => id)), ports.clock.nowMs());
     emitOutcome(world, facts);
   }
   const others = memory.hooks?.atEnd(ports.status, facts);

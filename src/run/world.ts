@@ -58,8 +58,7 @@ export class World {
   readonly reports: EarlyReports;
   /** Since the run began: calls, verifications, newer declared states. In a row: unknown outcomes, limited rates, and saves. */
   readonly counted = { calls: 0, unknown: 0, rateLimited: 0, saves: 0, verifications: 0, refreshes: 0 };
-  readonly startedMs: number;
-  /** The same moment by the monotonic clock. */
+  /** When the run began, by the monotonic clock. */
   readonly beganMs: number;
   /** Set while a deleted instance is released: nothing is declared, and further declarations no longer matter. */
   release: Release | undefined;
@@ -99,12 +98,8 @@ export class World {
     this.memory = memory;
     this.version = version;
     this.gathered = whileArriving(gathered, ports, memory);
-    this.startedMs = ports.clock.nowMs();
     this.beganMs = ports.clock.monotonicMs();
-    this.ledger = new WriteLedger(
-      (happening) => this.happened(happening),
-      (displaced) => memory.noteRefusal(displaced, ports.clock.nowMs(), this.startedMs),
-    );
+    this.ledger = new WriteLedger((happening) => this.happened(happening), memory.olderRefusals);
     this.reports = new EarlyReports(this);
     memory.hooks ??= ports.newHooks?.();
   }

@@ -30,13 +30,15 @@ export class WriteLedger {
   /** Hosts that were recorded in this run and not sent yet. */
   readonly #unsentOrigins = new Set<string>();
   readonly #happened: (happening: Happening) => void;
-  readonly #onDisplaced: (refusal: Refusal) => void;
+  readonly #olderRefusals: Map<string, Refusal>;
   readonly #done = { ...nothingDone };
+  /** The entries of all accepted writes. */
+  readonly #changed = { Added: new Map<string, Changed>(), Removed: new Map<string, Changed>() };
 
-  /** @param onDisplaced called for each refusal that the inventory no longer has room for */
-  constructor(happened: (happening: Happening) => void, onDisplaced: (refusal: Refusal) => void) {
+  /** @param olderRefusals gets the refusals that the inventory no longer has room for */
+  constructor(happened: (happening: Happening) => void, olderRefusals: Map<string, Refusal>) {
     this.#happened = happened;
-    this.#onDisplaced = onDisplaced;
+    this.#olderRefusals = olderRefusals;
   }
 
   get done(): WritesDone {
@@ -48,9 +50,7 @@ export class WriteLedger {
    * named once, even if its write is repeated because the WAF does not show it.
    */
   changed(change: "Added" | "Removed"): Changed[] {
-    return listNames.flatMap((list) =>
-      Array.from(this.#lists[list].changed[change], ([entry, rules]) => ({ entry, rules })),
-    );
+    return [...this.#changed[change].values()];
   }
 
   /** The lists that were written to, or where a write was refused, since they were last read. */
@@ -92,14 +92,19 @@ export class WriteLedger {
   /** Call this when the API accepted the write. Returns the resulting inventory. */
   accepted(operation: Operation, inventory: Inventory, nowMs: number): Inventory {
     switch (operation.kind) {
-      case "AddEntry":
-        this.#lists[operation.list].accepted(operation, operation.rules.slice(0, 1));
+      case "AddEntry": {
+        const { list, entry, rules } = operation;
+        this.#lists[list].accepted(operation);
+        this.#changed.Added.set(`${list} ${entry}`, { entry, rules: rules.slice(0, 1) });
         this.#done.added += 1;
         return inventory;
+      }
       case "RemoveEntry": {
-        const { owners = unknownOwners } = inventory.entries[operation.list].get(operation.entry) ?? {};
+        const { list, entry } = operation;
+        const { owners = unknownOwners } = inventory.entries[list].get(entry) ?? {};
         const rules = readOwners(owners).flatMap((owner) => ruleIdOfOwner(owner) ?? []);
-        this.#lists[operation.list].accepted(operation, rules);
+        this.#lists[list].accepted(operation);
+        this.#changed.Removed.set(`${list} ${entry}`, { entry, rules });
         this.#done.removed += 1;
         return inventory;
       }
@@ -186,7 +191,7 @@ export class WriteLedger {
   #withRefusal(inventory: Inventory, refusal: Refusal): Inventory {
     this.#happened({ kind: "Refused", refusal });
     const displaced = displacedBy(inventory.refusals, refusal);
-    if (displaced !== undefined) this.#onDisplaced(displaced);
+    if (displaced !== undefined) this.#olderRefusals.set(displaced.operation, displaced);
     return { ...inventory, refusals: withRefusal(inventory.refusals, refusal) };
   }
 
@@ -240,8 +245,6 @@ class ListWrites {
   readonly uncertain = new Map<string, EntryOperation>();
   /** Entries that were recorded in this run and not sent yet. */
   readonly unsent = new Set<Entry>();
-  /** The entries of all accepted writes, with their rules. */
-  readonly changed = { Added: new Map<Entry, readonly string[]>(), Removed: new Map<Entry, readonly string[]>() };
   readonly #added = new Set<Entry>();
   /** The spellings that were removed. */
   readonly #removed = new Map<Entry, Set<string>>();
@@ -250,19 +253,17 @@ class ListWrites {
     return this.#added.size === 0 && this.#removed.size === 0;
   }
 
-  accepted(operation: EntryOperation, rules: readonly string[]): void {
+  accepted(operation: EntryOperation): void {
     const { entry } = operation;
     this.uncertain.delete(operationKey(operation));
     this.isUnread = true;
     if (operation.kind === "AddEntry") {
       this.added(entry);
       this.unsent.delete(entry);
-      this.changed.Added.set(entry, rules);
     } else {
       this.#added.delete(entry);
       const spellings = this.#removed.get(entry) ?? new Set();
       this.#removed.set(entry, spellings.add(operation.spelling));
-      this.changed.Removed.set(entry, rules);
     }
   }
 

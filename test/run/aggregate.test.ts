@@ -44,7 +44,7 @@ describe("The entries of a rule with aggregate", () => {
     const world = await worldWith(rules);
     expect(world.waf.lists.blocklist).toStrictEqual([merged]);
     expect(world.owned().entries.blocklist.get(entry(merged))?.lines).toBe(4);
-    const said = "The entry is on the blocklist. The rule declares 4 entries, before spec.aggregate.";
+    const said = "The entry is on the blocklist.";
     expect(synced(world, "hosts")).toBe(said);
     const writes = ["AddEntry 203.0.113.5", "AddEntry 203.0.113.6/31", `RemoveEntry ${merged}`];
     expect(await writesOf(world, rest)).toStrictEqual(writes);

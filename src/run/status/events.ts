@@ -36,7 +36,7 @@ export function emitDrift({ ports, gathered }: Emitting, drift: readonly Drifted
 
 /** Emits an event about approved removals, so no other event needs to report that they are no longer on hold. */
 export function emitApproval({ ports, memory, gathered }: Emitting, { hash, removals }: Approval): void {
-  memory.emitted.isNew("held", undefined);
+  memory.emitted.delete("held");
   const count = counted(removals.blocklist.size + removals.allowlist.size, "removal is", "removals are");
   const { meta } = gathered.instance;
   const { approver, annotations } = meta;
@@ -74,7 +74,10 @@ const solutions: Readonly<Record<string, readonly [reason: string, message: stri
 export function emitChange(world: Emitting, object: ResourceMeta, subject: string, problem: Problem | undefined): void {
   const { status } = world.ports;
   const { emitted } = world.memory;
-  if (!emitted.isNew(subject, problem && (problem.identity ?? problem.message))) return;
+  const identity = problem && (problem.identity ?? problem.message);
+  if (emitted.get(subject) === identity) return;
+  if (identity === undefined) emitted.delete(subject);
+  else emitted.set(subject, identity);
   const [reason = "", message = ""] = solutions[subject] ?? [];
   if (problem !== undefined) {
     status.event(object, { type: problem.type ?? "Warning", reason: problem.reason, message: problem.message });

@@ -10,6 +10,7 @@ import {
   accepted,
   type AcceptedFinding,
   forPerson,
+  pendingFinding,
   reading,
   type SyncedFinding,
   troubleOf,
@@ -31,22 +32,18 @@ import type { RunFacts } from "../facts.ts";
 const planExamplesMax = 10;
 
 /** Returns the complete next status. Keeps former values for everything that the run could not determine. */
-export function instanceStatus(
-  before: Partial<WafInstanceStatus>,
-  facts: RunFacts,
-  lastSyncMs: number | undefined,
-): Partial<WafInstanceStatus> {
-  const { desired, nowMs } = facts;
+export function instanceStatus(before: Partial<WafInstanceStatus>, facts: RunFacts): Partial<WafInstanceStatus> {
+  const { desired, nowMs, result } = facts;
   const assessment = {
     accepted: acceptInstance(facts),
-    found: assessInstance(facts, lastSyncMs),
+    found: assessInstance(facts),
     others: stayingConditions(facts),
   };
   return {
     ...withFindings(before, facts.gathered.instance.meta, "Synced", assessment, nowMs),
     attachedRules: desired.rules.filter(({ isAttached, rule }) => isAttached && rule.meta.kind === "WafIpRule").length,
     attachedOrigins: desired.compiledOrigins.filter(({ isAttached }) => isAttached).length,
-    ...(lastSyncMs === undefined ? {} : { lastSyncTime: formatTime(lastSyncMs) }),
+    ...(result?.kind === "Done" ? { lastSyncTime: formatTime(nowMs) } : {}),
     ...observedPart(before, facts),
   };
 }
@@ -105,14 +102,14 @@ function acceptInstance({ result, desired }: RunFacts): AcceptedFinding {
 }
 
 /** The first that applies. */
-function assessInstance(facts: RunFacts, lastSyncMs: number | undefined): SyncedFinding {
+function assessInstance(facts: RunFacts): SyncedFinding {
   const trouble = troubleOf(facts);
   if (trouble !== undefined) return trouble;
   const { plan, result, gathered } = facts;
   if (plan === undefined) return reading;
   if (result === undefined) {
     const message = `${counted(facts.pace?.left ?? 0, "change is", "changes are")} still to be written.${paceInWords(facts)}${waitingInWords(facts)}`;
-    return { status: lastSyncMs === undefined ? "Unknown" : "False", reason: "Pending", message, next: "Working" };
+    return pendingFinding(message);
   }
   if (gathered.instance.suspend) {
     const changes = counted(plan.observedOnly.length, "change waits", "changes wait");

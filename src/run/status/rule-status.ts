@@ -114,18 +114,9 @@ export function assessRule(rule: CompiledRule, progress: RuleProgress | undefine
     return forPerson("Rejected", message);
   }
   if (leftOut.length > 0) return forPerson("CapacityExceeded", `${so}; ${overflowSentence(list, leftOut, facts)}`);
-  const is = expired
-    ? `${expiredAt(rule)}; it no longer declares entries.`
-    : `${allOn(list, desired)}${derivedSentence(rule)}`;
+  const is = expired ? `${expiredAt(rule)}; it no longer declares entries.` : allOn(list, desired);
   const message = `${is}${foreignSentence(progress, facts, list)}`;
   return { status: "True", reason: expired ? "Expired" : "Synced", message, next: "Settled" };
-}
-
-/** The entries on the list may be fewer or more than those that the rule declares. */
-function derivedSentence({ declared, rule }: CompiledRule): string {
-  if (declared === undefined) return "";
-  const fields = [...(rule.except.length === 0 ? [] : ["spec.except"]), ...(rule.aggregate ? ["spec.aggregate"] : [])];
-  return ` The rule declares ${counted(declared, "entry", "entries")}, before ${fields.join(" and ")}.`;
 }
 
 /** Some entries are not on the list yet; or still, although the rule has expired. */

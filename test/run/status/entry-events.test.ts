@@ -30,10 +30,7 @@ describe("An event about entries", () => {
   });
 
   test("counts an entry once, even if the WAF accepts it again and again and never shows it", () => {
-    const ledger = new WriteLedger(
-      () => undefined,
-      () => undefined,
-    );
+    const ledger = new WriteLedger(() => undefined, new Map());
     const rules = ["edge/feed"];
     const [first, second] = ["192.0.2.1" as Entry, "192.0.2.2" as Entry];
     for (const entry of [first, first, first, second]) {
