@@ -55,8 +55,8 @@ export function viewInstance(
     end: result?.kind ?? "Running",
     /** Why nothing can be done. */
     trouble: result?.kind === "Failed" ? faultWithHint(result.fault, gathered.instance) : troubleOf(facts)?.message,
-    added: done.added + done.originsAdded,
-    removed: done.removed + done.originsRemoved,
+    added: done.added,
+    removed: done.removed,
     /** Entries that became managed without a call. */
     adopted: done.adopted,
     /** Problems that do not stop the run. */

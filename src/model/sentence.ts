@@ -17,7 +17,7 @@ export function capitalized(text: string): string {
 
 /** The first few names, and the number of the others: `a, b and 3 more`. */
 export function listed(names: readonly string[], shownMax: number): string {
-  const more = names.length > shownMax ? ` and ${names.length - shownMax} more` : "";
+  const more = names.length > shownMax ? ` and ${inThousands(names.length - shownMax)} more` : "";
   return `${names.slice(0, shownMax).join(", ")}${more}`;
 }
 

@@ -54,7 +54,10 @@ async function accepted(world: World, operation: Operation, { domain }: WriteAcc
   world.happened({ kind: "Accepted", operation });
   const inventory = ledger.accepted(operation, world.inventory, nowMs);
   if (operation.kind === "AddEntry") for (const id of operation.rules) memory.ruleChangedMs.set(id, nowMs);
-  if (operation.kind === "RemoveOrigin") emit(world, "Normal", "OriginRemoved", `Removed origin ${operation.host}.`);
+  if (isOriginOperation(operation)) {
+    const did = operation.kind === "AddOrigin" ? "Added" : "Removed";
+    emit(world, "Normal", `Origin${did}`, `${did} origin ${operation.host}.`);
+  }
   return world.movedTo(domain) ?? (await world.follow(inventory));
 }
 
@@ -102,15 +105,16 @@ function emitOriginRefused(
   words: string,
   { origins }: Inventory,
 ): void {
+  const check = "Origins can't be read back, so check the WAF's own console.";
   if (kind === "RemoveOrigin") {
-    const message = `The API refused to remove origin ${host} (${words}). wafsync counts it as removed; origins can't be read back, so check the WAF's own console if in doubt.`;
+    const message = `The API refused to remove origin ${host} (${words}): wafsync counts it as removed. ${check}`;
     emit(world, "Warning", "OriginRemovalRefused", message);
     return;
   }
   const { unconfirmed, manner } = origins.get(host) ?? {};
   if (unconfirmed === undefined) return;
   const why = manner === "Adopted" ? "its WafOrigin adopts it" : "an interrupted call may have added the origin before";
-  const message = `The API refused to add origin ${host} (${unconfirmed}), but ${why}: wafsync counts it as added with type ${type}. Origins can't be read back, so check the WAF's own console.`;
+  const message = `The API refused to add origin ${host} (${words}), but ${why}: wafsync counts it as added with type ${type}. ${check}`;
   emit(world, "Warning", "AddedUnconfirmed", message);
 }
 

@@ -9,13 +9,9 @@ import type { Plan } from "../decide/plan.ts";
 import type { RuleProgress } from "../decide/progress.ts";
 import type { WafFault } from "../model/waf-result.ts";
 
-/** How many writes the API accepted in a run, and how many entries became managed without a call. */
-export const nothingDone = { added: 0, removed: 0, originsAdded: 0, originsRemoved: 0, adopted: 0 };
+/** How many entries and origins the API added and removed in a run, and how many entries became managed without a call. */
+export const nothingDone = { added: 0, removed: 0, adopted: 0 };
 export type WritesDone = Readonly<typeof nothingDone>;
-
-export function writesOf({ added, removed, originsAdded, originsRemoved }: WritesDone): number {
-  return added + removed + originsAdded + originsRemoved;
-}
 
 export interface RunFacts {
   readonly gathered: Gathered;
@@ -33,8 +29,8 @@ export interface RunFacts {
   readonly unrecorded: number;
   /** Differences from the declared state that another writer caused before the run. */
   readonly drift: readonly DriftedEntry[];
-  /** The remaining writes, and their rate as soon as it is known. */
-  readonly pace: { readonly left: number; readonly perSecond: number | undefined } | undefined;
+  /** The remaining writes, and the rate of the former ones. */
+  readonly pace: { readonly left: number; readonly perSecond: number } | undefined;
   /** Why the run is waiting at the moment. */
   readonly waiting: string | undefined;
   readonly nowMs: number;

@@ -134,7 +134,7 @@ export async function endRelease(world: World, result: RunResult): Promise<RunRe
   if (world.isPlanned) {
     const { left } = world;
     // Restarts the waiting time if the run left fewer removals than any run before. Another writer can't prolong the deletion.
-    const least = memory.removalsLeft ?? left + ledger.done.removed + ledger.done.originsRemoved;
+    const least = memory.removalsLeft ?? left + ledger.done.removed;
     memory.removalsLeft = Math.min(left, least);
     if (left < least) memory.releasingSinceMs = ports.clock.monotonicMs();
     // A stale read can lack an entry that is still on the list. To avoid orphans, the record drops entries only after a second read.

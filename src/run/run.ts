@@ -8,7 +8,7 @@
 // such as clearing the cache. This module does not know where resources are stored, or how the WAF is called.
 import type { Operation } from "../model/operation.ts";
 import type { ObjectName } from "../model/resource.ts";
-import { type RunFacts, type RunResult, writesOf } from "./facts.ts";
+import { type RunFacts, type RunResult } from "./facts.ts";
 import type { ReconcilePorts, RunHooks } from "./ports.ts";
 import { call } from "./call.ts";
 import { finishRun, type ReconcileOutcome } from "./report.ts";
@@ -100,8 +100,9 @@ async function nextStep(world: World, hooks: RunHooks | undefined): Promise<RunR
 
 function isTurnOver({ counted, ledger, left, ports, beganMs }: World): boolean {
   if (counted.calls === 0 || left === 0) return false;
+  const { added, removed } = ledger.done;
   const elapsedMs = ports.clock.monotonicMs() - beganMs;
-  return ports.isTurnOver?.({ writes: writesOf(ledger.done), elapsedMs }) === true;
+  return ports.isTurnOver?.({ writes: added + removed, elapsedMs }) === true;
 }
 
 /**

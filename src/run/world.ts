@@ -17,7 +17,7 @@ import { type DriftedEntry, findDrift } from "../decide/other-writers.ts";
 import { type Plan, planInSlices } from "../decide/plan.ts";
 import { progressOf } from "../decide/progress.ts";
 import { noteDisputes } from "../decide/disputes.ts";
-import { blocked, writesOf, resultOfFault, type RunFacts, type RunResult } from "./facts.ts";
+import { blocked, resultOfFault, type RunFacts, type RunResult } from "./facts.ts";
 import type { Happening, ReconcilePorts } from "./ports.ts";
 import { emitApproval, emitChange, emitDrift, emitEntries } from "./status/events.ts";
 import type { InstanceMemory } from "./instance-memory.ts";
@@ -28,8 +28,6 @@ import { isRemoval, WriteLedger } from "./write-ledger.ts";
 
 /** A confirmation of the declared state expires after this long. */
 const confirmedForMs = 30_000;
-/** Fewer writes are not enough to compute their rate. */
-const paceFrom = 5;
 /** How often the plan for a recorded inventory may require another one. */
 const savesMax = 10;
 
@@ -473,17 +471,15 @@ export class World {
       done: ledger.done,
       unrecorded: this.#unrecorded,
       drift: this.#drift,
-      pace: plan && { left: this.left, perSecond: this.#perSecond() },
+      pace: plan && { left: this.left, perSecond: this.#perSecond },
       waiting: this.reports.waiting,
       nowMs: this.ports.clock.nowMs(),
     };
   }
 
-  /** Undefined until there were enough writes. */
-  #perSecond(): number | undefined {
-    const done = writesOf(this.ledger.done);
-    const tookMs = this.ports.clock.monotonicMs() - this.beganMs;
-    return done < paceFrom || tookMs <= 0 ? undefined : (done * 1000) / tookMs;
+  get #perSecond(): number {
+    const { added, removed } = this.ledger.done;
+    return ((added + removed) * 1000) / Math.max(1, this.ports.clock.monotonicMs() - this.beganMs);
   }
 
   /** The facts at the end of a run, which may have ended before it compiled what is declared. */
@@ -496,7 +492,7 @@ export class World {
   /** `Gone` if the instance no longer exists, `Outdated` if the run has to start again. */
   #endedBy(gathered: Gathered | undefined): RunResult | undefined {
     if (gathered === undefined) return { kind: "Gone" };
-    return isSameWaf(gathered, this.gathered) ? undefined : { kind: "Outdated" };
+    return wafOf(gathered) === wafOf(this.gathered) ? undefined : { kind: "Outdated" };
   }
 
   /** Identifies everything except the WAF that this attempt depends on. */
@@ -511,13 +507,9 @@ function known<T>(value: T | undefined): T {
   return value;
 }
 
-/** True if both are the same WAF and key, and neither or both are being deleted. Otherwise the run has to start again. */
-function isSameWaf(a: Gathered, b: Gathered): boolean {
-  if (a.instance.baseUrl !== b.instance.baseUrl || a.instance.meta.uid !== b.instance.meta.uid) return false;
-  if (a.instance.meta.deleting !== b.instance.meta.deleting) return false;
-  if (a.instance.expectedDomain !== b.instance.expectedDomain || a.sameKey.length !== b.sameKey.length) return false;
-  if (a.key.state !== "Present" || b.key.state !== "Present") return false;
-  return a.key.key.reveal() === b.key.key.reveal();
+/** Identifies the WAF, its key and whether the instance is being deleted: if one of these changes, the run has to start again. */
+function wafOf(gathered: Gathered): string {
+  return attemptOf(gathered, "", gathered.instance.meta.deleting);
 }
 
 /** True if the plan drops a managed entry or origin from the inventory that may still be on the WAF. */

@@ -110,10 +110,10 @@ export class WriteLedger {
       }
       case "AddOrigin":
         this.#unsentOrigins.delete(operation.host);
-        this.#done.originsAdded += 1;
+        this.#done.added += 1;
         return withOriginAdded(inventory, operation, nowMs);
       case "RemoveOrigin":
-        this.#done.originsRemoved += 1;
+        this.#done.removed += 1;
         return withoutOrigin(inventory, operation.host);
     }
   }

@@ -1,13 +1,12 @@
 // Emits the events that people need to know about an object, each only once. They contain counts instead of one event per entry.
 import { hexDigest } from "../../model/hex-digest.ts";
-import type { Entry } from "../../address/entry.ts";
 import type { CompiledRule } from "../../decide/compiled-rule.ts";
 import type { DriftedEntry } from "../../decide/other-writers.ts";
 import type { RuleProgress } from "../../decide/progress.ts";
 import { adoptAnnotation } from "../../decide/ownership.ts";
 import { listNames, unblockedAtMs } from "../../model/declared.ts";
 import type { Approval } from "../../model/inventory.ts";
-import { asSentence, counted, examplesOf, inThousands } from "../../model/sentence.ts";
+import { asSentence, counted, examplesOf, inThousands, listed } from "../../model/sentence.ts";
 import type { Adoption } from "../../model/operation.ts";
 import { approvalAnnotation, type ResourceMeta } from "../../model/resource.ts";
 import { ruleIdOf, ruleLabel } from "../../model/rule-id.ts";
@@ -22,9 +21,8 @@ type Emitting = Pick<World, "ports" | "memory" | "gathered">;
 
 /** Emits events about changes by another writer that contradict the declared state. */
 export function emitDrift({ ports, gathered }: Emitting, drift: readonly DriftedEntry[]): void {
-  for (const change of ["Vanished", "Appeared"] as const) {
-    const entries = drift.flatMap((item) => (item.change === change ? [item.entry] : []));
-    if (entries.length === 0) continue;
+  for (const [change, items] of Map.groupBy(drift, (item) => item.change)) {
+    const entries = items.map(({ entry }) => entry);
     const what =
       change === "Vanished"
         ? `Another writer removed ${counted(entries.length, "declared entry", "declared entries")}, and wafsync adds ${entries.length === 1 ? "it" : "them"} again`
@@ -84,14 +82,9 @@ export function emitChange(world: Emitting, object: ResourceMeta, subject: strin
   } else if (reason !== "") status.event(object, { type: "Normal", reason, message });
 }
 
-/** Emits the events at the end of a run: what was done, and what has changed since the last run. */
+/** Emits the events at the end of a run: what has changed since the last run. */
 export function emitOutcome(world: Emitting, facts: RunFacts): void {
   const { meta } = facts.gathered.instance;
-  const { originsAdded } = facts.done;
-  if (originsAdded > 0) {
-    const message = `Added ${counted(originsAdded, "origin", "origins")}.`;
-    world.ports.status.event(meta, { type: "Normal", reason: "OriginsAdded", message });
-  }
   const change = (subject: string, reason: string, message = "", identity?: string): void =>
     emitChange(world, meta, subject, message === "" ? undefined : { reason, message, identity });
   const { result, plan } = facts;
@@ -148,9 +141,6 @@ const entriesShownMax = 10;
 /** An entry that was added, removed or adopted, and the `namespace/name` of its rules, or of those that last declared it. */
 export type Changed = Pick<Adoption, "entry" | "rules">;
 
-/** `rule` is its `namespace/name`; undefined if no rule is known. */
-type RuleChange = { readonly rule: string | undefined; readonly entries: Entry[]; count: number };
-
 /**
  * Emits events about entries that were added, removed or adopted: one per rule, with the first entries, on the rule and on the
  * instance. If many rules changed, the instance gets a single summary instead.
@@ -160,28 +150,18 @@ export function emitEntries(
   change: keyof typeof reasons,
   entries: readonly Changed[],
 ): void {
-  if (entries.length === 0) return;
   const metas = new Map(rules.map(({ rule: { meta } }) => [ruleIdOf(meta), meta]));
-  const byRule = new Map<string | undefined, RuleChange>();
-  for (const { entry, rules: ids } of entries) {
-    // If several rules declared an entry, it belongs to the first one that still exists.
-    const rule = ids.find((id) => metas.has(id)) ?? ids[0];
-    const group = byRule.get(rule) ?? { rule, entries: [], count: 0 };
-    byRule.set(rule, group);
-    group.count += 1;
-    if (group.count <= entriesShownMax) group.entries.push(entry);
-  }
-  const changes = [...byRule.values()];
-  const isSummed = changes.length > rulesOnInstanceMax;
+  // If several rules declared an entry, it belongs to the first one that still exists.
+  const byRule = Map.groupBy(entries, ({ rules: ids }) => ids.find((id) => metas.has(id)) ?? ids[0]);
+  const isSummed = byRule.size > rulesOnInstanceMax;
   const common = { type: "Normal", reason: reasons[change] } as const;
-  if (isSummed) status.event(instance.meta, { ...common, message: sumInWords(change, changes) });
-  for (const item of changes.slice(0, rulesWithEventMax)) {
-    const { rule } = item;
-    const details = { ...(rule === undefined ? {} : { rule }), entries: item.entries, count: item.count };
-    const left = item.count - item.entries.length;
-    const more = left > 0 ? ` and ${inThousands(left)} more` : "";
-    const count = counted(item.count, "entry", "entries");
-    const message = `${change} ${count} ${whoseInWords(change, item)}: ${item.entries.join(", ")}${more}.`;
+  if (isSummed) status.event(instance.meta, { ...common, message: sumInWords(change, byRule) });
+  for (const [rule, items] of [...byRule].slice(0, rulesWithEventMax)) {
+    const all = items.map(({ entry }) => entry);
+    const shown = all.slice(0, entriesShownMax);
+    const details = { ...(rule === undefined ? {} : { rule }), entries: shown, count: all.length };
+    const count = counted(all.length, "entry", "entries");
+    const message = `${change} ${count} ${whoseInWords(change, rule)}: ${listed(all, entriesShownMax)}.`;
     const event = { ...common, message, details };
     const meta = rule === undefined ? undefined : metas.get(rule);
     if (!isSummed) status.event(instance.meta, event);
@@ -192,15 +172,16 @@ export function emitEntries(
 const reasons = { Added: "EntriesAdded", Removed: "EntriesRemoved", Adopted: "EntriesAdopted" } as const;
 const prepositions = { Added: "for", Removed: "of", Adopted: "for" } as const;
 
-function whoseInWords(change: keyof typeof reasons, { rule }: RuleChange): string {
+function whoseInWords(change: keyof typeof reasons, rule: string | undefined): string {
   return rule === undefined ? "without a recorded rule" : `${prepositions[change]} ${ruleLabel(rule)}`;
 }
 
-function sumInWords(change: keyof typeof reasons, changes: readonly RuleChange[]): string {
-  const total = changes.reduce((sum, { count }) => sum + count, 0);
-  const largest = changes.toSorted((a, b) => b.count - a.count).slice(0, rulesOnInstanceMax);
-  const names = largest.map((item) => `${inThousands(item.count)} ${whoseInWords(change, item)}`).join(", ");
+function sumInWords(change: keyof typeof reasons, byRule: ReadonlyMap<string | undefined, readonly Changed[]>): string {
+  const counts = [...byRule].map(([rule, items]) => ({ rule, count: items.length }));
+  const total = counts.reduce((sum, { count }) => sum + count, 0);
+  const largest = counts.toSorted((a, b) => b.count - a.count).slice(0, rulesOnInstanceMax);
+  const names = largest.map(({ rule, count }) => `${inThousands(count)} ${whoseInWords(change, rule)}`).join(", ");
   const of = prepositions[change];
-  const left = inThousands(changes.length - largest.length);
-  return `${change} ${counted(total, "entry", "entries")} ${of} ${inThousands(changes.length)} rules: ${names}, and the rest ${of} ${left} more.`;
+  const left = inThousands(counts.length - largest.length);
+  return `${change} ${counted(total, "entry", "entries")} ${of} ${inThousands(counts.length)} rules: ${names}, and the rest ${of} ${left} more.`;
 }

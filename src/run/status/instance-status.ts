@@ -136,7 +136,7 @@ function assessInstance(facts: RunFacts): SyncedFinding {
 
 /** The rate of the run and the remaining time; empty until they are known. */
 function paceInWords({ pace }: RunFacts): string {
-  if (pace?.perSecond === undefined || pace.left === 0) return "";
+  if (pace === undefined || pace.perSecond === 0 || pace.left === 0) return "";
   const perSecond = pace.perSecond >= 10 ? Math.round(pace.perSecond) : Number(pace.perSecond.toPrecision(2));
   return ` ${perSecond} calls per second, about ${durationInWords(pace.left / pace.perSecond)} left.`;
 }

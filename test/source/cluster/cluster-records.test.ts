@@ -11,7 +11,7 @@ import { collectionOf, instance, keySecret } from "../../support/builders/manife
 import { type WatchingSource, watchingSource } from "./watching-source.ts";
 
 const waitMs = 30_000;
-const event = { type: "Normal", reason: "OriginsAdded", message: "Added 1 origin." } as const;
+const event = { type: "Normal", reason: "OriginAdded", message: "Added origin b.example." } as const;
 
 await describeWithControlPlane("records in a cluster", (cluster) => {
   let world: WatchingSource;
