@@ -6,7 +6,7 @@ import type { clusterOptions } from "./commands/option-groups.ts";
 import { CommandError } from "./describe-error.ts";
 
 /** @throws CommandError if there is no cluster */
-export function readKubeConfig({ kubeconfig, context }: OptionsOf<typeof clusterOptions>): KubeConfig {
+export function readKubeConfig({ kubeconfig, context }: Partial<OptionsOf<typeof clusterOptions>>): KubeConfig {
   try {
     return loadKubeConfig({ file: kubeconfig, context, environment: environmentForPrograms({}) });
   } catch (error) {

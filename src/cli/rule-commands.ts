@@ -80,7 +80,7 @@ export async function runAllow(texts: readonly string[], options: AllowOptions):
 /** @returns the highest exit code of all instances */
 async function changeRules(
   texts: readonly string[],
-  options: RuleCommandOptions & Pick<BlockOptions, "for" | "reason">,
+  options: RuleCommandOptions & Partial<BlockOptions>,
   what: Pick<Change, "action" | "isEnd">,
 ): Promise<number> {
   const addresses = [...new Set(texts.map(parseAddress))];

@@ -11,14 +11,7 @@ class Declared<Value> extends Option {
 type Declarations = Readonly<Record<string, Declared<unknown>>>;
 
 /** The parsed options, by the names of their declarations. */
-export type OptionsOf<Some extends Declarations> = {
-  readonly [Name in keyof Some as undefined extends Some[Name]["value"] ? never : Name]: Some[Name]["value"];
-} & {
-  readonly [Name in keyof Some as undefined extends Some[Name]["value"] ? Name : never]?: Exclude<
-    Some[Name]["value"],
-    undefined
-  >;
-};
+export type OptionsOf<Some extends Declarations> = { readonly [Name in keyof Some]: Some[Name]["value"] };
 
 export function flag(flags: string, description: string): Declared<boolean> {
   const option = new Declared<boolean>(flags, description);

@@ -3,6 +3,7 @@
 import { baseUrlObjection } from "../../app/base-url-policy.ts";
 import type { ReadingWaf } from "../../app/waf-clients.ts";
 import type { WafClient } from "../../waf/client.ts";
+import type { LogSourceOptions } from "../commands/waf-commands.ts";
 import { CommandError } from "../describe-error.ts";
 import { type Session, withSession } from "../session.ts";
 import { type WafWork, clientsFor, readApiKey } from "./open-waf.ts";
@@ -12,7 +13,7 @@ import type { InstanceSight, Target } from "./target.ts";
 /** The options that select a WAF without an instance. */
 interface BaseUrlOptions extends Pick<TargetOptions, "allowInsecureHttp" | "allowedBaseUrls"> {
   readonly baseUrl: string;
-  readonly keyFile?: string;
+  readonly keyFile?: string | undefined;
 }
 
 export interface OpenedWaf {
@@ -61,7 +62,7 @@ export async function withBaseUrl(
 
 /** For commands that read from one WAF: that of --base-url, or of the only or selected instance. @throws CommandError */
 export async function withWaf(
-  options: TargetOptions & Partial<BaseUrlOptions>,
+  options: TargetOptions & Pick<LogSourceOptions, "baseUrl" | "keyFile">,
   how: WafWork,
   work: (opened: OpenedWaf, session: Session) => Promise<number>,
 ): Promise<number> {
