@@ -1,6 +1,5 @@
 // `wafsync status`: shows every instance, its pending writes with their remaining time, its removals on hold with the command that
 // approves them, and everything that is not Ready.
-import packageJson from "../../package.json" with { type: "json" };
 import { type InstanceSummary, type ObjectSummary, type Summary } from "../kinds/summary.ts";
 import { inThousands, shortened } from "../model/sentence.ts";
 import { visibleTexts } from "../model/visible-text.ts";
@@ -9,7 +8,7 @@ import { CommandError } from "./describe-error.ts";
 import { objectLines, holdLines } from "./object-view.ts";
 import { byNeed, countColumns, objectsNotReady, summarize, waitReason } from "./summarize.ts";
 import { withTarget } from "./targets/open-target.ts";
-import { chosenFrom, parseInstanceName, planningWords } from "./targets/target-options.ts";
+import { chosenFrom, parseInstanceName } from "./targets/target-options.ts";
 import type { SeenObject, Target } from "./targets/target.ts";
 import { type Paint, readyStyles, tableOf, type Terminal, type TextColumn, widthOf } from "./terminal.ts";
 
@@ -38,16 +37,14 @@ export async function runStatus(options: StatusOptions): Promise<number> {
 }
 
 async function readSummary(target: Target, options: StatusOptions): Promise<Summary> {
-  const { instance: wanted, from } = options;
+  const { instance: wanted } = options;
   const named = wanted === undefined ? undefined : parseInstanceName(wanted);
   const seen = await target.see(named?.namespace);
   if (seen.refused !== undefined) throw new CommandError(seen.refused);
   const isInstance = ({ kind }: SeenObject): boolean => kind === "WafInstance";
   const chosen = new Set(chosenFrom(seen.objects.filter(isInstance), wanted, target));
   const objects = seen.objects.filter((one) => !isInstance(one) || chosen.has(one));
-  const words = (instance: SeenObject): string => planningWords(options, instance);
-  const isCluster = from === undefined;
-  const summary = visibleTexts(summarize({ ...seen, objects }, { version: packageJson.version, isCluster, words }));
+  const summary = visibleTexts(summarize({ ...seen, objects }, options));
   if (wanted === undefined) return summary;
   // Only what concerns the selected instances.
   return { ...summary, totals: { ...summary.totals, unattached: 0 }, unattached: [], feeds: [] };

@@ -1,4 +1,5 @@
 // Summarizes the reported state of all WAFs, for `wafsync status` and the page.
+import packageJson from "../../package.json" with { type: "json" };
 import { formatTime } from "../model/time-text.ts";
 import type { FeedSummary, InstanceSummary, ObjectSummary, Summary } from "../kinds/summary.ts";
 import { summaryEntriesMax, summaryObjectsMax } from "../kinds/summary.ts";
@@ -7,26 +8,20 @@ import type { WafInstanceStatus } from "../kinds/waf-instance.ts";
 import { nameKey } from "../model/resource.ts";
 import { viewObject, approveCommand } from "./object-view.ts";
 import type { Seen, SeenObject } from "./targets/target.ts";
+import { planningWords, type TargetOptions } from "./targets/target-options.ts";
 
-export interface SummaryWords {
-  readonly version: string;
-  /** The options that select the target of an instance in suggested commands that plan. */
-  readonly words: (instance: SeenObject) => string;
-  /** Whether objects are changed with kubectl. */
-  readonly isCluster: boolean;
-}
-
-export function summarize({ objects, atMs, where, refused, gaps }: Seen, words: SummaryWords): Summary {
+/** @param options the options that selected the target, for suggested commands */
+export function summarize({ objects, atMs, where, refused, gaps }: Seen, options: TargetOptions): Summary {
   const byInstance = Map.groupBy(objects, ({ instance }) => (instance === undefined ? "" : nameKey(instance)));
   const byName = objects.toSorted((a, b) => (nameKey(a) < nameKey(b) ? -1 : 1));
   const ofKind = (kind: SeenObject["kind"]): SeenObject[] => byName.filter((one) => one.kind === kind);
   const seen = ofKind("WafInstance");
-  const instances = seen.map((one) => summarizeInstance(one, byInstance.get(nameKey(one)) ?? [], words));
+  const instances = seen.map((one) => summarizeInstance(one, byInstance.get(nameKey(one)) ?? [], options));
   for (const one of seen) byInstance.delete(nameKey(one));
   const loose = [...byInstance.values()].flat().filter(({ kind }) => kind !== "WafInstance" && kind !== "WafFeed");
   const unattached = notReady(loose);
   return {
-    version: words.version,
+    version: packageJson.version,
     generatedAt: formatTime(atMs),
     where,
     refused,
@@ -34,19 +29,19 @@ export function summarize({ objects, atMs, where, refused, gaps }: Seen, words: 
     totals: totalsOf(instances, unattached.length),
     instances,
     unattached: unattached.slice(0, summaryObjectsMax),
-    feeds: ofKind("WafFeed").map((feed) => summarizeFeed(feed, words)),
+    feeds: ofKind("WafFeed").map((feed) => summarizeFeed(feed, options)),
   };
 }
 
 function summarizeInstance(
   instance: SeenObject,
   attached: readonly SeenObject[],
-  { words }: SummaryWords,
+  options: TargetOptions,
 ): InstanceSummary {
   const status = (instance.status ?? {}) as Partial<WafInstanceStatus>;
   const { domain, blocklist, allowlist, lastSyncTime, removalsOnHold = [], heldPlan = "" } = status;
   const objects = notReady(attached);
-  const held = heldPlan === "" ? {} : { heldPlan, approve: approveCommand(words(instance), instance) };
+  const held = heldPlan === "" ? {} : { heldPlan, approve: approveCommand(planningWords(options, instance), instance) };
   return {
     instance: nameKey(instance),
     domain,
@@ -83,7 +78,7 @@ function readyOf(object: SeenObject): Pick<ObjectSummary, "ready" | "reason" | "
   return { ready, reason, message };
 }
 
-function summarizeFeed(feed: SeenObject, { isCluster }: SummaryWords): FeedSummary {
+function summarizeFeed(feed: SeenObject, { from }: TargetOptions): FeedSummary {
   const status = (feed.status ?? {}) as Partial<WafFeedStatus>;
   const { entries, lastGoodTime, lastChangeTime, nextFetchTime, held } = status;
   return {
@@ -98,7 +93,7 @@ function summarizeFeed(feed: SeenObject, { isCluster }: SummaryWords): FeedSumma
       hash: held.hash,
       reason: held.reason,
       entries: held.entries,
-      accept: acceptWords(feed, held.hash, isCluster),
+      accept: acceptWords(feed, held.hash, from === undefined),
     },
   };
 }

@@ -1,24 +1,16 @@
 // `wafsync ui`: serves the page about a folder or a cluster on this machine, until a signal.
 import { once } from "node:events";
-import { realClock } from "../async/clock.ts";
 import type { UiOptions } from "./commands/process-commands.ts";
 import { cannotListen, isLoopback, parseBindAddress, startPageServer } from "../pages/server.ts";
 import { StatePages } from "../pages/app.ts";
 import { withTarget } from "./targets/open-target.ts";
-import { planningWords, targetWords } from "./targets/target-options.ts";
 
 /** @returns 0 if it was stopped by a signal. */
 export async function runUi(options: UiOptions): Promise<number> {
   const bind = parseBindAddress(options.bindAddress);
   return await withTarget(options, async (target, { out, notes, stopping, atEnd }) => {
     const { stop } = stopping();
-    const app = new StatePages({
-      target,
-      isCluster: options.from === undefined,
-      wordsOf: (instance) => planningWords(options, instance),
-      words: targetWords(options),
-      clock: realClock,
-    });
+    const app = new StatePages(target, options);
     atEnd(async () => app.close());
     // Thousands of files take a while to read, so this is done before the first request.
     const refused = await app.prepare();

@@ -183,7 +183,10 @@ export function allWhyLines(address: Entry, views: readonly WhyView[], paint: Pa
   );
   const count = views.length - affected.length;
   const blocks = (count > 1 ? affected : views).map((view) =>
-    [...whyLines(address, view, paint), ...adviceLines(address, view, target).flatMap((line) => ["", line])].join("\n"),
+    [
+      ...whyLines(address, view, paint),
+      ...adviceOn(address, view, target).flatMap(([goal, command]) => ["", `${goal}: ${command}`]),
+    ].join("\n"),
   );
   const other = affected.length === 0 ? "" : "other ";
   if (count > 1) blocks.push(`${address} is not blocked on ${inThousands(count)} ${other}instances`);
@@ -202,15 +205,17 @@ export function whyLines(address: Entry, unsafe: WhyView, paint: Paint): string[
   return lines;
 }
 
-/** What would have to change: a command, or the rules to review. */
-export function adviceLines(address: Entry, view: WhyView, target: string): string[] {
+/** Commands for what to do next, by their goals. */
+export function adviceOn(address: Entry, view: WhyView, target: string): [goal: string, command: string][] {
   const on = `${address} ${target}--instance ${view.instance}`;
   if (view.verdict === "NotBlocked" && view.coverings.every(({ owners }) => owners.length === 0)) {
-    const logs = `wafsync logs --client ${on} --since 1d`;
-    return [`To block it: wafsync block ${on} --for 2h`, `To see requests that the WAF's own rules blocked: ${logs}`];
+    const logs = "To see requests that the WAF's own rules blocked";
+    return [
+      ["To block it", `wafsync block ${on} --for 2h`],
+      [logs, `wafsync logs --client ${on} --since 1d`],
+    ];
   }
-  if (view.verdict === "Blocked") return [`To unblock it, or to see what must change: wafsync unblock ${on}`];
-  return [];
+  return view.verdict === "Blocked" ? [["To unblock it, or to see what must change", `wafsync unblock ${on}`]] : [];
 }
 
 function headline(address: Entry, { instance, domain, verdict, coverings, liveListsRead }: WhyView): string {

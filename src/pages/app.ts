@@ -1,16 +1,15 @@
 // Handles the paths of the page. Only searches and blocked requests call a WAF; all other pages show the reported state.
 import packageJson from "../../package.json" with { type: "json" };
 import type { InstanceSummary, Summary } from "../kinds/summary.ts";
-import type { Clock } from "../async/clock.ts";
+import { realClock } from "../async/clock.ts";
 import { CommandError, sentencesOf } from "../cli/describe-error.ts";
-import { chosenFrom } from "../cli/targets/target-options.ts";
-import type { Seen, SeenObject, Target } from "../cli/targets/target.ts";
+import { chosenFrom, targetWords, type TargetOptions } from "../cli/targets/target-options.ts";
+import type { Seen, Target } from "../cli/targets/target.ts";
 import { parseAddress } from "../cli/arguments.ts";
 import { objectsOf, summarize } from "../cli/summarize.ts";
 import { explainOn } from "../cli/why-view.ts";
 import { AddressCover } from "../address/ranges.ts";
 import { nameKey, type ObjectName } from "../model/resource.ts";
-import { shortened } from "../model/sentence.ts";
 import { editedTexts } from "../model/visible-text.ts";
 import { assetAt, framed } from "./frame.ts";
 import { html } from "./html.ts";
@@ -23,19 +22,10 @@ import {
   refusalPage,
   whyPage,
 } from "./waf-pages.ts";
-import { instancePath, nameLengthMax } from "./parts.ts";
+import { instancePath } from "./parts.ts";
 import { readRequests } from "./requests.ts";
 import { requestSections } from "./requests-page.ts";
 import type { PageRequest, PageResponse } from "./server.ts";
-
-export interface PageParts {
-  readonly target: Target;
-  readonly isCluster: boolean;
-  /** The options that select the same target in suggested commands: `wordsOf` for commands that plan, `words` for all others. */
-  readonly wordsOf: (instance: SeenObject) => string;
-  readonly words: string;
-  readonly clock: Clock;
-}
 
 /** The maximum number of WAFs whose lists one search reads. */
 const searchedMax = 10;
@@ -47,11 +37,14 @@ interface ReadSummary {
 }
 
 export class StatePages {
-  readonly #parts: PageParts;
+  readonly #target: Target;
+  readonly #options: TargetOptions;
   readonly #stopping = new AbortController();
 
-  constructor(parts: PageParts) {
-    this.#parts = parts;
+  /** @param options those that selected the target, for suggested commands */
+  constructor(target: Target, options: TargetOptions) {
+    this.#target = target;
+    this.#options = options;
   }
 
   /** Reads everything once, before the first request. Returns the reason if nothing may be read. */
@@ -60,9 +53,8 @@ export class StatePages {
   }
 
   async #read(): Promise<ReadSummary> {
-    const { target, wordsOf: words, isCluster } = this.#parts;
-    const seen = await target.see();
-    return { seen, summary: summarize(seen, { version: packageJson.version, words, isCluster }) };
+    const seen = await this.#target.see();
+    return { seen, summary: summarize(seen, this.#options) };
   }
 
   async handle(request: PageRequest): Promise<PageResponse> {
@@ -87,7 +79,7 @@ export class StatePages {
   }
 
   #redact(text: string): string {
-    return this.#parts.target.redactor.redact(text);
+    return this.#target.redactor.redact(text);
   }
 
   /** Stops reading logs. */
@@ -120,32 +112,30 @@ export class StatePages {
     const cover = address === "" ? undefined : new AddressCover(parseAddress(address));
     const objects = objectsOf(seen, instance.instance);
     const name = objectNameOf(instance);
-    const history = await this.#parts.target.history(name).catch((error: unknown) => this.#problemOf(error));
+    const history = await this.#target.history(name).catch((error: unknown) => this.#problemOf(error));
     return page(200, instancePage(summary, instance, { objects, history, cover }));
   }
 
   /** @throws CommandError if the log may not be read */
   async #readRequests(name: ObjectName, summary: Summary): Promise<string> {
-    const { target, clock } = this.#parts;
     const instance = nameKey(name);
-    const sight = await target.look(name, { live: false });
+    const sight = await this.#target.look(name, { live: false });
     const ports = {
-      clock,
+      clock: realClock,
       random: Math.random,
       stopping: this.#stopping.signal,
       redact: (text: string) => this.#redact(text),
     };
-    const called = await target.callWaf(sight, async (waf) => await readRequests({ ...ports, waf }, { sight }));
+    const called = await this.#target.callWaf(sight, async (waf) => await readRequests({ ...ports, waf }, { sight }));
     if (!called.ok) throw new CommandError(`the log of ${instance} was not read: ${called.problem}`);
     const requests = called.value;
     if (requests.state !== "Done") throw new CommandError(`the log of ${instance} was not read`);
     const title = `Blocked requests of ${instance}`;
     const linkOf = (client: string): string => `/why?${String(new URLSearchParams({ address: client, instance }))}`;
     const heading = html`<div>
-      <h1>${shortened(title, nameLengthMax)}</h1>
+      <h1>${title}</h1>
       <p class="quiet">
-        <a href="${instancePath(instance)}">${shortened(instance, nameLengthMax)}</a>, ${requests.period}, days and
-        times in UTC
+        <a href="${instancePath(instance)}">${instance}</a>, ${requests.period}, days and times in UTC
       </p>
     </div>`;
     const body = [heading, ...requestSections(requests, "Not everything is shown", linkOf)];
@@ -153,7 +143,6 @@ export class StatePages {
   }
 
   async #why(isJson: boolean, query: URLSearchParams, summary: Summary): Promise<PageResponse> {
-    const { target, words } = this.#parts;
     const text = query.get("address") ?? "";
     const wanted = query.get("instance") ?? "";
     const find = findIn(query);
@@ -164,10 +153,13 @@ export class StatePages {
         return page(200, chooseInstancePage({ ...summary, instances: [...instances] }, find, address, searchedMax));
       return json(400, { error: "Add instance=NAMESPACE/NAME: one search reads the lists of only a few WAFs." });
     }
-    const explained = await explainOn(target, instances.map(objectNameOf), address);
+    const explained = await explainOn(this.#target, instances.map(objectNameOf), address);
     const views = editedTexts(explained, (one) => this.#redact(one));
     if (isJson) return json(200, { address, instances: views });
-    return page(200, whyPage(summary, { address: text, instance: wanted }, { address, views, words }));
+    return page(
+      200,
+      whyPage(summary, { address: text, instance: wanted }, { address, views, words: targetWords(this.#options) }),
+    );
   }
 }
 
@@ -202,7 +194,7 @@ function errorPage(summary: Summary | undefined, problem: string, address = ""):
   const title = "The request failed";
   const body = html`<section>
     <h1>${title}</h1>
-    <p>${shortened(problem, 2_000)}</p>
+    <p>${problem}</p>
     <p><a href="/">All WAFs</a></p>
   </section>`;
   return framed(summary ?? { where: "", version: packageJson.version }, { title, address, body: [body] });

@@ -1,9 +1,7 @@
 // The frame of every page: the head, and for served pages the search and the two assets.
 import type { Summary } from "../kinds/summary.ts";
 import { hexDigest } from "../model/hex-digest.ts";
-import { shortened } from "../model/sentence.ts";
 import { type Markup, html } from "./html.ts";
-import { nameLengthMax } from "./parts.ts";
 import { pageScript } from "./script.ts";
 import type { PageResponse } from "./server.ts";
 import { pageStyle } from "./style.ts";
@@ -44,7 +42,7 @@ export function documentOf(title: string, head: readonly Markup[], body: readonl
         ${head}
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <meta name="color-scheme" content="light dark" />
-        <title>${shortened(title, nameLengthMax)}</title>
+        <title>${title}</title>
       </head>
       <body>
         ${body}
@@ -66,7 +64,7 @@ export function framed({ where, version }: Pick<Summary, "where" | "version">, c
       html`<a class="skip" href="#main">Skip to the content</a>
         <header class="bar">
           <div>
-            <a class="brand" href="/">wafsync <span>${version} ${shortened(where, nameLengthMax)}</span></a>
+            <a class="brand" href="/">wafsync <span>${version} ${where}</span></a>
             ${searchForm(content)}
           </div>
         </header>`,
@@ -78,8 +76,8 @@ export function framed({ where, version }: Pick<Summary, "where" | "version">, c
 function searchForm({ address = "", instance = "" }: Content): Markup {
   return html`<form action="/why" method="get" role="search" autocomplete="off" spellcheck="false">
     <label for="address">Why is this address blocked or allowed?</label>
-    <input id="address" name="address" value="${shortened(address, 60)}" required placeholder="192.0.2.1" />
-    ${instance === "" ? "" : html`<input type="hidden" name="instance" value="${shortened(instance, nameLengthMax)}" />`}
+    <input id="address" name="address" value="${address}" required placeholder="192.0.2.1" />
+    ${instance === "" ? "" : html`<input type="hidden" name="instance" value="${instance}" />`}
     <button type="submit">Search</button>
   </form>`;
 }
@@ -87,10 +85,8 @@ function searchForm({ address = "", instance = "" }: Content): Markup {
 /** The heading of a page that updates itself. */
 export function liveTitle(title: string, generatedAt: string, about = ""): Markup {
   return html`<div id="title">
-    <h1>${shortened(title, nameLengthMax)}</h1>
-    <p class="quiet">
-      ${about === "" ? "As" : `${shortened(about, nameLengthMax)}, as`} of <time>${generatedAt}</time>
-    </p>
+    <h1>${title}</h1>
+    <p class="quiet">${about === "" ? "As" : `${about}, as`} of <time>${generatedAt}</time></p>
     <p class="lost-note" role="alert">The connection is lost: this page shows the last known state.</p>
   </div>`;
 }

@@ -1,5 +1,6 @@
-// Builds HTML from templates. Every string in a template is escaped, and characters that hide or reverse text are replaced, unless the
-// value is `Markup`. Strings that attackers control therefore stay text, whatever characters they contain.
+// Builds HTML from templates. Every string in a template is truncated and escaped, and characters that hide or reverse text are replaced,
+// unless the value is `Markup`. Strings that attackers control therefore stay text, whatever characters they contain, and stay short.
+import { shortened } from "../model/sentence.ts";
 import { markedText } from "../model/visible-text.ts";
 
 /** HTML that is safe to insert into other HTML. */
@@ -12,6 +13,10 @@ export class Markup {
 }
 
 export type Part = string | number | Markup | readonly Markup[];
+
+/** In characters, as all limits here. */
+const textLengthMax = 600;
+const lineLengthMax = 4_000;
 
 const entities: Readonly<Record<string, string>> = {
   "&": "&amp;",
@@ -33,10 +38,19 @@ export function trusted(text: string): Markup {
   return new Markup(text);
 }
 
+/** Text whose lines may be longer than other strings. */
+export function longText(lines: readonly string[]): Markup {
+  return new Markup(lines.map((line) => escaped(shortened(line, lineLengthMax))).join("\n"));
+}
+
+function escaped(text: string): string {
+  // Line breaks are white space in HTML.
+  const visible = text.split("\n").map(markedText).join("\n");
+  return visible.replaceAll(/[&<>"']/g, (character) => entities[character] ?? "");
+}
+
 function textOf(part: Part): string {
   if (typeof part === "number") return String(part);
-  // Line breaks are white space in HTML.
-  const visible = (text: string): string => text.split("\n").map(markedText).join("\n");
-  if (typeof part === "string") return visible(part).replaceAll(/[&<>"']/g, (character) => entities[character] ?? "");
+  if (typeof part === "string") return escaped(shortened(part, textLengthMax));
   return "text" in part ? part.text : part.map(({ text }) => text).join("");
 }

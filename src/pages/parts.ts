@@ -5,9 +5,8 @@ import { inThousands, shortened } from "../model/sentence.ts";
 import { dayMs, hourMs, minuteMs } from "../model/time-text.ts";
 import { type Markup, html } from "./html.ts";
 
-export const nameLengthMax = 300;
-const commandLengthMax = 1_000;
-const lineLengthMax = 4_000;
+/** In characters. */
+const reasonLengthMax = 60;
 const warningsShownMax = 20;
 const marks = { False: ["bad", "Not ready"], Unknown: ["open", ""], True: ["good", "Ready"] } as const;
 /** A section with a heading. The script replaces it as a whole when it has changed. */
@@ -39,7 +38,7 @@ export function tiles(items: readonly Tile[]): Markup {
 /** Nothing if there are no lines. */
 export function warnings(title: string, lines: readonly string[]): Markup[] {
   if (lines.length === 0) return [];
-  const items = lines.slice(0, warningsShownMax).map((line) => html`<li>${shortened(line, lineLengthMax)}</li>`);
+  const items = lines.slice(0, warningsShownMax).map((line) => html`<li>${line}</li>`);
   const list = html`<ul>
     ${items}
   </ul>`;
@@ -53,7 +52,7 @@ function moreThan(shown: number, count: number): Markup[] {
 
 /** A command or a hash, with a button that copies it. Options are not broken behind their hyphens. */
 export function copyable(text: string): Markup {
-  const words = shortened(text, commandLengthMax).split(" ");
+  const words = text.split(" ");
   const parts = words.map((word, place) => html`${place === 0 ? "" : " "}<span>${word}</span>`);
   return html`<code class="copy">${parts}</code> ${copyButton}`;
 }
@@ -63,7 +62,7 @@ export const copyButton = html`<button type="button" class="copies">Copy</button
 
 export function stateMark({ ready, reason }: Pick<InstanceSummary, "ready" | "reason">): Markup {
   const [kind, words] = marks[ready];
-  const detail = ready === "True" ? "" : shortened(reason || "Not reported yet", 60);
+  const detail = ready === "True" ? "" : shortened(reason || "Not reported yet", reasonLengthMax);
   return html`<span class="mark ${kind}">${[words, detail].filter((part) => part !== "").join(": ")}</span>`;
 }
 

@@ -1,15 +1,12 @@
 // Renders blocked requests, for the report and for the served page of a WAF: totals, clients with the list that each is
 // on, the rule to copy, and the most frequent reasons, countries and paths.
 import { type Entry, isOpaque } from "../address/entry.ts";
-import { inThousands, shortened } from "../model/sentence.ts";
+import { inThousands } from "../model/sentence.ts";
 import type { ListState } from "./client-lists.ts";
-import { type Markup, html } from "./html.ts";
+import { type Markup, html, longText } from "./html.ts";
 import { type Cell, type Column, copyButton, dataTable, section, tiles, warnings } from "./parts.ts";
 import type { BlockedRequests } from "./requests.ts";
 import type { Counted, Ranked, Ranking, RequestSummary } from "./statistics.ts";
-
-/** In characters. */
-const cellLengthMax = 160;
 
 /** @param linkOf the page about a client; undefined for a page without links */
 export function requestSections(
@@ -37,7 +34,7 @@ export function requestSections(
       { name: "Clients", value: atLeast(summary.clients) },
       { name: "Top clients not on a list", value: isUnknown ? "unknown" : `${open} of ${clients.length}` },
     ]),
-    ...notes.map((note) => html`<p class="quiet">${shortened(note, 4 * cellLengthMax)}</p>`),
+    ...notes.map((note) => html`<p class="quiet">${note}</p>`),
     ...found,
   ];
 }
@@ -55,13 +52,13 @@ function countColumns(total: number): Column<Counted>[] {
 
 function clientSection({ clients, summary }: BlockedRequests, linkOf?: (client: Entry) => string): Markup {
   const name = (entry: Entry): Cell => {
-    if (isOpaque(entry)) return shortened(entry.slice(1), cellLengthMax);
+    if (isOpaque(entry)) return entry.slice(1);
     return linkOf === undefined ? entry : html`<a href="${linkOf(entry)}">${entry}</a>`;
   };
   const columns: Column<(typeof clients)[number]>[] = [
     { title: "Client", kind: "address", cell: ({ entry }) => name(entry) },
     ...countColumns(summary.total),
-    { title: "Country", kind: "text", cell: ({ country }) => shortened(countryWords(country), cellLengthMax) },
+    { title: "Country", kind: "text", cell: ({ country }) => countryWords(country) },
     { title: "First seen", kind: "time", cell: ({ firstMs }) => timeWords(firstMs) },
     { title: "Last seen", kind: "time", cell: ({ lastMs }) => timeWords(lastMs) },
     { title: "Lists", kind: "text", cell: ({ lists }) => listCell(lists) },
@@ -83,7 +80,7 @@ function ruleSection(rule: string | undefined): Markup[] {
       "rule",
       title,
       html`<p class="quiet">Review the addresses. Then save the rule in your folder, or pass it to kubectl apply -f.</p>
-        <pre id="rule-yaml" tabindex="0" aria-label="${title}, as YAML">${rule}</pre>
+        <pre id="rule-yaml" tabindex="0" aria-label="${title}, as YAML">${longText(rule.split("\n"))}</pre>
         ${copyButton}`,
     ),
   ];
@@ -96,7 +93,7 @@ function rankingSection(
   about = "",
 ): Markup {
   const title = `Top ${id}${about}`;
-  const cell = ({ key }: Ranked): string => shortened(words(key), cellLengthMax);
+  const cell = ({ key }: Ranked): string => words(key);
   const columns = [{ ...column, cell }, ...countColumns(total)];
   return section(id, title, [leftOutNote(ranking), dataTable(title, columns, ranking.items)]);
 }

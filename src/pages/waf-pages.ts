@@ -4,31 +4,19 @@
 import type { Entry } from "../address/entry.ts";
 import type { FeedSummary, InstanceSummary, ObjectSummary, Summary } from "../kinds/summary.ts";
 import { byNeed, countColumns, objectsNotReady, waitReason } from "../cli/summarize.ts";
-import { counted, inThousands, shortened } from "../model/sentence.ts";
+import { counted, inThousands } from "../model/sentence.ts";
 import { type Content, filterForm, framed, liveTitle } from "./frame.ts";
-import { html, type Markup } from "./html.ts";
-import {
-  ageOf,
-  type Column,
-  copyable,
-  dataTable,
-  instancePath,
-  nameLengthMax,
-  section,
-  stateMark,
-  tiles,
-  warnings,
-} from "./parts.ts";
+import { html, longText, type Markup } from "./html.ts";
+import { ageOf, type Column, copyable, dataTable, instancePath, section, stateMark, tiles, warnings } from "./parts.ts";
 import { historyColumns, type HistoryRow, rowOf } from "../cli/history-command.ts";
 import type { AddressCover } from "../address/ranges.ts";
 import type { HistoryEvent } from "../history/events.ts";
 import { holdLines } from "../cli/object-view.ts";
-import { adviceLines, whyLines, type WhyView } from "../cli/why-view.ts";
+import { adviceOn, whyLines, type WhyView } from "../cli/why-view.ts";
 
 const rowsMax = 100;
 /** A search for a WAF is offered from this number. */
 const findFrom = 10;
-const messageLengthMax = 400;
 
 /** Part of a name or domain. */
 export function findIn(query: URLSearchParams): string {
@@ -96,7 +84,7 @@ function titleOf(summary: Summary): string {
 export function refusalPage(summary: Summary, problem: string): string {
   const body = html`<section class="refusal" id="refusal">
     <h1>You do not have access</h1>
-    <p>${shortened(problem, 2_000)}</p>
+    <p>${problem}</p>
     <p class="quiet">The page shows only what your own permissions allow.</p>
   </section>`;
   return framed(summary, { title: "No access", isLive: true, body: [body] });
@@ -119,7 +107,7 @@ function whyOf(instance: InstanceSummary): Markup {
   const objects = ready === "True" && notReady > 0 ? `${counted(notReady, "object is", "objects are")} not ready.` : "";
   const how = approve === undefined ? "" : html`To see and approve them: ${copyable(approve)}`;
   const holds = onHold.length === 0 ? "" : html`Removals are on hold. ${how}`;
-  return html`${shortened(waitReason(instance) || objects, messageLengthMax)} ${holds}`;
+  return html`${waitReason(instance) || objects} ${holds}`;
 }
 
 /** @param address the search that the links narrow to one WAF; undefined for links to the WAFs */
@@ -145,8 +133,8 @@ const firstSteps = html`<p>To add a WAF, declare a WafInstance with its base URL
 
 /** The name and domain of an instance, with a link. */
 function instanceLink({ instance, domain = "" }: InstanceSummary, path: string): Markup {
-  return html`<a href="${path}">${shortened(instance, nameLengthMax)}</a
-    >${domain === "" ? "" : html`<br /><span class="quiet">${shortened(domain, nameLengthMax)}</span>`}`;
+  return html`<a href="${path}">${instance}</a
+    >${domain === "" ? "" : html`<br /><span class="quiet">${domain}</span>`}`;
 }
 
 const objectColumns: readonly Column<ObjectSummary>[] = [
@@ -154,12 +142,11 @@ const objectColumns: readonly Column<ObjectSummary>[] = [
     title: "Object",
     kind: "name",
     cell: ({ kind, name, description = "" }) =>
-      html`${kind}
-      ${shortened(name, nameLengthMax)}${description === "" ? "" : html`<br /><span class="quiet">${shortened(description, messageLengthMax)}</span>`}`,
+      html`${kind} ${name}${description === "" ? "" : html`<br /><span class="quiet">${description}</span>`}`,
   },
   { title: "State", cell: stateMark },
-  { title: "Progress", kind: "number", cell: ({ progress }) => shortened(progress, 60) },
-  { title: "Message", kind: "words", cell: ({ message }) => shortened(message, 600) },
+  { title: "Progress", kind: "number", cell: ({ progress }) => progress },
+  { title: "Message", kind: "words", cell: ({ message }) => message },
 ];
 
 /** A table of at most `max` objects, of which `count` exist; nothing if there are none. */
@@ -175,7 +162,7 @@ export function objectSection(
 
 function feedColumns(now: string): readonly Column<FeedSummary>[] {
   return [
-    { title: "Feed", kind: "name", cell: ({ feed }) => shortened(feed, nameLengthMax) },
+    { title: "Feed", kind: "name", cell: ({ feed }) => feed },
     { title: "State", cell: stateMark },
     { title: "Why it waits", kind: "words", cell: whyFeedWaits },
     { title: "Entries", kind: "number", cell: ({ entries = "–" }) => entries },
@@ -190,7 +177,7 @@ function feedColumns(now: string): readonly Column<FeedSummary>[] {
 }
 
 function whyFeedWaits({ ready, message, heldContent: held }: FeedSummary): Markup {
-  const why = ready === "True" ? "" : shortened(message, messageLengthMax);
+  const why = ready === "True" ? "" : message;
   if (held === undefined) return html`${why}`;
   return html`${why}
     <p>${counted(held.entries, "entry", "entries")} on hold. To accept them: ${copyable(held.accept)}</p>`;
@@ -204,7 +191,6 @@ function feedSection({ feeds, generatedAt }: Summary): Markup[] {
 // The page of one WAF.
 
 const objectsShownMax = 200;
-const cellLengthMax = 600;
 
 export interface InstanceParts {
   /** Everything that refers to the instance. */
@@ -248,7 +234,7 @@ function stateSection(instance: InstanceSummary, now: string): Markup {
     "state",
     "State",
     html`<p>${stateMark(instance)}</p>
-      <p>${shortened(ready === "True" ? message : waitReason(instance), 2_000)}</p>
+      <p>${longText([ready === "True" ? message : waitReason(instance)])}</p>
       ${paused}
       <p class="quiet">
         ${counted(rules, "rule", "rules")}, ${counted(origins, "origin", "origins")}. Last complete read:
@@ -273,10 +259,10 @@ function listTiles({ blocklist, allowlist }: InstanceSummary): Markup[] {
 
 function holdSection({ onHold, heldPlan = "", approve }: InstanceSummary): Markup[] {
   if (onHold.length === 0 && heldPlan === "") return [];
-  const lines = holdLines(onHold, Infinity).map((line) => shortened(line.slice(2), cellLengthMax));
+  const lines = longText(holdLines(onHold, Infinity).map((line) => line.slice(2)));
   const command = html`<p>To see and approve them: ${copyable(approve ?? "")}</p>
     <p class="quiet">Hash: ${copyable(heldPlan)}</p>`;
-  const content = [html`<pre>${lines.join("\n")}</pre>`, ...(approve === undefined ? [] : [command])]; // prettier-ignore
+  const content = [html`<pre>${lines}</pre>`, ...(approve === undefined ? [] : [command])]; // prettier-ignore
   return [section("holds", "Removals on hold", content, "warning")];
 }
 
@@ -286,7 +272,7 @@ function historySection(
   cover: AddressCover | undefined,
   now: string,
 ): Markup {
-  if (typeof history === "string") return section("history", "History", html`<p>${shortened(history, 1_000)}</p>`);
+  if (typeof history === "string") return section("history", "History", html`<p>${history}</p>`);
   const rows = history.flatMap((event) => rowOf(instance.instance, event, cover)).toReversed();
   const filter = { label: "Entries that cover this address", name: "address", value: cover?.entry ?? "" };
   const found = dataTable("History", columnsOf(now), rows, rowsMax);
@@ -304,14 +290,12 @@ function columnsOf(now: string): readonly Column<HistoryRow>[] {
   return [
     time,
     ...others.map(({ title, cell }): Column<HistoryRow> => {
-      return { title, kind: kinds[title], cell: (row) => shortened(cell(row), cellLengthMax) };
+      return { title, kind: kinds[title], cell };
     }),
   ];
 }
 
 // The explanation of an address.
-
-const lineLengthMax = 4_000;
 
 export interface WhyAnswer {
   readonly address: Entry;
@@ -333,17 +317,10 @@ export function whyPage(
 
 function whySection(id: string, view: WhyView, address: Entry, words: string): Markup {
   const [headline = "", ...rest] = whyLines(address, view, (_style, text) => text);
-  const text = rest.map((line) => shortened(line, lineLengthMax)).join("\n");
-  return section(id, shortened(headline, 2 * nameLengthMax), [
-    ...(rest.length === 0 ? [] : [html`<pre>${text.trim()}</pre>`]),
-    ...adviceLines(address, view, words).map(adviceOf),
-    ...view.gaps.map((gap) => html`<p class="quiet">${shortened(gap, lineLengthMax)}</p>`),
-    html`<p><a href="${instancePath(view.instance)}">${shortened(view.instance, nameLengthMax)}</a></p>`,
+  return section(id, headline, [
+    ...(rest.length === 0 ? [] : [html`<pre>${longText(rest.slice(1))}</pre>`]),
+    ...adviceOn(address, view, words).map(([goal, command]) => html`<p>${goal}: ${copyable(command)}</p>`),
+    ...view.gaps.map((gap) => html`<p class="quiet">${gap}</p>`),
+    html`<p><a href="${instancePath(view.instance)}">${view.instance}</a></p>`,
   ]);
-}
-
-/** `To block it: wafsync block …`, with a button that copies the command. */
-function adviceOf(line: string): Markup {
-  const { words = line, command } = /^(?<words>.*?): (?<command>wafsync .*)$/.exec(line)?.groups ?? {};
-  return command === undefined ? html`<p>${words}</p>` : html`<p>${words}: ${copyable(command)}</p>`;
 }

@@ -11,7 +11,7 @@ const nothing: Seen = {
   refused: undefined,
   gaps: [],
 };
-const words = { version: "0.0.0", words: () => "-f waf/ ", isCluster: true };
+const cluster = { context: "staging", allowInsecureHttp: false };
 const find = findIn(new URLSearchParams());
 const condition = { type: "Ready", status: "False", reason: "TooFewEntries", message: "The new content is on hold." };
 
@@ -28,7 +28,7 @@ describe("The summary", () => {
   });
 
   test("has a feed with its counts, its age, and the command that accepts content on hold", () => {
-    const summary = summarize(held, words);
+    const summary = summarize(held, cluster);
     expect(summary.feeds).toMatchObject([{ feed: "shop/drop", ready: "False", entries: 1_519, invalid: 2 }]);
     expect(summary.feeds[0]?.heldContent?.accept).toBe(
       "kubectl annotate waffeed drop -n shop --overwrite wafsync.dev/accept-feed=c0ffee",
@@ -37,9 +37,9 @@ describe("The summary", () => {
   });
 
   test("says that no WAF is declared, and without permissions shows only the reason", () => {
-    expect(textOf(overviewPage(summarize(nothing, words), find))).toContain("To add a WAF, declare a WafInstance");
+    expect(textOf(overviewPage(summarize(nothing, cluster), find))).toContain("To add a WAF, declare a WafInstance");
     const refused = "You are not allowed to list wafinstances.";
-    const text = textOf(refusalPage(summarize({ ...nothing, refused }, words), refused));
+    const text = textOf(refusalPage(summarize({ ...nothing, refused }, cluster), refused));
     expect(text).toContain("You are not allowed to list wafinstances.");
     expect(text).not.toMatch(/Blocked|Pending/);
   });
@@ -59,12 +59,12 @@ describe("The summary", () => {
           },
         ],
       },
-      words,
+      cluster,
     );
     expect(summary.totals).toMatchObject({ onHold: 33, unknown: 1 });
     expect(summary.instances[0]).toMatchObject({
       heldPlan: "9f2c",
-      approve: "wafsync approve -f waf/ --instance shop/main",
+      approve: "wafsync approve --context staging --instance shop/main",
       onHold: [group],
     });
   });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import { html } from "../../src/pages/html.ts";
+import { html, longText } from "../../src/pages/html.ts";
 
 describe("a template", () => {
   test("escapes every string, but not its own markup", () => {
@@ -8,6 +8,12 @@ describe("a template", () => {
     expect(html`<p title="${'" onclick="x'}">${inner}${[inner, inner]}${3}</p>`.text).toBe(
       `<p title="&quot; onclick=&quot;x">${inner.text.repeat(3)}3</p>`,
     );
+  });
+
+  test("truncates every string, and in a long text every line", () => {
+    const [long, short] = ["x".repeat(5_000), `${"x".repeat(599)}…`];
+    expect(html`<b>${long}</b>`.text).toBe(`<b>${short}</b>`);
+    expect(longText([long, "<"]).text).toBe(`${"x".repeat(3_999)}…\n&lt;`);
   });
 
   test.each([

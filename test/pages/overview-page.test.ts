@@ -53,14 +53,14 @@ function seenWith(message: string): Seen {
   };
 }
 
-const words = { version: "0.0.0", words: () => "", isCluster: true };
+const cluster = { allowInsecureHttp: false };
 
 describe("The overview page of 1,000 WAFs", () => {
   test.each([
     ["ordinary", "The WAF API is unreachable: wafsync retries in 30 s. ".repeat(5)],
     ["hostile", hostile],
   ])("is at most 300 KB with %s messages, and shows WAFs that need attention first", (_what, message) => {
-    const summary = summarize(seenWith(message), words);
+    const summary = summarize(seenWith(message), cluster);
     expect(summarySchema.safeParse(summary).success).toBe(true);
     const text = overviewPage(summary, findIn(new URLSearchParams()));
     expect(Buffer.byteLength(text)).toBeLessThan(pageBytesMax);
@@ -70,7 +70,7 @@ describe("The overview page of 1,000 WAFs", () => {
   });
 
   test("counts the other WAFs, and finds them by name and domain", () => {
-    const summary = summarize(seenWith("wait"), words);
+    const summary = summarize(seenWith("wait"), cluster);
     expect(overviewPage(summary, "")).toContain("… and 900 more");
     const found = overviewPage(summary, findIn(new URLSearchParams({ find: "SHOP-77.example" })));
     expect(found.match(/\/instances\/[^"]+/g)).toStrictEqual(["/instances/team-27/waf-0077"]);
@@ -79,13 +79,13 @@ describe("The overview page of 1,000 WAFs", () => {
 
   test("links each WAF to the search for an address", () => {
     const address = readObservedEntry("192.0.2.1");
-    const text = chooseInstancePage(summarize(seenWith("wait"), words), "shop-77.example", address, 10);
+    const text = chooseInstancePage(summarize(seenWith("wait"), cluster), "shop-77.example", address, 10);
     expect(text).toContain('href="/why?address=192.0.2.1&amp;instance=team-27%2Fwaf-0077"');
     expect(text).toContain("Which WAF blocks or allows 192.0.2.1?");
   });
 
   test("counts the rules of each WAF", () => {
-    const { instances, totals } = summarize(seenWith("wait"), words);
+    const { instances, totals } = summarize(seenWith("wait"), cluster);
     expect(totals).toMatchObject({ instances: 1_000, ready: 500, notReady: 500, blocked: 100_000, allowed: 5_000 });
     expect(
       instances.every(({ rules, notReady, objects }) => rules === 3 && notReady === 3 && objects.length === 3),
