@@ -18,16 +18,16 @@ export type HistoryRow = ReturnType<typeof rowOf>[number];
 /** The maximum number of entries per event in a table; `-o json` prints all. */
 const valuesShownMax = 5;
 
-/** Of tables on a terminal and on the page. */
+/** Of tables on a terminal, and on the page, where some take more space. */
 export const historyColumns = [
   { title: "Time", cell: ({ time }) => time },
   { title: "Instance", cell: ({ instance }) => instance },
   { title: "Event", cell: ({ event }) => event },
   { title: "List", cell: ({ target }) => target },
-  { title: "Entries", cell: ({ values }) => listed(values, valuesShownMax) },
-  { title: "For", cell: ({ owners }) => owners.join(", ") },
-  { title: "Note", cell: ({ note }) => note },
-] satisfies TextColumn<HistoryRow>[];
+  { title: "Entries", kind: "words", cell: ({ values }) => listed(values, valuesShownMax) },
+  { title: "For", kind: "text", cell: ({ owners }) => owners.join(", ") },
+  { title: "Note", kind: "text", cell: ({ note }) => note },
+] satisfies (TextColumn<HistoryRow> & { readonly kind?: "words" | "text" })[];
 
 /** @returns 0 if the period has changes, 1 if not. */
 export async function runHistory(text: string | undefined, options: HistoryOptions): Promise<number> {

@@ -96,13 +96,10 @@ export class StatePages {
     if (refused !== undefined) return page(403, refusalPage(summary, refused));
     if (path === "/") return page(200, overviewPage(summary, findIn(query)));
     if (path === "/why" || path === "/why.json") return await this.#why(path === "/why.json", query, summary);
-    const [, folder, namespace = "", name = "", view, ...rest] = path.split("/").map((one) => decoded(one));
-    if (folder === "instances" && rest.length === 0) {
-      const instance = summary.instances.find((one) => one.instance === `${namespace}/${name}`);
-      if (instance !== undefined && view === undefined) return await this.#instance(instance, query, read);
-      if (instance !== undefined && view === "requests") {
-        return page(200, await this.#readRequests({ namespace, name }, summary));
-      }
+    for (const instance of summary.instances) {
+      const at = instancePath(instance.instance);
+      if (path === at) return await this.#instance(instance, query, read);
+      if (path === `${at}/requests`) return page(200, await this.#readRequests(objectNameOf(instance), summary));
     }
     return page(404, errorPage(summary, "This page does not exist. The WAF may have been removed."));
   }
@@ -179,14 +176,6 @@ function wantedInstances(
   const fitting = instancesWith(find, named);
   if (fitting.length > 0) return fitting;
   throw new CommandError(`there is no WafInstance with ${find} in its name or domain`);
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return "";
-  }
 }
 
 /** @param address keeps what the person searched for */

@@ -282,17 +282,9 @@ function historySection(
   ]);
 }
 
-const kinds: Readonly<Record<string, Column<HistoryRow>["kind"]>> = { Entries: "words", For: "text", Note: "text" };
-
 function columnsOf(now: string): readonly Column<HistoryRow>[] {
   const time: Column<HistoryRow> = { title: "Time", kind: "time", cell: ({ time: at }) => ageOf(at, now) };
-  const others = historyColumns.filter(({ title }) => title !== "Time" && title !== "Instance");
-  return [
-    time,
-    ...others.map(({ title, cell }): Column<HistoryRow> => {
-      return { title, kind: kinds[title], cell };
-    }),
-  ];
+  return [time, ...historyColumns.filter(({ title }) => title !== "Time" && title !== "Instance")];
 }
 
 // The explanation of an address.
