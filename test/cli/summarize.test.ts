@@ -47,20 +47,9 @@ describe("The summary", () => {
   test("has the number of removals on hold, their hash and the command that approves them", () => {
     const list = { live: 40, managed: 40, foreign: 0, pending: 0, held: 33 };
     const group = { list: "blocklist", owners: "WafIpRule shop/feed", count: 33, reason: "Too many.", examples: [] };
-    const summary = summarize(
-      {
-        ...nothing,
-        objects: [
-          {
-            kind: "WafInstance",
-            namespace: "shop",
-            name: "main",
-            status: { blocklist: list, heldPlan: "9f2c", removalsOnHold: [group] },
-          },
-        ],
-      },
-      cluster,
-    );
+    const status = { blocklist: list, heldPlan: "9f2c", removalsOnHold: [group] };
+    const instance = { kind: "WafInstance", namespace: "shop", name: "main", status } as const;
+    const summary = summarize({ ...nothing, objects: [instance] }, cluster);
     expect(summary.totals).toMatchObject({ onHold: 33, unknown: 1 });
     expect(summary.instances[0]).toMatchObject({
       heldPlan: "9f2c",
