@@ -7,6 +7,7 @@ import type { KubeConfig } from "../kube/credentials.ts";
 import type { KubeObject } from "../kube/kube-object.ts";
 import type { ObjectAddress } from "../kube/resource-path.ts";
 import { createLogOutputs, type LogOutputs } from "../logs/log-outputs.ts";
+import type { Collector } from "../logs/otlp-logs.ts";
 import type { LabelSelector } from "../model/declared.ts";
 import { nameKey, type ObjectName, type ResourceKind, resourceKey, type ResourceRef } from "../model/resource.ts";
 import { readSecretValue } from "../source/cluster/api-keys.ts";
@@ -30,8 +31,8 @@ export interface OperatorOptions extends WorkOptions {
   /** The labels of the instances and feeds of this operator; undefined for all. */
   readonly selector?: LabelSelector | undefined;
   readonly podName: string;
-  /** The base URL of an OpenTelemetry collector, for instances that forward their logs to it; undefined if there is none. */
-  readonly otlpEndpoint?: string | undefined;
+  /** For instances that forward their logs to it; undefined if there is none. */
+  readonly collector?: Collector | undefined;
   readonly ports: { readonly host: string | undefined; readonly healthPort: number; readonly metricsPort: number };
   readonly log: Logger;
 }
@@ -74,7 +75,7 @@ export class OperatorWork {
     this.#history = new History(this.#records.store, clock, (problem) =>
       log.warn("could not write history", { problem }),
     );
-    this.#outputs = createLogOutputs({ ...options, otlpEndpoint: options.otlpEndpoint, abandon: stopping.abandon });
+    this.#outputs = createLogOutputs({ ...options, collector: options.collector, abandon: stopping.abandon });
     this.work = new Work(options, this.#place());
     metrics.watches(() => this.source.watches.health());
   }
@@ -110,7 +111,7 @@ export class OperatorWork {
 
   async close(eventFlushMs: number): Promise<void> {
     await this.work.wafClients.close();
-    await this.#outputs.close();
+    this.#outputs.close();
     await this.#records.close(eventFlushMs);
   }
 

@@ -1,9 +1,10 @@
 // `wafsync operator`: keeps all WAFs of a cluster in the state that its custom resources declare, until a signal.
 import { hostname } from "node:os";
 import packageJson from "../../package.json" with { type: "json" };
-import { readEnvironment } from "../app/config.ts";
+import { type Environment, readEnvironment } from "../app/config.ts";
 import { runOperator } from "../app/operator.ts";
 import { realClock } from "../async/clock.ts";
+import type { Collector } from "../logs/otlp-logs.ts";
 import type { LabelSelector } from "../model/declared.ts";
 import { hexDigest } from "../model/hex-digest.ts";
 import { parseSelector } from "../app/selected-instances.ts";
@@ -18,14 +19,34 @@ import { policyOf } from "./targets/target-options.ts";
 const graceMs = 10_000;
 const defaultLeaseName = "wafsync-operator";
 
-/** @throws CommandError if the value is not a URL; the message omits it, because it may contain a password */
-function readOtlpEndpoint(option: string | undefined, fromEnvironment: string | undefined): string | undefined {
-  const text = option ?? fromEnvironment;
-  if (text === undefined || /^https?:$/.test(URL.parse(text)?.protocol ?? "")) return text;
-  throw new CommandError(
-    `${option === undefined ? "OTEL_EXPORTER_OTLP_ENDPOINT" : "--otlp-endpoint"} is not an http or https URL`,
-    "Set it to the base URL of the collector, for example http://otel-collector:4318.",
-  );
+/** @throws CommandError if a value is invalid; the message omits it, because it may contain a password */
+export function readCollector(
+  option: string | undefined,
+  { otlpEndpoint, otlpHeaders }: Pick<Environment, "otlpEndpoint" | "otlpHeaders">,
+): Collector | undefined {
+  const endpoint = option ?? otlpEndpoint;
+  if (endpoint === undefined) return undefined;
+  if (!/^https?:$/.test(URL.parse(endpoint)?.protocol ?? "")) {
+    throw new CommandError(
+      `${option === undefined ? "OTEL_EXPORTER_OTLP_ENDPOINT" : "--otlp-endpoint"} is not an http or https URL`,
+      "Set it to the base URL of the collector, for example http://otel-collector:4318.",
+    );
+  }
+  try {
+    const pairs = (otlpHeaders ?? "").split(",").filter((pair) => pair.trim() !== "");
+    return { endpoint, headers: Object.fromEntries(new Headers(pairs.map(headerOf))) };
+  } catch {
+    throw new CommandError(
+      "OTEL_EXPORTER_OTLP_HEADERS is not a list of headers",
+      "Write it as name=value,name=value, with percent-encoded values.",
+    );
+  }
+}
+
+/** The name is empty, and therefore invalid, if there is no `=`. */
+function headerOf(pair: string): [string, string] {
+  const { name = "", value = "" } = /^(?<name>[^=]*)=(?<value>.*)$/s.exec(pair)?.groups ?? {};
+  return [decodeURIComponent(name.trim()), decodeURIComponent(value.trim())];
 }
 
 /** @returns 0 if it was stopped by a signal, 1 if the Lease was lost. */
@@ -57,7 +78,7 @@ export async function runOperatorCommand(options: OperatorCommandOptions): Promi
       logRowsMax: options.maxLogRows,
       feedPolicy: { allowInsecureHttp: options.allowInsecureHttp, allowPrivateFeeds: options.allowPrivateFeeds },
       version: packageJson.version,
-      otlpEndpoint: readOtlpEndpoint(options.otlpEndpoint, environment.otlpEndpoint),
+      collector: readCollector(options.otlpEndpoint, environment),
       ports: { host: options.host, healthPort: options.healthPort, metricsPort: options.metricsPort },
       clock: realClock,
       random: Math.random,

@@ -1,137 +1,153 @@
-// Sends blocked requests as OpenTelemetry log records by OTLP over HTTP, with the official SDK. Attributes have the names of the
-// semantic conventions, if these define one. Importing this file loads the SDK: import it only when it is needed.
-import { subscribe, unsubscribe } from "node:diagnostics_channel";
-import type { ClientRequest } from "node:http";
-import { type Attributes, type LogRecord, SeverityNumber } from "@opentelemetry/api";
-import { OTLPLogExporter } from "@opentelemetry/exporter-logs-otlp-http";
-import { resourceFromAttributes } from "@opentelemetry/resources";
-import { LoggerProvider, type ReadableLogRecord } from "@opentelemetry/sdk-logs";
+// Sends blocked requests as OpenTelemetry log records, by OTLP over HTTP in its JSON form. Attributes have the names of the semantic
+// conventions, if these define one.
+import type { Clock } from "../async/clock.ts";
+import { withDeadline } from "../async/deadline.ts";
 import { type LogEntry, logTimeMs } from "../model/log-entry.ts";
 import { nameKey } from "../model/resource.ts";
-import type { LogOrigin } from "./forward-ports.ts";
+import { codeOf, type HttpConnection, openConnection, readBody } from "../net/http-connection.ts";
+import type { LogOrigin, LogOutputPort } from "./forward-ports.ts";
 
-const timeoutMs = 10_000;
-/** `ExportResultCode.SUCCESS` of the SDK's core package, which is not a direct dependency. */
-const succeeded = 0;
+const noAnswerProblem = "The OpenTelemetry collector did not finish its response within 20 s.";
+/** How long a collector may take for one page of rows. */
+export const collectorMsMax = 20_000;
+/** After a failure that took longer than this, all writes fail immediately for `awayMs`, so that a slow collector occupies few workers. */
+const slowFailureMs = 5_000;
+const awayMs = 30_000;
+/** The next page follows soon. */
+const keepAliveMs = 1_000;
+const socketsMax = 32;
+const answerBytesMax = 1_048_576;
 /** Longer strings are truncated, because collectors reject a request that is too large as a whole. */
-const attributeLengthMax = 8_192;
+const stringLengthMax = 8_192;
+/** Times are unsigned 64-bit nanoseconds. */
+const timeMsMax = 2 ** 63 / 1_000_000;
 const knownMethods = new Set(["CONNECT", "DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT", "QUERY", "TRACE"]);
+/** Of `SeverityNumber` in OTLP. */
+const warn = 13;
 
-export interface OtlpLogsOptions {
-  /** The base URL of the collector; `/v1/logs` is added. */
+export interface Collector {
+  /** The base URL; `/v1/logs` is added. */
   readonly endpoint: string;
+  /** Sent with each request; they may contain credentials. */
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+export interface CollectorOptions {
   readonly version: string;
   /** Distinguishes one operator from another. */
-  readonly serviceInstance: string;
+  readonly podName: string;
+  readonly clock: Clock;
+  /** Aborts a write that is still waiting. */
+  readonly abandon: AbortSignal;
 }
 
-export interface OtlpLogs {
-  /** @returns Undefined if the collector accepted all of them, or else why it did not. Never rejects. */
-  send(origin: LogOrigin, entries: readonly LogEntry[], nowMs: number): Promise<string | undefined>;
-  /** Drops all running requests. The SDK has no limit for a response that arrives one byte at a time. */
-  cancel(): void;
-  close(): Promise<void>;
+export class CollectorLogs implements LogOutputPort {
+  readonly #url: URL;
+  readonly #headers: Collector["headers"];
+  readonly #options: CollectorOptions;
+  readonly #connection: HttpConnection;
+  #away: { readonly untilMs: number; readonly problem: string } | undefined;
+
+  constructor({ endpoint, headers }: Collector, options: CollectorOptions) {
+    this.#url = new URL(`${endpoint.replace(/\/+$/, "")}/v1/logs`);
+    this.#headers = { ...headers, "content-type": "application/json" };
+    this.#options = options;
+    this.#connection = openConnection(this.#url.origin, { socketsMax, keepAliveMs });
+  }
+
+  /** All entries are in one request, and count as accepted if its status says so. */
+  async write(origin: LogOrigin, entries: readonly LogEntry[]): Promise<string | undefined> {
+    const { clock, abandon } = this.#options;
+    if (this.#away !== undefined && clock.monotonicMs() < this.#away.untilMs) return this.#away.problem;
+    const startMs = clock.monotonicMs();
+    const body = JSON.stringify(this.#requestOf(origin, entries));
+    const sent = await withDeadline({ clock, timeoutMs: collectorMsMax, signal: abandon }, async (signal) => {
+      return await this.#send(body, signal);
+    });
+    if (abandon.aborted) return "The operator is stopping.";
+    const problem = sent.inTime ? sent.value : noAnswerProblem;
+    const nowMs = clock.monotonicMs();
+    if (problem !== undefined && nowMs - startMs >= slowFailureMs) this.#away = { untilMs: nowMs + awayMs, problem };
+    return problem;
+  }
+
+  close(): void {
+    this.#connection.close();
+  }
+
+  /** Omits what the collector says, which may quote the sent data. */
+  async #send(body: string, signal: AbortSignal): Promise<string | undefined> {
+    const request = { method: "POST", path: this.#url.pathname, headers: this.#headers, body } as const;
+    try {
+      const { status, body: answer } = await this.#connection.send(request, signal);
+      await readBody(answer, answerBytesMax);
+      return status < 300 ? undefined : `The OpenTelemetry collector answers with HTTP status ${status}.`;
+    } catch (error) {
+      return `The OpenTelemetry collector can't be reached (${codeOf(error)}).`;
+    }
+  }
+
+  #requestOf(origin: LogOrigin, entries: readonly LogEntry[]) {
+    const { version, podName, clock } = this.#options;
+    const resource = { "service.name": "wafsync", "service.version": version, "service.instance.id": podName };
+    const logRecords = entries.map((entry) => recordOf(origin, entry, clock.nowMs()));
+    const scopeLogs = [{ scope: { name: "wafsync", version }, logRecords }];
+    return { resourceLogs: [{ resource: { attributes: attributesOf(resource) }, scopeLogs }] };
+  }
 }
 
-export function createOtlpLogs({ endpoint, version, serviceInstance }: OtlpLogsOptions): OtlpLogs {
-  const url = `${endpoint.replace(/\/+$/, "")}/v1/logs`;
-  const exporter = new OTLPLogExporter({ url, timeoutMillis: timeoutMs });
-  const requests = runningRequests(url);
-  let emitted: ReadableLogRecord[] = [];
-  // The SDK's processors swallow export errors.
-  const collecting = {
-    onEmit: (record: ReadableLogRecord) => void emitted.push(record),
-    forceFlush: async () => undefined,
-    shutdown: async () => undefined,
-  };
-  const provider = new LoggerProvider({
-    resource: resourceFromAttributes({
-      "service.name": "wafsync",
-      "service.version": version,
-      "service.instance.id": serviceInstance,
-    }),
-    logRecordLimits: { attributeValueLengthLimit: attributeLengthMax },
-    processors: [collecting],
-  });
-  const logger = provider.getLogger("wafsync", version);
-  return {
-    async send(origin, entries, nowMs) {
-      for (const entry of entries) logger.emit(otlpRecordOf(origin, entry, nowMs));
-      const records = emitted;
-      emitted = [];
-      const { promise, resolve } = Promise.withResolvers<string | undefined>();
-      exporter.export(records, ({ code, error }: { readonly code: number; readonly error?: Error }) => {
-        resolve(code === succeeded ? undefined : problemOf(error));
-      });
-      return await promise;
-    },
-    cancel: () => requests.cancel(),
-    close: async () => {
-      requests.close();
-      await provider.shutdown();
-      await exporter.shutdown();
-    },
-  };
-}
-
-/** The SDK gives no access to its requests, and an agent of our own would replace the certificates that it reads. */
-function runningRequests(url: string): { cancel(): void; close(): void } {
-  const { pathname, hostname } = new URL(url);
-  const running = new Set<ClientRequest>();
-  const onStart = (message: unknown): void => {
-    const { request } = message as { readonly request: ClientRequest };
-    if (request.path !== pathname || request.host !== hostname) return;
-    running.add(request);
-    request.once("close", () => running.delete(request));
-  };
-  subscribe("http.client.request.start", onStart);
-  return {
-    cancel: () => {
-      for (const request of running) request.destroy();
-    },
-    close: () => void unsubscribe("http.client.request.start", onStart),
-  };
-}
-
-/** One record. Its time is when the request was blocked, and its observed time is `nowMs`. */
-function otlpRecordOf(origin: LogOrigin, entry: LogEntry, nowMs: number): LogRecord {
+/** Its time is when the request was blocked, and its observed time is `nowMs`. */
+function recordOf(origin: LogOrigin, entry: LogEntry, nowMs: number) {
   const timeMs = logTimeMs(entry.timestamp);
   return {
-    timestamp: Number.isNaN(timeMs) ? nowMs : timeMs,
-    observedTimestamp: nowMs,
-    severityNumber: SeverityNumber.WARN,
+    timeUnixNano: nanosecondsOf(timeMs >= 0 && timeMs < timeMsMax ? timeMs : nowMs),
+    observedTimeUnixNano: nanosecondsOf(nowMs),
+    severityNumber: warn,
     severityText: "WARN",
     eventName: "wafsync.request.blocked",
-    body: `Blocked: ${entry.block_reason}`,
-    attributes: attributesOf(origin, entry),
+    body: valueOf(`Blocked: ${entry.block_reason}`),
+    attributes: attributesOf(fieldsOf(origin, entry)),
   };
 }
 
-function attributesOf({ instance, domain }: LogOrigin, entry: LogEntry): Attributes {
+function nanosecondsOf(timeMs: number): string {
+  return `${timeMs}000000`;
+}
+
+type Value = string | number | boolean | readonly string[];
+
+function fieldsOf(
+  { instance, domain }: LogOrigin,
+  entry: LogEntry,
+): Readonly<Record<string, Value | null | undefined>> {
   const isKnown = knownMethods.has(entry.http_method);
   const queryStart = entry.request_path.indexOf("?");
-  const path = queryStart === -1 ? entry.request_path : entry.request_path.slice(0, queryStart);
+  const hasQuery = queryStart !== -1;
   return {
     "client.address": entry.client_ip,
     "http.request.method": isKnown ? entry.http_method : "_OTHER",
-    ...(isKnown ? {} : { "http.request.method_original": entry.http_method }),
-    "url.path": path,
-    ...(queryStart === -1 ? {} : { "url.query": entry.request_path.slice(queryStart + 1) }),
+    "http.request.method_original": isKnown ? undefined : entry.http_method,
+    "url.path": hasQuery ? entry.request_path.slice(0, queryStart) : entry.request_path,
+    "url.query": hasQuery ? entry.request_path.slice(queryStart + 1) : undefined,
     "http.response.status_code": entry.http_status,
     "http.response.size": entry.response_size,
-    ...(entry.user_agent === null ? {} : { "user_agent.original": entry.user_agent }),
-    ...(entry.referrer === null ? {} : { "http.request.header.referer": [entry.referrer] }),
-    ...(entry.country === null ? {} : { "geo.country.iso_code": entry.country }),
-    ...(domain === undefined ? {} : { "server.address": domain }),
+    "user_agent.original": entry.user_agent,
+    "http.request.header.referer": entry.referrer === null ? undefined : [entry.referrer],
+    "geo.country.iso_code": entry.country,
+    "server.address": domain,
     "wafsync.instance": nameKey(instance),
     "wafsync.block.reason": entry.block_reason,
     "wafsync.cache.hit": entry.cache_hit,
   };
 }
 
-/** Omits the collector's message, which may quote the sent data. */
-function problemOf(error: Error | undefined): string {
-  const code: unknown = error !== undefined && "code" in error ? error.code : undefined;
-  if (typeof code === "number") return `The OpenTelemetry collector answers with HTTP status ${code}.`;
-  return `The OpenTelemetry collector can't be reached${typeof code === "string" ? ` (${code})` : ""}.`;
+function attributesOf(fields: Readonly<Record<string, Value | null | undefined>>) {
+  return Object.entries(fields).flatMap(([key, value]) => (value == null ? [] : [{ key, value: valueOf(value) }]));
+}
+
+function valueOf(value: Value): unknown {
+  if (typeof value === "string") return { stringValue: value.slice(0, stringLengthMax) };
+  if (typeof value === "boolean") return { boolValue: value };
+  if (typeof value !== "number") return { arrayValue: { values: value.map(valueOf) } };
+  return Number.isSafeInteger(value) ? { intValue: value } : { doubleValue: value };
 }

@@ -2,15 +2,21 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect, test } from "@jest/globals";
 import type { LogEntry } from "../../src/model/log-entry.ts";
-import { collectorMsMax, createLogOutputs, logLines } from "../../src/logs/log-outputs.ts";
+import { createLogOutputs, logLines } from "../../src/logs/log-outputs.ts";
+import { collectorMsMax } from "../../src/logs/otlp-logs.ts";
 import { createVirtualClock } from "../support/fakes/virtual-clock.ts";
 import { anEntry } from "../support/builders/log-entry.ts";
 
-function aWorld(otlpEndpoint?: string) {
+function aWorld(endpoint?: string) {
   const abandon = new AbortController();
   const clock = createVirtualClock();
   const common = { version: "0", podName: "pod", clock, abandon: abandon.signal };
-  return { abandon, clock, outputs: createLogOutputs({ otlpEndpoint, ...common }) };
+  const headers = { authorization: "Bearer a" };
+  return {
+    abandon,
+    clock,
+    outputs: createLogOutputs({ collector: endpoint === undefined ? undefined : { endpoint, headers }, ...common }),
+  };
 }
 
 const origin = { instance: { namespace: "edge", name: "shop" }, domain: "shop.example" };
@@ -42,6 +48,40 @@ test("no string in an entry can fake another origin, start a line or control a t
   expect(JSON.parse(lines)).toStrictEqual({ ...entry, waf_instance: "edge/shop", domain: "shop.example" });
 });
 
+test("a collector gets the rows with its headers, whatever numbers and times they contain", async () => {
+  const requests: { readonly path: string | undefined; readonly authorization: string | undefined; body: string }[] =
+    [];
+  const collector = createServer((request, response) => {
+    const received = { path: request.url, authorization: request.headers.authorization, body: "" };
+    requests.push(received);
+    request.setEncoding("utf8").on("data", (text: string) => (received.body += text));
+    request.once("end", () => response.writeHead(requests.length === 1 ? 200 : 503).end());
+  });
+  await new Promise<void>((resolve) => collector.listen(0, "127.0.0.1", resolve));
+  const { port } = collector.address() as AddressInfo;
+  const { outputs } = aWorld(`http://127.0.0.1:${port}/base/`);
+  try {
+    const odd = { timestamp: "+275000-01-01T00:00:00Z", response_size: 1e300, request_path: "x".repeat(10_000) };
+    expect(await outputs.of("OTLP").write(origin, [anEntry(), anEntry(odd)])).toBeUndefined();
+    expect(requests).toMatchObject([{ path: "/base/v1/logs", authorization: "Bearer a" }]);
+    const { logRecords } = JSON.parse(requests[0]?.body ?? "").resourceLogs[0].scopeLogs[0];
+    const nowNs = logRecords[1].observedTimeUnixNano;
+    expect(logRecords).toMatchObject([
+      { timeUnixNano: `${Date.parse(anEntry().timestamp)}000000` },
+      { timeUnixNano: nowNs },
+    ]);
+    expect(logRecords[1].attributes).toContainEqual({ key: "http.response.size", value: { doubleValue: 1e300 } });
+    expect(logRecords[1].attributes).toContainEqual({ key: "url.path", value: { stringValue: "x".repeat(8_192) } });
+    expect(await outputs.of("OTLP").write(origin, [anEntry()])).toBe(
+      "The OpenTelemetry collector answers with HTTP status 503.",
+    );
+  } finally {
+    outputs.close();
+    collector.closeAllConnections();
+    await new Promise((resolve) => collector.close(resolve));
+  }
+});
+
 test("a collector that never finishes its response costs one deadline, and receives no other requests for a while", async () => {
   const requests: string[] = [];
   const asked = Promise.withResolvers<void>();
@@ -67,7 +107,7 @@ test("a collector that never finishes its response costs one deadline, and recei
     expect(await outputs.of("OTLP").write(other, [anEntry()])).toBe(problem);
     expect(requests).toStrictEqual(["/v1/logs"]);
   } finally {
-    await outputs.close();
+    outputs.close();
     collector.closeAllConnections();
     await new Promise((resolve) => collector.close(resolve));
   }
