@@ -15,10 +15,8 @@ function page(hits: readonly unknown[], more: object = {}): unknown {
 function entriesIn(text: string) {
   const parsed = read(text);
   if (!parsed.ok) throw new TypeError(parsed.problem);
-  const rows = parsed.value.rows();
-  // Whoever keeps the page reads the same rows from it again.
-  expect(parsed.value.rows()).toStrictEqual(rows);
-  return rows;
+  const { entries, broken } = parsed.value;
+  return { entries, broken };
 }
 
 function entriesOf(hits: readonly unknown[]) {
