@@ -14,10 +14,11 @@ export interface Environment {
   readonly nodeDebug: string | undefined;
   /** `NODE_TLS_REJECT_UNAUTHORIZED`: with `0`, Node.js sends keys to unverified servers. */
   readonly tlsRejectUnauthorized: string | undefined;
-  /** `OTEL_EXPORTER_OTLP_ENDPOINT`: where an OpenTelemetry collector receives logs by OTLP over HTTP. */
-  readonly otlpEndpoint: string | undefined;
-  /** `OTEL_EXPORTER_OTLP_HEADERS`: the headers of requests to it, as `name=value,…` with percent-encoded values. Never printed. */
-  readonly otlpHeaders: string | undefined;
+  /**
+   * `OTEL_EXPORTER_OTLP_ENDPOINT`: where an OpenTelemetry collector receives logs by OTLP over HTTP. `OTEL_EXPORTER_OTLP_HEADERS`: the
+   * headers of the requests, as `name=value,…` with percent-encoded values. Never printed.
+   */
+  readonly otlp: { readonly endpoint: string | undefined; readonly headers: string | undefined };
   /** `XDG_RUNTIME_DIR`: the user's folder for session files. */
   readonly runtimeDirectory: string | undefined;
   /** The address of the job that this process belongs to, by the variables of GitHub and GitLab. */
@@ -46,8 +47,7 @@ export function readEnvironment(): Environment {
     podNamespace: value("POD_NAMESPACE"),
     nodeDebug: value("NODE_DEBUG"),
     tlsRejectUnauthorized: value("NODE_TLS_REJECT_UNAUTHORIZED"),
-    otlpEndpoint: value("OTEL_EXPORTER_OTLP_ENDPOINT"),
-    otlpHeaders: value("OTEL_EXPORTER_OTLP_HEADERS"),
+    otlp: { endpoint: value("OTEL_EXPORTER_OTLP_ENDPOINT"), headers: value("OTEL_EXPORTER_OTLP_HEADERS") },
     runtimeDirectory: value("XDG_RUNTIME_DIR"),
     job: value("CI_JOB_URL") ?? jobOnGitHub(),
     kubeconfig: value("KUBECONFIG"),

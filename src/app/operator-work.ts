@@ -6,8 +6,7 @@ import type { ApiServer } from "../kube/api-server.ts";
 import type { KubeConfig } from "../kube/credentials.ts";
 import type { KubeObject } from "../kube/kube-object.ts";
 import type { ObjectAddress } from "../kube/resource-path.ts";
-import { createLogOutputs, type LogOutputs } from "../logs/log-outputs.ts";
-import type { Collector } from "../logs/otlp-logs.ts";
+import { createLogOutputs, type LogOutputs, type LogOutputsOptions } from "../logs/log-outputs.ts";
 import type { LabelSelector } from "../model/declared.ts";
 import { nameKey, type ObjectName, type ResourceKind, resourceKey, type ResourceRef } from "../model/resource.ts";
 import { readSecretValue } from "../source/cluster/api-keys.ts";
@@ -32,7 +31,7 @@ export interface OperatorOptions extends WorkOptions {
   readonly selector?: LabelSelector | undefined;
   readonly podName: string;
   /** For instances that forward their logs to it; undefined if there is none. */
-  readonly collector?: Collector | undefined;
+  readonly collector?: LogOutputsOptions["collector"];
   readonly ports: { readonly host: string | undefined; readonly healthPort: number; readonly metricsPort: number };
   readonly log: Logger;
 }

@@ -4,7 +4,7 @@ import packageJson from "../../package.json" with { type: "json" };
 import { type Environment, readEnvironment } from "../app/config.ts";
 import { runOperator } from "../app/operator.ts";
 import { realClock } from "../async/clock.ts";
-import type { Collector } from "../logs/otlp-logs.ts";
+import { type Collector, readHeaders } from "../logs/otlp-logs.ts";
 import type { LabelSelector } from "../model/declared.ts";
 import { hexDigest } from "../model/hex-digest.ts";
 import { parseSelector } from "../app/selected-instances.ts";
@@ -20,11 +20,8 @@ const graceMs = 10_000;
 const defaultLeaseName = "wafsync-operator";
 
 /** @throws CommandError if a value is invalid; the message omits it, because it may contain a password */
-export function readCollector(
-  option: string | undefined,
-  { otlpEndpoint, otlpHeaders }: Pick<Environment, "otlpEndpoint" | "otlpHeaders">,
-): Collector | undefined {
-  const endpoint = option ?? otlpEndpoint;
+export function readCollector(option: string | undefined, { otlp }: Pick<Environment, "otlp">): Collector | undefined {
+  const endpoint = option ?? otlp.endpoint;
   if (endpoint === undefined) return undefined;
   if (!/^https?:$/.test(URL.parse(endpoint)?.protocol ?? "")) {
     throw new CommandError(
@@ -32,21 +29,9 @@ export function readCollector(
       "Set it to the base URL of the collector, for example http://otel-collector:4318.",
     );
   }
-  try {
-    const pairs = (otlpHeaders ?? "").split(",").filter((pair) => pair.trim() !== "");
-    return { endpoint, headers: Object.fromEntries(new Headers(pairs.map(headerOf))) };
-  } catch {
-    throw new CommandError(
-      "OTEL_EXPORTER_OTLP_HEADERS is not a list of headers",
-      "Write it as name=value,name=value, with percent-encoded values.",
-    );
-  }
-}
-
-/** The name is empty, and therefore invalid, if there is no `=`. */
-function headerOf(pair: string): [string, string] {
-  const { name = "", value = "" } = /^(?<name>[^=]*)=(?<value>.*)$/s.exec(pair)?.groups ?? {};
-  return [decodeURIComponent(name.trim()), decodeURIComponent(value.trim())];
+  const headers = readHeaders(otlp.headers ?? "");
+  if (headers !== undefined) return { endpoint, headers };
+  throw new CommandError("OTEL_EXPORTER_OTLP_HEADERS is invalid", "Write name=value,name=value, percent-encoded.");
 }
 
 /** @returns 0 if it was stopped by a signal, 1 if the Lease was lost. */

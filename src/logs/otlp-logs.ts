@@ -32,6 +32,22 @@ export interface Collector {
   readonly headers: Readonly<Record<string, string>>;
 }
 
+/** The headers of `name=value,name=value` with percent-encoded values; undefined if one is invalid. */
+export function readHeaders(text: string): Collector["headers"] | undefined {
+  const pairs = text.split(",").filter((pair) => pair.trim() !== "");
+  try {
+    return Object.fromEntries(new Headers(pairs.map(headerOf)));
+  } catch {
+    return undefined;
+  }
+}
+
+/** Without `=`, the name is empty, and therefore invalid. */
+function headerOf(pair: string): [string, string] {
+  const { name = "", value = "" } = /^(?<name>[^=]*)=(?<value>.*)$/s.exec(pair)?.groups ?? {};
+  return [decodeURIComponent(name.trim()), decodeURIComponent(value.trim())];
+}
+
 export interface CollectorOptions {
   readonly version: string;
   /** Distinguishes one operator from another. */

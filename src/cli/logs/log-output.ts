@@ -78,10 +78,9 @@ const privateMode = 0o600;
 /** @throws CommandError if another process is writing the file, or the options do not match the files that exist */
 export async function openLogFile(path: string, download: Download): Promise<LogFile> {
   await statUserFile(path).catch(asCommandError());
+  const failed = notWritable(path);
   const lock = new LockFile(`${path}.wafsync-lock`, { clock: realClock, command: "wafsync logs" });
-  const locked = await lock.acquire().catch((error: unknown) => {
-    throw new CommandError(`${path} cannot be written: ${fileProblem(error)}`);
-  });
+  const locked = await lock.acquire().catch(failed);
   if (locked.state === "Busy") {
     throw new CommandError(
       `${path} is being written by ${locked.holder.by}`,
@@ -92,9 +91,7 @@ export async function openLogFile(path: string, download: Download): Promise<Log
     const start = { ...download, nextDay: download.range.days.firstDay, offset: 0, rows: 0 };
     const found = await findCheckpoint(path, download);
     const checkpoint = { ...(found ?? start), isNew: found === undefined };
-    const file = await open(path, found === undefined ? "w" : "r+", privateMode).catch((error: unknown) => {
-      throw new CommandError(`${path} cannot be written: ${fileProblem(error)}`);
-    });
+    const file = await open(path, "a", privateMode).catch(failed);
     if ((await file.stat()).size < checkpoint.offset) {
       await file.close();
       throw new CommandError(
@@ -108,6 +105,13 @@ export async function openLogFile(path: string, download: Download): Promise<Log
     lock.release();
     throw error;
   }
+}
+
+/** For `catch`. */
+function notWritable(path: string, hint?: string): (error: unknown) => never {
+  return (error) => {
+    throw new CommandError(`${path} cannot be written: ${fileProblem(error)}`, hint);
+  };
 }
 
 async function findCheckpoint(path: string, { question, isResuming }: Download): Promise<Checkpoint | undefined> {
@@ -157,23 +161,14 @@ function logFile(path: string, file: FileHandle, lock: LockFile, checkpoint: Che
   const { days, sinceMs, untilMs } = range;
   let { offset } = checkpoint;
   let isEmpty = isNew;
-  const failed = (error: unknown): never => {
-    throw new CommandError(
-      `${path} cannot be written: ${fileProblem(error)}`,
-      "The rows up to the last complete day are kept; continue with --resume.",
-    );
-  };
+  const failed = notWritable(path, "The rows up to the last complete day are kept; continue with --resume.");
   return {
     /** The period of the run that started the download, and how far it came. */
     from: { range: { days, sinceMs, untilMs }, nextDay, rows, isNew },
     async write(text: string) {
       isEmpty = false;
-      const bytes = Buffer.from(text);
-      for (let done = 0; done < bytes.length;) {
-        const writing = file.write(bytes, done, bytes.length - done, offset + done);
-        done += (await writing.catch(failed)).bytesWritten;
-      }
-      offset += bytes.length;
+      await file.appendFile(text).catch(failed);
+      offset += Buffer.byteLength(text);
       return true;
     },
     async dayDone(next: number, rowsNow: number) {
