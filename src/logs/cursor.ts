@@ -33,20 +33,16 @@ export class LogCursor {
   readonly seed: IdentitySeed;
   readonly identityOf: RowIdentity;
   readonly #marks = new Map<number, DayMark>();
+  /** Nothing before this day is read: older days are closed. */
   #firstDay: number;
   #nextDay: number;
-  /** The first day that accepted late rows when the logs were last read. */
-  #openDay: number;
   /** The latest day with rows, by their times: the API may return rows of other days. 0 if there was none. */
   #newestDay = 0;
-  /** The last day that was closed because it had too many rows. */
-  #closedThrough = 0;
 
   /** Nothing was read yet; nothing before `firstDay` will be read. */
   constructor(firstDay: number, seed: IdentitySeed, nextDay = firstDay) {
     this.#firstDay = firstDay;
     this.#nextDay = nextDay;
-    this.#openDay = firstDay;
     this.seed = seed;
     this.identityOf = createRowIdentity(seed);
   }
@@ -56,9 +52,9 @@ export class LogCursor {
     return this.#nextDay;
   }
 
-  /** Whether this day and all days before it are closed. */
+  /** Whether this day was closed because it had too many rows. Only such a day makes reading begin after all days with rows. */
   isClosed(day: number): boolean {
-    return day <= this.#closedThrough;
+    return day <= this.#newestDay && this.#newestDay < this.#firstDay;
   }
 
   /**
@@ -67,19 +63,14 @@ export class LogCursor {
    */
   daysToRead(today: number, lookbackDays: number): DayRange {
     if (this.#nextDay > today + 1) this.#goBack(today, lookbackDays);
-    const first = Math.min(this.#nextDay, this.#openDay, today - lookbackDays);
+    const first = Math.min(this.#nextDay - 1, today) - lookbackDays;
     return { firstDay: Math.max(this.#firstDay, first), lastDay: today };
   }
 
   /** The clock was ahead at an earlier read: the days after the latest one with rows were read too early. */
   #goBack(today: number, lookbackDays: number): void {
-    // Days without rows were dropped at that read.
-    if (this.#newestDay < this.#firstDay) {
-      const first = Math.max(today - lookbackDays, this.#closedThrough + 1);
-      this.#firstDay = Math.min(this.#firstDay, first);
-    }
+    if (this.#newestDay === 0) this.#firstDay = today - lookbackDays;
     this.#nextDay = Math.max(this.#firstDay, this.#newestDay + 1);
-    this.#openDay = Math.min(this.#openDay, this.#nextDay - lookbackDays);
   }
 
   /** The number of distinct rows that are known across all days. */
@@ -111,13 +102,11 @@ export class LogCursor {
 
   /** Drops the days that will not be read again. */
   forget(today: number, lookbackDays: number): void {
-    const newest = this.#newestDay === 0 ? today : this.#newestDay;
-    const first = Math.min(today, newest, this.#nextDay - 1) - lookbackDays;
+    const first = this.#newestDay - lookbackDays;
     for (const [day, { forwarded }] of this.#marks) {
       if (day < first || (forwarded.size === 0 && day < today - lookbackDays)) this.#marks.delete(day);
     }
     this.#firstDay = Math.max(this.#firstDay, first);
-    this.#openDay = today - lookbackDays;
   }
 
   /** Rows that were taken but not forwarded: they will be read again. */
@@ -148,7 +137,7 @@ export class LogCursor {
   /** Closes this day, which has too many rows to keep, and all days before it: the next day is the first one that is read. */
   closeThrough(day: number): void {
     for (const known of this.#marks.keys()) if (known <= day) this.#marks.delete(known);
-    this.#closedThrough = Math.max(this.#closedThrough, day);
+    this.#newestDay = Math.max(this.#newestDay, day);
     this.#firstDay = Math.max(this.#firstDay, day + 1);
     this.#nextDay = Math.max(this.#nextDay, day + 1);
   }
@@ -158,17 +147,13 @@ export class LogCursor {
       const tallies = { forwarded: encodeTally(forwarded), judged: encodeTally(judged) };
       return { day, ...(total !== undefined && { total }), ...tallies };
     });
-    const position = { firstDay: this.#firstDay, nextDay: this.#nextDay, openDay: this.#openDay };
-    const [newestDay, closedThrough] = [this.#newestDay, this.#closedThrough];
-    return { seed: this.seed, ...position, newestDay, closedThrough, days };
+    return { seed: this.seed, firstDay: this.#firstDay, nextDay: this.#nextDay, newestDay: this.#newestDay, days };
   }
 
   /** Restores a saved cursor; undefined if its tallies are invalid. */
   static load(saved: SavedLogCursor): LogCursor | undefined {
     const cursor = new LogCursor(saved.firstDay, saved.seed, saved.nextDay);
-    cursor.#openDay = saved.openDay;
     cursor.#newestDay = saved.newestDay;
-    cursor.#closedThrough = saved.closedThrough;
     for (const { day, total, ...texts } of saved.days) {
       const [forwarded, judged] = [decodeTally(texts.forwarded), decodeTally(texts.judged)];
       if (forwarded === undefined || judged === undefined) return undefined;

@@ -13,9 +13,7 @@ const cursor = z.strictObject({
   seed: z.strictObject({ low: whole, high: whole }),
   firstDay: whole,
   nextDay: whole,
-  openDay: whole,
   newestDay: whole,
-  closedThrough: whole,
   days: z.array(z.strictObject({ day: whole, total: whole.exactOptional(), forwarded: text, judged: text })),
 });
 const listed = z.strictObject({

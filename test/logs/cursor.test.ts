@@ -5,7 +5,7 @@ import { firstKeptDay, logPlans } from "../../src/logs/log-days.ts";
 import { row } from "../support/fakes/scripted-logs.ts";
 
 const seed = { low: 1, high: 2 };
-const position = { firstDay: 1, nextDay: 1, openDay: 1, newestDay: 0, closedThrough: 0 };
+const position = { firstDay: 1, nextDay: 1, newestDay: 0 };
 const identityOf = createRowIdentity(seed);
 
 describe("a saved cursor", () => {
