@@ -1,5 +1,5 @@
 // Reads, judges and forwards the logs of instances.
-import { autoBlockPublisher, type BlockBook } from "../blocks/block-book.ts";
+import type { BlockBook } from "../blocks/block-book.ts";
 import { forwardLogs } from "../logs/forward-logs.ts";
 import { ForwardMemory, type ForwardLogsPorts } from "../logs/forward-ports.ts";
 import { LogRecords } from "../logs/log-records.ts";
@@ -67,8 +67,8 @@ export function openLogs(work: Work, book: BlockBook): LogController {
           openLogs: work.open,
           outputOf,
           records,
-          blocks: autoBlockPublisher(book, status),
-          ...(logRowsMax !== undefined && { limits: { rowsMax: logRowsMax } }),
+          blocks: book,
+          rowsMax: logRowsMax,
           status,
           mayForward: () => mayWrite().permitted,
           stopping: stopping.stop,

@@ -7,7 +7,8 @@ import { nameKey, type ObjectName } from "../model/resource.ts";
 import { counted, listed } from "../model/sentence.ts";
 import { judgementsIn } from "./judges.ts";
 import type { PublishedJudgements } from "./judges.ts";
-import type { BlockPublisher } from "../logs/forward-ports.ts";
+import type { DeclaredAutoBlock } from "../model/declared.ts";
+import type { JudgedEntry } from "./judge.ts";
 import type { LogRecordPort } from "../logs/log-records.ts";
 import type { StatusPort } from "../run/ports.ts";
 
@@ -120,26 +121,17 @@ function gistOf(judgements: PublishedJudgements): string {
 
 const entriesShownMax = 10;
 
-/** Emits events only for suggestions: enforced blocks have their own events when their entries are on the list. */
-export function autoBlockPublisher(
-  book: Pick<BlockBook, "publish" | "report">,
+/** Emits an event for suggested clients. Enforced blocks have their own events when their entries are on the list. */
+export function suggest(
   status: Pick<StatusPort, "event">,
-  onPublished?: BlockPublisher["publish"],
-): BlockPublisher {
-  return {
-    publish: (instance, judgements) => {
-      book.publish(instance, judgements);
-      onPublished?.(instance, judgements);
-    },
-    report: (instance, reading) => book.report(instance, reading),
-    listed: ({ meta, mode }, clients) => {
-      if (mode !== "Suggest") return;
-      const entries = listed(
-        clients.map(({ entry }) => entry),
-        entriesShownMax,
-      );
-      const message = `Suggests blocking ${counted(clients.length, "client", "clients")}: ${entries}. See the status for the evidence.`;
-      status.event(meta, { type: "Normal", reason: "BlockSuggested", message });
-    },
-  };
+  { meta, mode }: DeclaredAutoBlock,
+  clients: readonly JudgedEntry[],
+): void {
+  if (mode !== "Suggest") return;
+  const entries = listed(
+    clients.map(({ entry }) => entry),
+    entriesShownMax,
+  );
+  const message = `Suggests blocking ${counted(clients.length, "client", "clients")}: ${entries}. See the status for the evidence.`;
+  status.event(meta, { type: "Normal", reason: "BlockSuggested", message });
 }

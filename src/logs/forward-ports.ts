@@ -1,10 +1,8 @@
 // The ports of log forwarding, and what the process remembers about one instance between two runs.
 import type { Clock } from "../async/clock.ts";
-import type { PublishedJudgements, SavedJudges } from "../blocks/judges.ts";
 import type { ApiKey } from "../model/api-key.ts";
-import type { DeclaredAutoBlock, DeclaredInstance, LogForwarding } from "../model/declared.ts";
-import type { ReadingReport } from "../blocks/block-book.ts";
-import type { JudgedEntry } from "../blocks/judge.ts";
+import type { DeclaredInstance, LogForwarding } from "../model/declared.ts";
+import type { BlockBook } from "../blocks/block-book.ts";
 import type { Gathered } from "../model/gathered.ts";
 import type { LogEntry } from "../model/log-entry.ts";
 import type { ObjectName, ResourceMeta } from "../model/resource.ts";
@@ -12,7 +10,7 @@ import { hourMs } from "../model/time-text.ts";
 import type { WafFault, LogPort } from "../model/waf-result.ts";
 import type { SourcePort, StatusPort } from "../run/ports.ts";
 import type { LogCursor } from "./cursor.ts";
-import type { LogRecordPort } from "./log-records.ts";
+import type { LogRecord, LogRecordPort } from "./log-records.ts";
 
 /** Where an entry comes from. */
 export interface LogOrigin {
@@ -35,14 +33,6 @@ export interface LogStatusPort extends Pick<StatusPort, "read" | "event"> {
   update(instance: ResourceMeta, change: StatusChange): Promise<void>;
 }
 
-/** Receives the judgements for WafAutoBlocks. Must not throw. */
-export interface BlockPublisher {
-  /** Called with judgements that are recorded together with the position in the log. */
-  publish(instance: ObjectName, judgements: PublishedJudgements): void;
-  report(instance: ObjectName, reading: ReadingReport): void;
-  listed?(block: DeclaredAutoBlock, listed: readonly JudgedEntry[]): void;
-}
-
 export interface ForwardLogsPorts {
   readonly source: Pick<SourcePort, "gather">;
   /** Why the operator may not call this base URL, in a sentence; undefined if it may. */
@@ -53,9 +43,9 @@ export interface ForwardLogsPorts {
   /** Undefined if logs are only judged: in a directory, `wafsync logs` prints them. */
   readonly outputOf: ((output: LogForwarding["output"]) => LogOutputPort) | undefined;
   readonly records: LogRecordPort;
-  readonly blocks: BlockPublisher;
-  /** Missing limits are those of `defaultLogLimits`. */
-  readonly limits?: Partial<LogLimits>;
+  readonly blocks: Pick<BlockBook, "publish" | "report">;
+  /** Of one instance, per hour and of all days that are still read: `--max-log-rows`. */
+  readonly rowsMax?: number | undefined;
   readonly status: LogStatusPort;
   readonly clock: Clock;
   /** A number of at least 0 and less than 1. */
@@ -79,16 +69,16 @@ export function outputFor({ outputOf }: ForwardLogsPorts, { enabled, output }: L
   return enabled ? outputOf?.(output) : undefined;
 }
 
+export const noFigures: Omit<LogRecord, "cursor"> = { forwarded: 0, judges: {} };
+
 /** Kept while forwarding is off, so that turning it off and on does not reset the limits. */
 export class ForwardMemory {
   readonly usage = new HourUsage();
   /** Undefined until it is loaded, and after another writer has saved it. */
   cursor: LogCursor | undefined;
-  /** They have judged the same rows that the cursor includes. */
-  judges: SavedJudges = {};
+  /** What is recorded with the cursor: the judges have judged the same rows that it includes. */
+  figures: Omit<LogRecord, "cursor"> = noFigures;
   revision = "";
-  forwarded = 0;
-  lastEntryMs: number | undefined;
   lagMs: number | undefined;
   /** Whether the cursor is ahead of its record. */
   isUnsaved = false;
@@ -102,32 +92,19 @@ export class ForwardMemory {
   readonly emitted = new Set<string>();
 }
 
-export interface LogLimits {
-  /** The maximum number of rows that are forwarded per hour, and of distinct rows of all days that are still read: `--max-log-rows`. */
-  readonly rowsMax: number;
-  /** The maximum number of pages per hour, with or without new rows. */
-  readonly pagesPerHourMax: number;
-}
+export const rowsMaxDefault = 1_000_000;
+/** Pages per hour, with or without new rows: 833 in each run with the default interval of 5 minutes. */
+export const pagesPerHourMax = 10_000;
 
-/** 10,000 pages allow 833 in each run with the default interval of 5 minutes. */
-export const defaultLogLimits: LogLimits = {
-  rowsMax: 1_000_000,
-  pagesPerHourMax: 10_000,
-};
-
-/** The exhausted limit, and when the next hour begins. */
-export interface HourEnd {
-  readonly used: "Rows" | "Pages";
-  readonly untilMs: number;
-}
-
+/** The rows that one instance forwarded, and the pages that it read, in an hour that begins with the first of them. */
 export class HourUsage {
   #startMs = Number.NEGATIVE_INFINITY;
   #rows = 0;
   #pages = 0;
 
-  rowsLeft(nowMs: number, { rowsMax }: LogLimits): number {
-    return this.#isOver(nowMs) ? rowsMax : Math.max(0, rowsMax - this.#rows);
+  rowsLeft(nowMs: number, rowsMax: number): number {
+    this.#begin(nowMs);
+    return Math.max(0, rowsMax - this.#rows);
   }
 
   rowsForwarded(nowMs: number, count: number): void {
@@ -136,28 +113,22 @@ export class HourUsage {
   }
 
   /** @returns whether another page may be read; if so, it is counted */
-  takePage(nowMs: number, { pagesPerHourMax }: LogLimits): boolean {
+  takePage(nowMs: number): boolean {
     this.#begin(nowMs);
     if (this.#pages >= pagesPerHourMax) return false;
     this.#pages += 1;
     return true;
   }
 
-  /** Undefined while no limit is reached. */
-  endOf(nowMs: number, limits: LogLimits): HourEnd | undefined {
-    if (this.#isOver(nowMs)) return undefined;
-    const untilMs = this.#startMs + hourMs;
-    if (this.#rows >= limits.rowsMax) return { used: "Rows", untilMs };
-    return this.#pages >= limits.pagesPerHourMax ? { used: "Pages", untilMs } : undefined;
+  /** When the next hour begins; undefined while no limit is reached. */
+  endOf(nowMs: number, rowsMax: number): number | undefined {
+    this.#begin(nowMs);
+    return this.#rows >= rowsMax || this.#pages >= pagesPerHourMax ? this.#startMs + hourMs : undefined;
   }
 
   /** After a clock was set back, a new hour begins, so that the limit does not last longer because of that. */
-  #isOver(nowMs: number): boolean {
-    return nowMs < this.#startMs || nowMs >= this.#startMs + hourMs;
-  }
-
   #begin(nowMs: number): void {
-    if (!this.#isOver(nowMs)) return;
+    if (nowMs >= this.#startMs && nowMs < this.#startMs + hourMs) return;
     this.#startMs = nowMs;
     this.#rows = 0;
     this.#pages = 0;

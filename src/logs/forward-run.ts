@@ -6,15 +6,16 @@ import type { DeclaredInstance } from "../model/declared.ts";
 import type { Gathered } from "../model/gathered.ts";
 import { type LogEntry, logTimeMs } from "../model/log-entry.ts";
 import type { WafFault } from "../model/waf-result.ts";
-import { judgedBlocks, judgementsIn, Judges } from "../blocks/judges.ts";
+import { suggest } from "../blocks/block-book.ts";
+import { judgedBlocks, judgementsIn, Judges, type SavedJudges } from "../blocks/judges.ts";
 import { LogCursor } from "./cursor.ts";
 import {
-  defaultLogLimits,
   type ForwardLogsPorts,
   type ForwardMemory,
-  type LogLimits,
   type LogOutputPort,
+  noFigures,
   outputFor,
+  rowsMaxDefault,
 } from "./forward-ports.ts";
 import { daysToRead, firstOfLookback } from "./log-days.ts";
 import { dayDefects } from "./day-reading.ts";
@@ -43,7 +44,6 @@ export type ForwardResult =
       readonly kind: "Failed";
       readonly finding: LogsFinding | undefined;
       readonly fault?: WafFault;
-      readonly isUnrecorded?: true;
     }
   /** The WAF must not be called until the instance changes. */
   | { readonly kind: "Blocked"; readonly finding: LogsFinding }
@@ -58,12 +58,10 @@ export class ForwardRun {
   readonly #key: ApiKey;
   readonly #ports: ForwardLogsPorts;
   readonly #memory: ForwardMemory;
-  readonly #limits: LogLimits;
+  readonly #rowsMax: number;
   readonly #output: LogOutputPort | undefined;
   /** The day that is being judged. */
   #judging: DayJudging | undefined;
-  /** Whether days without new entries were read. This is worth recording, but not urgent. */
-  #hasMoved = false;
 
   constructor(gathered: Gathered, key: ApiKey, ports: ForwardLogsPorts, memory: ForwardMemory) {
     this.#gathered = gathered;
@@ -71,27 +69,26 @@ export class ForwardRun {
     this.#key = key;
     this.#ports = ports;
     this.#memory = memory;
-    this.#limits = { ...defaultLogLimits, ...ports.limits };
+    this.#rowsMax = ports.rowsMax ?? rowsMaxDefault;
     this.#output = outputFor(ports, gathered.instance.logs);
   }
 
   async run(): Promise<ForwardResult> {
     const { clock, random, stopping } = this.#ports;
-    const limits = this.#limits;
     const memory = this.#memory;
     // First record what an earlier run could not record.
     const unsaved = memory.isUnsaved ? await this.#save() : undefined;
     if (unsaved !== undefined) return unsaved;
     const cursor = memory.cursor ?? (await this.#load());
     if (!(cursor instanceof LogCursor)) return cursor;
-    memory.judges = new Judges(memory.judges, judgedBlocks(this.#gathered), clock.nowMs()).save();
+    this.#noteJudges(new Judges(memory.figures.judges, judgedBlocks(this.#gathered), clock.nowMs()).save());
     memory.savedAtMs = clock.monotonicMs();
     const resting = this.#resting();
     if (resting !== undefined) return resting;
     // The clock may be set while the logs are read.
     const nowMs = clock.nowMs();
     const today = dayOf(nowMs);
-    if (cursor.isClosed(today)) return restOfDay(today, limits, nowMs);
+    if (cursor.isClosed(today)) return restOfDay(today, this.#rowsMax, nowMs);
     const { days, lost } = daysToRead(cursor, this.#instance.logs, nowMs);
     if (lost !== undefined) {
       const named = `${formatDay(lost.firstDay)} to ${formatDay(lost.lastDay)}`;
@@ -99,15 +96,16 @@ export class ForwardRun {
       this.#emitOnce("LogEntriesLost", message);
     }
     const waf = this.#ports.openLogs(this.#instance, this.#key);
-    const mayRead = (): boolean => memory.usage.takePage(clock.nowMs(), limits);
+    const mayRead = (): boolean => memory.usage.takePage(clock.nowMs());
+    const { nextDay } = cursor;
     const pieces = readLogs({ waf, clock, random, stopping }, { days, cursor, mayRead });
     const ended = await this.#takeAll(cursor, pieces);
     if (ended === undefined) cursor.forget(today, today - firstOfLookback(this.#instance.logs, nowMs));
-    if (ended?.kind === "Failed" && ended.isUnrecorded === true) return ended;
-    const problem = memory.isUnsaved || this.#hasMoved ? await this.#save() : undefined;
-    if (ended !== undefined) return ended;
-    if (problem !== undefined) return problem;
-    this.#ports.blocks.publish(this.#instance.meta, judgementsIn(memory.judges));
+    // Days without new entries are worth recording as well, but not before the end.
+    const problem = memory.isUnsaved || cursor.nextDay !== nextDay ? await this.#save() : undefined;
+    const failed = ended ?? problem;
+    if (failed !== undefined) return failed;
+    this.#publish();
     const message = `New blocked requests are forwarded to ${outputWords[this.#instance.logs.output]}.`;
     return { kind: "Done", finding: { status: "True", reason: "Forwarded", message } };
   }
@@ -134,19 +132,18 @@ export class ForwardRun {
   /** Returns undefined unless the instance has reached a limit of its hour. */
   #resting(): Resting | undefined {
     const { clock, stopping } = this.#ports;
-    const end = stopping.aborted ? undefined : this.#memory.usage.endOf(clock.nowMs(), this.#limits);
-    return end === undefined ? undefined : restOfHour(end, this.#limits);
+    const end = stopping.aborted ? undefined : this.#memory.usage.endOf(clock.nowMs(), this.#rowsMax);
+    return end === undefined ? undefined : restOfHour(end, this.#rowsMax);
   }
 
   /** Only a day whose rows are all remembered can be read again, so a day with too many rows is closed. */
   #makeRoom(cursor: LogCursor, day: number): Resting | undefined {
-    const limits = this.#limits;
-    while (cursor.rowsKept > limits.rowsMax) {
+    while (cursor.rowsKept > this.#rowsMax) {
       const closed = cursor.closeOldest();
       if (closed === undefined || closed === day) {
         cursor.closeThrough(day);
-        this.#emitOnce("LogEntriesLost", dayProblem(day, limits.rowsMax));
-        return restOfDay(day, limits, this.#ports.clock.nowMs());
+        this.#emitOnce("LogEntriesLost", dayProblem(day, this.#rowsMax));
+        return restOfDay(day, this.#rowsMax, this.#ports.clock.nowMs());
       }
       this.#emitTooLarge(closed);
     }
@@ -163,7 +160,7 @@ export class ForwardRun {
   #judge(cursor: LogCursor, page: ReadPage): void {
     const { day } = page;
     if (this.#judging?.day !== day) {
-      const { judges } = this.#memory;
+      const { judges } = this.#memory.figures;
       const known = cursor.markOf(day).judged;
       this.#judging = new DayJudging({ day, known, seed: cursor.seed, gathered: this.#gathered, judges });
     }
@@ -171,17 +168,15 @@ export class ForwardRun {
   }
 
   #dayDone(cursor: LogCursor, { day, total, summary }: Extract<LogPiece, { kind: "DayDone" }>): void {
-    const { nextDay } = cursor;
     const judged = this.#judging?.day === day && summary !== undefined ? this.#judging.end(summary) : undefined;
     this.#judging = undefined;
     // An unjudged day is read again.
     cursor.dayDone(day, judged?.isComplete === false ? undefined : total);
-    if (cursor.nextDay !== nextDay) this.#hasMoved = true;
     if (judged?.judges !== undefined) {
-      this.#memory.judges = judged.judges;
+      this.#noteJudges(judged.judges);
       this.#memory.isUnsaved = true;
     }
-    for (const { block, listed } of judged?.listed ?? []) this.#ports.blocks.listed?.(block, listed);
+    for (const { block, listed } of judged?.listed ?? []) suggest(this.#ports.status, block, listed);
     for (const problem of judged?.problems ?? []) this.#emitOnce("LogEntriesUnjudged", problem);
     if (summary === undefined) return;
     const { malformed, miscounted } = dayDefects(day, summary);
@@ -191,13 +186,12 @@ export class ForwardRun {
 
   async #forward(cursor: LogCursor, day: number, entries: readonly LogEntry[]): Promise<ForwardResult | undefined> {
     const { mayForward, domainOf, observer, clock } = this.#ports;
-    const limits = this.#limits;
     const { usage } = this.#memory;
     const { meta, logs } = this.#instance;
     const origin = { instance: meta, domain: domainOf(meta)?.domain };
     for (let start = 0; start < entries.length;) {
       const nowMs = clock.nowMs();
-      const left = usage.rowsLeft(nowMs, limits);
+      const left = usage.rowsLeft(nowMs, this.#rowsMax);
       if (left === 0) {
         cursor.giveBack(day, entries.slice(start));
         return this.#resting() ?? { kind: "Stopped" };
@@ -214,24 +208,33 @@ export class ForwardRun {
       usage.rowsForwarded(nowMs, chunk.length);
       start += chunk.length;
       if (this.#output === undefined) continue;
-      this.#memory.forwarded += chunk.length;
+      this.#noteForwarded(chunk);
       observer.forwarded?.(this.#gathered, chunk, logs.output);
-      this.#noteNewest(chunk);
     }
     return undefined;
   }
 
-  #noteNewest(entries: readonly LogEntry[]): void {
+  #noteForwarded(entries: readonly LogEntry[]): void {
     const memory = this.#memory;
-    let newestMs = memory.lastEntryMs ?? Number.NEGATIVE_INFINITY;
+    const { forwarded, lastEntryMs = Number.NEGATIVE_INFINITY } = memory.figures;
+    let newestMs = lastEntryMs;
     for (const { timestamp } of entries) {
       const timeMs = logTimeMs(timestamp);
       if (timeMs > newestMs) newestMs = timeMs;
     }
-    if (newestMs <= (memory.lastEntryMs ?? Number.NEGATIVE_INFINITY)) return;
-    memory.lastEntryMs = newestMs;
+    memory.figures = { ...memory.figures, forwarded: forwarded + entries.length };
+    if (newestMs <= lastEntryMs) return;
+    memory.figures = { ...memory.figures, lastEntryMs: newestMs };
     memory.lagMs = Math.max(0, this.#ports.clock.nowMs() - newestMs);
     this.#ports.observer.lagged?.(this.#instance.meta, memory.lagMs);
+  }
+
+  #noteJudges(judges: SavedJudges): void {
+    this.#memory.figures = { ...this.#memory.figures, judges };
+  }
+
+  #publish(): void {
+    this.#ports.blocks.publish(this.#instance.meta, judgementsIn(this.#memory.figures.judges));
   }
 
   /** Records the progress after each day, and at intervals during a long day. */
@@ -250,45 +253,44 @@ export class ForwardRun {
   }
 
   async #load(): Promise<LogCursor | ForwardResult> {
-    const { records, random, clock, blocks } = this.#ports;
+    const { records, random, clock, status } = this.#ports;
     const memory = this.#memory;
-    const loaded = await records.load(this.#instance.meta);
+    const { logs, meta } = this.#instance;
+    const loaded = await records.load(meta);
     if (loaded.state === "Unreachable") return cursorUnavailable(loaded.problem);
     const { record, revision } = loaded;
     const cursor = record ? LogCursor.load(record.cursor) : undefined;
-    const known = cursor && record;
     if (cursor === undefined && record !== undefined) {
       const message =
         "The record of forwarded entries can't be read: blocked requests of the last days may be forwarded again.";
-      this.#ports.status.event(this.#instance.meta, { type: "Warning", reason: "LogCursorBroken", message });
+      status.event(meta, { type: "Warning", reason: "LogCursorBroken", message });
     }
     memory.revision = revision;
-    memory.forwarded = known?.forwarded ?? memory.forwarded;
-    memory.lastEntryMs = known?.lastEntryMs ?? memory.lastEntryMs;
-    const { logs, meta } = this.#instance;
     memory.cursor = cursor ?? new LogCursor(firstOfLookback(logs, clock.nowMs()), randomSeed(random));
-    memory.judges = known?.judges ?? {};
+    memory.figures = noFigures;
+    if (cursor !== undefined && record) {
+      const { cursor: _, ...figures } = record;
+      memory.figures = figures;
+    }
     memory.isUnsaved = false;
-    blocks.publish(meta, judgementsIn(memory.judges));
+    this.#publish();
     return memory.cursor;
   }
 
   /** Returns undefined if the record was saved, or if it is too large, which an event reports. */
   async #save(): Promise<ForwardResult | undefined> {
-    const { records, clock, blocks } = this.#ports;
+    const { records, clock } = this.#ports;
     const memory = this.#memory;
-    const { meta } = this.#instance;
     const { cursor } = memory;
     if (cursor === undefined) return undefined;
     memory.savedAtMs = clock.monotonicMs();
     for (;;) {
-      const { forwarded, lastEntryMs, judges } = memory;
-      const record = { cursor: cursor.save(), forwarded, judges, ...(lastEntryMs !== undefined && { lastEntryMs }) };
-      const saved = await records.save(meta, record, memory.revision);
+      const record = { cursor: cursor.save(), ...memory.figures };
+      const saved = await records.save(this.#instance.meta, record, memory.revision);
       if (saved.state === "Saved") {
         memory.revision = saved.revision;
         memory.isUnsaved = false;
-        blocks.publish(meta, judgementsIn(memory.judges));
+        this.#publish();
         return undefined;
       }
       // Each attempt saves one day less.
@@ -327,5 +329,5 @@ export class ForwardRun {
 
 function cursorUnavailable(problem: string): ForwardResult {
   const message = `${problem} wafsync retries.`;
-  return { kind: "Failed", isUnrecorded: true, finding: { status: "False", reason: "OutputUnavailable", message } };
+  return { kind: "Failed", finding: { status: "False", reason: "OutputUnavailable", message } };
 }

@@ -6,7 +6,7 @@ import type { ResourceMeta } from "../model/resource.ts";
 import { inThousands } from "../model/sentence.ts";
 import { dayMs, formatDay, formatTime } from "../model/time-text.ts";
 import type { WafFault } from "../model/waf-result.ts";
-import type { ForwardMemory, HourEnd, LogLimits, LogStatusPort, StatusChange } from "./forward-ports.ts";
+import { type ForwardMemory, type LogStatusPort, pagesPerHourMax, type StatusChange } from "./forward-ports.ts";
 
 export type LogsReason = ReasonOf<"LogsForwarded">;
 
@@ -42,7 +42,8 @@ export async function reportLogs(
     const message = "Blocked requests are forwarded again.";
     status.event(instance, { type: "Normal", reason: "LogForwardingRecovered", message });
   }
-  const { forwarded, lastEntryMs, lagMs } = memory;
+  const { lagMs } = memory;
+  const { forwarded, lastEntryMs } = memory.figures;
   await status.update(instance, (current) => {
     if (findCondition(conditionsOf(current), "Ready") === undefined) return undefined;
     const old = current["logs"] as { readonly lag?: string } | undefined;
@@ -96,21 +97,14 @@ export interface Resting {
 const raise = "If the WAF really blocks this many requests, ask the administrator to raise --max-log-rows.";
 
 /** The instance has reached a limit of its hour. */
-export function restOfHour({ used, untilMs }: HourEnd, limits: LogLimits): Resting {
-  const { rowsMax, pagesPerHourMax } = limits;
-  const [limit, advice] =
-    used === "Rows"
-      ? [`${inThousands(rowsMax)} log rows were forwarded`, raise]
-      : [
-          `${inThousands(pagesPerHourMax)} pages of logs were read`,
-          "Raise spec.logs.interval or lower spec.logs.lookback. If this does not help, the WAF returns logs without end: ask its provider.",
-        ];
-  const message = `Forwarding continues at ${formatTime(untilMs)}: ${limit} within an hour, which is the limit of one instance. The API keeps the other blocked requests until then. ${advice}`;
+export function restOfHour(untilMs: number, rowsMax: number): Resting {
+  const limit = `${inThousands(rowsMax)} log rows were forwarded or ${inThousands(pagesPerHourMax)} pages were read within an hour`;
+  const message = `Forwarding continues at ${formatTime(untilMs)}: ${limit}, which is the limit of one instance. The API keeps the other blocked requests until then. ${raise} If it does not, raise spec.logs.interval.`;
   return { kind: "Resting", finding: tooLarge(message), untilMs };
 }
 
 /** The day has more rows than are remembered, so it was closed, and its other rows are not forwarded. @param nowMs decides whether the next day has begun */
-export function restOfDay(day: number, { rowsMax }: LogLimits, nowMs: number): Resting {
+export function restOfDay(day: number, rowsMax: number, nowMs: number): Resting {
   const untilMs = Math.max(nowMs, (day + 1) * dayMs);
   const message = `${dayProblem(day, rowsMax)} Forwarding continues with ${formatDay(day + 1)}. ${raise}`;
   return { kind: "Resting", finding: tooLarge(message), untilMs };

@@ -45,7 +45,7 @@ const format = z.strictObject({
   cursor,
   forwarded: whole,
   lastEntryMs: number.exactOptional(),
-  judges: z.record(text, judge).exactOptional(),
+  judges: z.record(text, judge),
 });
 /** The cursor, the figures of the status, and the judgements for WafAutoBlocks from all rows that the cursor includes. */
 export type LogRecord = Readonly<Omit<z.output<typeof format>, "format">>;

@@ -77,7 +77,7 @@ describe("judged logs", () => {
     attack("203.0.113.7", 50, "2026-03-10T11:55:00Z");
     attack("203.0.113.70", 50, "2026-03-10T11:55:00Z");
     await world.look();
-    expect(world.listed.map(({ entry }) => entry)).toStrictEqual(["203.0.113.70"]);
+    expect(judgement().entries.map(({ entry }) => entry)).toStrictEqual(["203.0.113.70"]);
   });
 
   test("say why they can't be read", async () => {

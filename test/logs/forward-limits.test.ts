@@ -9,7 +9,7 @@ beforeEach(async () => {
   world = new ForwardWorld();
   await world.becomeReady();
   world.pageSize = 300;
-  world.limits = { rowsMax: 1000 };
+  world.rowsMax = 1000;
 });
 
 afterEach(() => world.checkStatuses());

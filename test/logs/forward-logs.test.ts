@@ -143,7 +143,7 @@ describe("a failure of the WAF", () => {
 describe("a failure of the record", () => {
   test("stops forwarding while the record can't be written, and nothing is forwarded twice", async () => {
     const first = world.block("2026-03-10T11:00:00Z", 2);
-    world.saveFaults.push("Failed", "Failed");
+    world.saveFaults.push("Failed", "Failed", "Failed");
     await world.look();
     expect(world.condition()).toBe("False OutputUnavailable");
     expect(world.takeForwarded()).toStrictEqual(first);

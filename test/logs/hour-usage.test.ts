@@ -1,15 +1,22 @@
 import { hourMs } from "../../src/model/time-text.ts";
 import { expect, test } from "@jest/globals";
 import * as fc from "fast-check";
-import { HourUsage } from "../../src/logs/forward-ports.ts";
+import { HourUsage, pagesPerHourMax } from "../../src/logs/forward-ports.ts";
 
-const limits = { rowsMax: 1000, pagesPerHourMax: 10 };
+const rowsMax = 1000;
 const startMs = Date.UTC(2026, 2, 10, 12);
+
+test("pages without rows are limited too, until the hour is over", () => {
+  const usage = new HourUsage();
+  for (let page = 0; page < pagesPerHourMax; page += 1) expect(usage.takePage(startMs + page)).toBe(true);
+  expect([usage.takePage(startMs + 1), usage.endOf(startMs + 1, 1)]).toStrictEqual([false, startMs + hourMs]);
+  expect(usage.takePage(startMs + hourMs)).toBe(true);
+});
 
 test("a clock that is set back begins a new hour, so no pause is longer than an hour", () => {
   const usage = new HourUsage();
   usage.rowsForwarded(startMs, 1000);
-  expect(usage.rowsLeft(startMs - 24 * hourMs, limits)).toBe(1000);
+  expect(usage.rowsLeft(startMs - 24 * hourMs, rowsMax)).toBe(1000);
 });
 
 test("never exceeds the limits within an hour, and no pause is longer than an hour", () => {
@@ -17,27 +24,22 @@ test("never exceeds the limits within an hour, and no pause is longer than an ho
   fc.assert(
     fc.property(steps, (all) => {
       const usage = new HourUsage();
-      const hours = new Map<number, { rows: number; pages: number }>();
+      const hours = new Map<number, number>();
       let nowMs = startMs;
       for (const { waitMs, rows } of all) {
         nowMs += Math.floor(waitMs / 7);
-        const isRead = usage.takePage(nowMs, limits);
-        const count = isRead ? Math.min(rows, usage.rowsLeft(nowMs, limits)) : 0;
+        const count = Math.min(rows, usage.rowsLeft(nowMs, rowsMax));
         usage.rowsForwarded(nowMs, count);
-        // Any use reaches these limits.
-        const untilMs = usage.endOf(nowMs, { rowsMax: 0, pagesPerHourMax: 0 })?.untilMs ?? 0;
+        // Any use reaches this limit.
+        const untilMs = usage.endOf(nowMs, 0) ?? 0;
         expect(untilMs - nowMs).toBeGreaterThan(0);
         expect(untilMs - nowMs).toBeLessThanOrEqual(hourMs);
-        const hour = hours.get(untilMs) ?? { rows: 0, pages: 0 };
-        hours.set(untilMs, { rows: hour.rows + count, pages: hour.pages + (isRead ? 1 : 0) });
+        hours.set(untilMs, (hours.get(untilMs) ?? 0) + count);
       }
       const ends = [...hours.keys()];
       for (const [index, end] of ends.slice(1).entries())
         expect(end - (ends[index] ?? 0)).toBeGreaterThanOrEqual(hourMs);
-      for (const { rows, pages } of hours.values()) {
-        expect(rows).toBeLessThanOrEqual(limits.rowsMax);
-        expect(pages).toBeLessThanOrEqual(limits.pagesPerHourMax);
-      }
+      for (const rows of hours.values()) expect(rows).toBeLessThanOrEqual(rowsMax);
     }),
   );
 });

@@ -5,7 +5,7 @@ import type { Clock } from "../../../src/async/clock.ts";
 import type { ApiKey } from "../../../src/model/api-key.ts";
 import type { DeclaredInstance } from "../../../src/model/declared.ts";
 import { nameKey, type ObjectName, type ResourceMeta } from "../../../src/model/resource.ts";
-import { autoBlockPublisher, type BlockBook } from "../../../src/blocks/block-book.ts";
+import type { BlockBook } from "../../../src/blocks/block-book.ts";
 import type { ForwardLogsPorts } from "../../../src/logs/forward-ports.ts";
 import type { SimProcess } from "./sim-process.ts";
 import type { SimWorld } from "./sim-world.ts";
@@ -73,9 +73,13 @@ function portsOf(
         change({ conditions: [{ type: "Ready" }] });
       },
     },
-    blocks: autoBlockPublisher(book, status, (instance, judgements) => {
-      if (process.life.alive) world.blocks.published(process, metaOf(instance), judgements);
-    }),
+    blocks: {
+      publish: (instance, judgements) => {
+        book.publish(instance, judgements);
+        if (process.life.alive) world.blocks.published(process, metaOf(instance), judgements);
+      },
+      report: (instance, reading) => book.report(instance, reading),
+    },
     clock,
     random: world.random,
     mayForward: () => isPermitted() && !stopping.aborted,

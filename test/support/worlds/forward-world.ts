@@ -1,6 +1,5 @@
 // The environment of log forwarding, in memory and in virtual time: the logs of a WAF, a record that survives the process,
 // an output that may fail, and forwarding runs as in the process.
-import type { JudgedEntry } from "../../../src/blocks/judge.ts";
 import type { DeclaredInstance } from "../../../src/model/declared.ts";
 import type { Gathered } from "../../../src/model/gathered.ts";
 import type { LogEntry, LogPage } from "../../../src/model/log-entry.ts";
@@ -46,14 +45,13 @@ export class ForwardWorld {
   /** Decides the result of each write to the output: a problem, or a crash that it throws. */
   onWrite: (entries: readonly LogEntry[]) => string | undefined = () => undefined;
   mayForward = true;
-  limits: NonNullable<ForwardLogsPorts["limits"]> = {};
+  rowsMax: number | undefined;
   baseUrlObjection: string | undefined;
   gathered: Gathered | undefined;
   record: string | undefined;
   /** The rows that WafAutoBlocks receive. */
   published: PublishedJudgements = new Map();
   reading: string | undefined;
-  readonly listed: JudgedEntry[] = [];
   readonly stopping = new AbortController();
   #memory = new ForwardMemory();
   #revision = 0;
@@ -181,9 +179,8 @@ export class ForwardWorld {
       blocks: {
         publish: (_instance, judgements) => void (this.published = judgements),
         report: (_instance, { status, reason }) => void (this.reading = `${status} ${reason}`),
-        listed: (_block, listed) => this.listed.push(...listed),
       },
-      limits: this.limits,
+      rowsMax: this.rowsMax,
       clock: this.clock,
       random: this.#random,
       mayForward: () => this.mayForward,
