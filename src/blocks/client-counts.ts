@@ -12,16 +12,8 @@ const reasonsKeptMax = 4;
 /** The number of addresses kept for a network: the latest. */
 export const sourcesKept = 3;
 
-export interface Counted {
-  /** Alternating step numbers and their requests: ascending, at most `stepsKeptMax` pairs. */
-  readonly steps: number[];
-  /** Alternating labels of reasons and their requests. */
-  readonly reasons: (string | number)[];
-  /** For a network: alternating addresses and the step of their last request. */
-  readonly sources: (string | number)[];
-  firstMs: number;
-  lastMs: number;
-}
+/** Of one client. */
+export type Counted = SavedJudge["counts"][number][1];
 
 export interface CountedRequest {
   readonly key: string;
@@ -40,18 +32,16 @@ export interface WindowCount {
   readonly sources: number;
 }
 
-/** A saved client: key, first and last time, steps, reasons, sources. */
-type SavedCount = SavedJudge["counts"][number];
-
 export class ClientCounts {
   readonly #stepMs: number;
   readonly #capacity: number;
-  readonly #clients = new Map<string, Counted>();
-  #newestMs = 0;
+  readonly #clients: Map<string, Counted>;
 
-  constructor(windowMs: number, capacity: number) {
+  /** @param saved the result of `save`; it changes */
+  constructor(windowMs: number, capacity: number, saved: SavedJudge["counts"]) {
     this.#stepMs = Math.max(1, Math.floor(windowMs / stepsPerWindow));
     this.#capacity = capacity;
+    this.#clients = new Map(saved.slice(0, capacity));
   }
 
   get size(): number {
@@ -76,10 +66,9 @@ export class ClientCounts {
     }
     client.firstMs = Math.min(client.firstMs, atMs);
     client.lastMs = Math.max(client.lastMs, atMs);
-    this.#newestMs = Math.max(this.#newestMs, atMs);
-    const { steps } = client;
-    while (steps.length > 0 && (steps[0] ?? 0) < Math.floor(notBeforeMs / this.#stepMs)) steps.splice(0, 2);
-    addStep(steps, step);
+    const firstStep = Math.floor(notBeforeMs / this.#stepMs);
+    client.steps = client.steps.filter(([one]) => one >= firstStep);
+    addStep(client.steps, step);
     addReason(client.reasons, reason);
     if (source !== undefined) addSource(client.sources, source, step);
     return bestWindow(client, step);
@@ -90,25 +79,16 @@ export class ClientCounts {
     for (const [key, { lastMs }] of this.#clients) if (lastMs < timeMs) this.#clients.delete(key);
   }
 
-  save(): SavedCount[] {
+  save(): SavedJudge["counts"] {
     if (this.#clients.size > this.#capacity) this.#forgetFew();
-    return [...this.#clients].map(([key, client]) => {
-      const { firstMs, lastMs, steps, reasons, sources } = client;
-      return [key, firstMs, lastMs, [...steps], [...reasons], [...sources]];
-    });
-  }
-
-  restore(saved: readonly SavedCount[]): void {
-    for (const [key, firstMs, lastMs, steps, reasons, sources] of saved.slice(0, this.#capacity)) {
-      this.#clients.set(key, { firstMs, lastMs, steps: [...steps], reasons: [...reasons], sources: [...sources] });
-      this.#newestMs = Math.max(this.#newestMs, lastMs);
-    }
+    return [...this.#clients];
   }
 
   #forgetFew(): void {
-    const windowMs = this.#stepMs * stepsPerWindow;
+    const newestMs = [...this.#clients.values()].reduce((latest, { lastMs }) => Math.max(latest, lastMs), 0);
+    const recentMs = newestMs - this.#stepMs * stepsPerWindow;
     const ranked = [...this.#clients].map(([key, client]) => {
-      const isRecent = client.lastMs >= this.#newestMs - windowMs;
+      const isRecent = client.lastMs >= recentMs;
       return { key, isRecent, requests: requestsOf(client), lastMs: client.lastMs };
     });
     ranked.sort(
@@ -124,59 +104,44 @@ export class ClientCounts {
 
 /** All counted requests, including those of different windows. */
 export function requestsOf({ steps }: Pick<Counted, "steps">): number {
-  let requests = 0;
-  for (let place = 1; place < steps.length; place += 2) requests += steps[place] ?? 0;
-  return requests;
+  return steps.reduce((sum, [, requests]) => sum + requests, 0);
 }
 
-function addStep(steps: number[], step: number): void {
-  let place = steps.length;
-  while (place > 0 && (steps[place - 2] ?? 0) > step) place -= 2;
-  if (place > 0 && steps[place - 2] === step) {
-    steps[place - 1] = (steps[place - 1] ?? 0) + 1;
-    return;
-  }
-  steps.splice(place, 0, step, 1);
-  if (steps.length > stepsKeptMax * 2) steps.splice(0, 2);
+function addStep(steps: Counted["steps"], step: number): void {
+  const place = steps.findLastIndex(([one]) => one <= step);
+  const known = steps[place];
+  if (known?.[0] === step) known[1] += 1;
+  else steps.splice(place + 1, 0, [step, 1]);
+  if (steps.length > stepsKeptMax) steps.shift();
 }
 
-function addReason(reasons: (string | number)[], reason: string): void {
-  const place = reasons.indexOf(reason);
-  if (place >= 0) reasons[place + 1] = Number(reasons[place + 1]) + 1;
-  else if (reasons.length < reasonsKeptMax * 2) reasons.push(reason, 1);
+/** Counts a request with this reason. */
+export function addReason(reasons: Counted["reasons"], reason: string): void {
+  const known = reasons.find(([label]) => label === reason);
+  if (known !== undefined) known[1] += 1;
+  else if (reasons.length < reasonsKeptMax) reasons.push([reason, 1]);
 }
 
 /** A source that already exists moves to the end. */
-function addSource(sources: (string | number)[], source: string, step: number): void {
-  const place = sources.indexOf(source);
-  const last = place >= 0 ? Math.max(step, Number(sources[place + 1])) : step;
-  if (place >= 0) sources.splice(place, 2);
-  else if (sources.length >= sourcesKept * 2) sources.splice(0, 2);
-  sources.push(source, last);
+function addSource(sources: Counted["sources"], source: string, step: number): void {
+  const place = sources.findIndex(([one]) => one === source);
+  const last = Math.max(step, sources[place]?.[1] ?? step);
+  if (place >= 0 || sources.length >= sourcesKept) sources.splice(Math.max(0, place), 1);
+  sources.push([source, last]);
 }
 
 /** The window with the most requests of all windows that include the step. */
 function bestWindow({ steps, sources }: Counted, step: number): WindowCount {
   let best = 0;
   let bestFirst = step;
-  for (let first = 0; first < steps.length; first += 2) {
-    const from = steps[first] ?? 0;
-    if (from > step) break;
-    if (from <= step - stepsPerWindow) continue;
-    let requests = 0;
-    for (let place = first; place < steps.length && (steps[place] ?? 0) < from + stepsPerWindow; place += 2) {
-      requests += steps[place + 1] ?? 0;
-    }
+  for (const [first] of steps) {
+    if (first > step || first <= step - stepsPerWindow) continue;
+    const requests = requestsOf({ steps: steps.filter(([one]) => one >= first && one < first + stepsPerWindow) });
     if (requests > best) {
       best = requests;
-      bestFirst = from;
+      bestFirst = first;
     }
   }
-  return { requests: best, sources: sources.length === 0 ? 1 : sourcesSince(sources, bestFirst) };
-}
-
-function sourcesSince(sources: readonly (string | number)[], step: number): number {
-  let count = 0;
-  for (let place = 1; place < sources.length; place += 2) if (Number(sources[place]) >= step) count += 1;
-  return count;
+  const recent = sources.filter(([, last]) => last >= bestFirst);
+  return { requests: best, sources: sources.length === 0 ? 1 : recent.length };
 }

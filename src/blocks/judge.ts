@@ -10,8 +10,8 @@ import type { DeclaredAutoBlock, PrefixLengths } from "../model/declared.ts";
 import type { LogEntry } from "../model/log-entry.ts";
 import { hourMs } from "../model/time-text.ts";
 import type { SavedJudge } from "../logs/log-records.ts";
-import { ClientCounts, requestsOf, sourcesKept } from "./client-counts.ts";
-import type { Counted, WindowCount } from "./client-counts.ts";
+import { addReason, ClientCounts, requestsOf, sourcesKept } from "./client-counts.ts";
+import type { WindowCount } from "./client-counts.ts";
 
 /** A row that is further in the future has a wrong time. */
 const aheadMsMax = hourMs;
@@ -43,11 +43,14 @@ export interface Judgement extends Readonly<Pick<SavedJudge, "rows" | "leftOut">
   readonly lastRowMs: number | undefined;
 }
 
-/** When a former entry ended, and how often the client had been listed until then. */
-interface Former {
-  readonly untilMs: number;
-  readonly times: number;
-}
+const fresh: SavedJudge = {
+  shape: "",
+  listed: [],
+  former: [],
+  counts: [],
+  rows: { matched: 0, late: 0, unreadable: 0 },
+  leftOut: 0,
+};
 
 export interface JudgedRow {
   readonly entry: LogEntry;
@@ -69,25 +72,24 @@ export class Judge {
   #declared: DeclaredAutoBlock;
   #matches: RowTest;
   #counts: ClientCounts;
-  readonly #listed = new Map<Entry, Listed>();
-  readonly #former = new Map<string, Former>();
-  #rows = { matched: 0, late: 0, unreadable: 0 };
-  #leftOut = 0;
+  readonly #listed: Map<Entry, Listed>;
+  readonly #former: Map<string, SavedJudge["former"][number][1]>;
+  #rows: SavedJudge["rows"];
+  #leftOut: number;
   #lastRowMs: number | undefined;
 
   /** @param saved the result of `save`; the parts that no longer fit the declaration are ignored */
-  constructor(declared: DeclaredAutoBlock, capacity: number, saved: SavedJudge | undefined) {
+  constructor(declared: DeclaredAutoBlock, capacity: number, saved = fresh) {
+    const { listed, former, counts, rows, leftOut, lastRowMs, shape } = structuredClone(saved);
     this.#declared = declared;
     // The schema has validated the strings; an invalid one matches nothing.
     this.#matches = rowTestOf(parsers, declared.match, () => () => false);
-    this.#counts = new ClientCounts(declared.windowMs, capacity);
-    if (saved === undefined) return;
-    for (const one of saved.listed) this.#listed.set(one.entry, { ...one, reasons: [...one.reasons] });
-    for (const [key, untilMs, times] of saved.former) this.#former.set(key, { untilMs, times });
-    this.#rows = { ...saved.rows };
-    this.#leftOut = saved.leftOut;
-    this.#lastRowMs = saved.lastRowMs;
-    if (saved.shape === shapeOf(declared)) this.#counts.restore(saved.counts);
+    this.#counts = new ClientCounts(declared.windowMs, capacity, shape === shapeOf(declared) ? counts : []);
+    this.#listed = new Map(listed.map((one) => [one.entry, one]));
+    this.#former = new Map(former);
+    this.#rows = rows;
+    this.#leftOut = leftOut;
+    this.#lastRowMs = lastRowMs;
   }
 
   /** Counts the rows of one page, in any order, with all rows of an identity. @returns the newly listed clients */
@@ -133,13 +135,14 @@ export class Judge {
     return this.#counts.size;
   }
 
+  /** Call this at the end: the result shares values with the judge. */
   save(): SavedJudge {
     return {
       shape: shapeOf(this.#declared),
-      listed: [...this.#listed.values()].map((one) => ({ ...one, reasons: [...one.reasons] })),
-      former: [...this.#former].map(([key, { untilMs, times }]) => [key, untilMs, times]),
+      listed: [...this.#listed.values()],
+      former: [...this.#former],
       counts: this.#counts.save(),
-      rows: { ...this.#rows },
+      rows: this.#rows,
       leftOut: this.#leftOut,
       ...(this.#lastRowMs !== undefined && { lastRowMs: this.#lastRowMs }),
     };
@@ -197,7 +200,10 @@ export class Judge {
       this.#leftOut += 1;
       return [];
     }
-    const listed = listedFrom(entry, counted, nowMs, (this.#former.get(entry)?.times ?? 0) + 1, this.#declared);
+    const times = (this.#former.get(entry)?.times ?? 0) + 1;
+    const { firstMs, lastMs, reasons } = counted;
+    const until = { sinceMs: nowMs, untilMs: nowMs + ttlOf(this.#declared, times), times };
+    const listed = { entry, ...until, requests: requestsOf(counted), firstMs, lastMs, reasons };
     this.#listed.set(entry, listed);
     this.#former.delete(entry);
     return [judgedEntry(listed)];
@@ -209,18 +215,6 @@ export function judgementOf({ listed, rows, leftOut, lastRowMs }: SavedJudge): J
   const entries = listed.map(judgedEntry);
   entries.sort((a, b) => a.sinceMs - b.sinceMs || (a.entry < b.entry ? -1 : 1));
   return { entries, rows, leftOut, lastRowMs };
-}
-
-function listedFrom(
-  entry: Entry,
-  { firstMs, lastMs, steps, reasons }: Counted,
-  nowMs: number,
-  times: number,
-  declared: DeclaredAutoBlock,
-): Listed {
-  const untilMs = nowMs + ttlOf(declared, times);
-  const requests = requestsOf({ steps });
-  return { entry, sinceMs: nowMs, untilMs, times, requests, firstMs, lastMs, reasons: [...reasons] };
 }
 
 /** How long an entry lasts: longer each time, up to `maxTtl`. */
@@ -235,15 +229,11 @@ function noteEvidence(listed: Listed, reason: string, atMs: number): void {
   listed.requests += 1;
   listed.firstMs = Math.min(listed.firstMs, atMs);
   listed.lastMs = Math.max(listed.lastMs, atMs);
-  const place = listed.reasons.indexOf(reason);
-  if (place >= 0) listed.reasons[place + 1] = Number(listed.reasons[place + 1]) + 1;
+  addReason(listed.reasons, reason);
 }
 
 function judgedEntry({ reasons, ...listed }: Listed): JudgedEntry {
-  const counts: JudgedEntry["reasons"][number][] = [];
-  for (let place = 0; place < reasons.length; place += 2) {
-    counts.push({ label: String(reasons[place]), requests: Number(reasons[place + 1]) });
-  }
+  const counts = reasons.map(([label, requests]) => ({ label, requests }));
   counts.sort((a, b) => b.requests - a.requests || (a.label < b.label ? -1 : 1));
   return { ...listed, reasons: counts.slice(0, reasonsShownMax) };
 }

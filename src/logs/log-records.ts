@@ -7,7 +7,9 @@ import type { RecordKey, RecordStore } from "../records/record-store.ts";
 const text = z.string();
 const whole = z.int().min(0);
 const number = z.number();
-const words = z.array(z.union([text, number]));
+
+/** Labels of reasons and their requests. */
+const reasons = z.array(z.tuple([text, number]));
 
 const cursor = z.strictObject({
   seed: z.strictObject({ low: whole, high: whole }),
@@ -26,13 +28,24 @@ const listed = z.strictObject({
   requests: number,
   firstMs: number,
   lastMs: number,
-  reasons: words,
+  reasons,
+});
+/** The counted requests of one client. */
+const counted = z.strictObject({
+  /** Steps with requests, ascending, and their requests. */
+  steps: z.array(z.tuple([whole, number])),
+  reasons,
+  /** For a network: addresses and the step of their last request, the latest ones last. */
+  sources: z.array(z.tuple([text, number])),
+  firstMs: number,
+  lastMs: number,
 });
 const judge = z.strictObject({
   shape: text,
   listed: z.array(listed),
-  former: z.array(z.tuple([text, number, number])),
-  counts: z.array(z.tuple([text, number, number, z.array(number), words, words])),
+  /** When former entries ended, and how often the client had been listed until then. */
+  former: z.array(z.tuple([text, z.strictObject({ untilMs: number, times: number })])),
+  counts: z.array(z.tuple([text, counted])),
   /** Rows that `match` selects. Of these, those too old when they were read, and those without a valid address or time. */
   rows: z.strictObject({ matched: number, late: number, unreadable: number }),
   /** How many clients reached the threshold without being listed, because `maxEntries` was reached. */

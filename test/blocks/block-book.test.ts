@@ -22,11 +22,23 @@ function published(requests: number): PublishedJudgements {
   return new Map([["edge/attackers u", { ...counts, entries, lastRowMs: 900 }]]);
 }
 
-const unjudged = { cursor: new LogCursor(1, { low: 1, high: 2 }).save(), forwarded: 0 };
-
 function recorded(): LoadedLogRecord {
-  const judge = { shape: "", listed: [{ ...listed, reasons: ["SQL", 60] }], former: [], counts: [], ...counts };
-  return { state: "Loaded", record: { ...unjudged, judges: { "edge/attackers u": judge } }, revision: "" };
+  const judge = {
+    shape: "",
+    listed: [{ ...listed, reasons: [["SQL", 60] as [string, number]] }],
+    former: [],
+    counts: [],
+    ...counts,
+  };
+  return {
+    state: "Loaded",
+    record: {
+      cursor: new LogCursor(1, { low: 1, high: 2 }).save(),
+      forwarded: 0,
+      judges: { "edge/attackers u": judge },
+    },
+    revision: "",
+  };
 }
 
 class Bench {

@@ -26,7 +26,7 @@ class Bench {
 
   constructor(overrides: AutoBlockOverrides = {}, capacity = 1_000) {
     this.declared = anAutoBlock({ threshold: 10, ...overrides });
-    this.judge = new Judge(this.declared, capacity, undefined);
+    this.judge = new Judge(this.declared, capacity);
   }
 
   take(entries: readonly LogEntry[], nowMs: number, isExempt: (entry: string) => boolean = nobody): string[] {
