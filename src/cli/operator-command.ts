@@ -20,7 +20,7 @@ const graceMs = 10_000;
 const defaultLeaseName = "wafsync-operator";
 
 /** @throws CommandError if a value is invalid; the message omits it, because it may contain a password */
-export function readCollector(option: string | undefined, { otlp }: Pick<Environment, "otlp">): Collector | undefined {
+function readCollector(option: string | undefined, { otlp }: Pick<Environment, "otlp">): Collector | undefined {
   const endpoint = option ?? otlp.endpoint;
   if (endpoint === undefined) return undefined;
   if (!/^https?:$/.test(URL.parse(endpoint)?.protocol ?? "")) {

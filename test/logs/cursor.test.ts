@@ -5,7 +5,6 @@ import { firstKeptDay, logPlans } from "../../src/logs/log-days.ts";
 import { row } from "../support/fakes/scripted-logs.ts";
 
 const seed = { low: 1, high: 2 };
-const position = { firstDay: 1, nextDay: 1, newestDay: 0 };
 const identityOf = createRowIdentity(seed);
 
 describe("a saved cursor", () => {
@@ -26,7 +25,7 @@ describe("a saved cursor", () => {
 
   test("is invalid if a tally is damaged", () => {
     const days = [{ day: 1, forwarded: "", judged: "////////////" }];
-    expect(LogCursor.load({ ...position, seed, days })).toBeUndefined();
+    expect(LogCursor.load({ seed, firstDay: 1, nextDay: 1, newestDay: 0, days })).toBeUndefined();
   });
 });
 

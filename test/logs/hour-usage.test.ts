@@ -2,7 +2,6 @@ import { hourMs } from "../../src/model/time-text.ts";
 import { expect, test } from "@jest/globals";
 import { HourUsage, pagesPerHourMax } from "../../src/logs/forward-ports.ts";
 
-const rowsMax = 1000;
 const startMs = Date.UTC(2026, 2, 10, 12);
 
 test("pages without rows are limited too, until the hour is over", () => {
@@ -15,5 +14,5 @@ test("pages without rows are limited too, until the hour is over", () => {
 test("a clock that is set back begins a new hour, so no pause is longer than an hour", () => {
   const usage = new HourUsage();
   usage.rowsForwarded(startMs, 1000);
-  expect(usage.rowsLeft(startMs - 24 * hourMs, rowsMax)).toBe(1000);
+  expect(usage.rowsLeft(startMs - 24 * hourMs, 1000)).toBe(1000);
 });

@@ -4,7 +4,7 @@ import { text } from "node:stream/consumers";
 import { expect, test } from "@jest/globals";
 import type { LogEntry } from "../../src/model/log-entry.ts";
 import { createLogOutputs, logLines } from "../../src/logs/log-outputs.ts";
-import { collectorMsMax } from "../../src/logs/otlp-logs.ts";
+import { collectorMsMax, readHeaders } from "../../src/logs/otlp-logs.ts";
 import { createVirtualClock } from "../support/fakes/virtual-clock.ts";
 import { anEntry } from "../support/builders/log-entry.ts";
 
@@ -47,6 +47,12 @@ test("no string in an entry can fake another origin, start a line or control a t
   // oxlint-disable-next-line no-control-regex -- the test is about these characters
   expect(lines.slice(0, -1)).not.toMatch(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]/);
   expect(JSON.parse(lines)).toStrictEqual({ ...entry, waf_instance: "edge/shop", domain: "shop.example" });
+});
+
+test("headers for the collector are read as OpenTelemetry defines them, and refused if one is invalid", () => {
+  expect(readHeaders("a=Basic%20YTpi=, x-scope = shop ,")).toStrictEqual({ a: "Basic YTpi=", "x-scope": "shop" });
+  const invalid = ["no-value", "=nameless", "a b=c", "a=1%0a1", "a=%zz"];
+  expect(invalid.map(readHeaders)).toStrictEqual(invalid.map(() => undefined));
 });
 
 /** Runs the test with a collector that answers in this way. */

@@ -144,20 +144,11 @@ describe("A feed", () => {
 });
 
 describe("The record of forwarded logs", () => {
+  const listedMs = { sinceMs: 1, untilMs: 2, firstMs: 0, lastMs: 1 };
+  const reason: [string, number] = ["x", 1];
   const judge = {
     shape: "",
-    listed: [
-      {
-        entry: "192.0.2.1" as Entry,
-        sinceMs: 1,
-        untilMs: 2,
-        times: 1,
-        requests: 1,
-        firstMs: 0,
-        lastMs: 1,
-        reasons: [["x", 1] as [string, number]],
-      },
-    ],
+    listed: [{ entry: "192.0.2.1" as Entry, times: 1, requests: 1, ...listedMs, reasons: [reason] }],
     former: [["192.0.2.2", { untilMs: 1, times: 2 }] as [string, { untilMs: number; times: number }]],
     counts: [],
     rows: { matched: 1, late: 0, unreadable: 0 },

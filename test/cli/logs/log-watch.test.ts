@@ -20,27 +20,18 @@ test("a long wait is reported with its reason, a short one is not", () => {
   ]);
 });
 
-test("malformed and missing entries are reported, and make the result incomplete", () => {
+test("malformed, missing and disappeared entries are reported, and make the result incomplete", () => {
   const { terminal, texts } = screen();
   const watch = new LogWatch(terminal, undefined);
   const day = dayNumber("2026-06-10");
   watch.dayDone(day, { came: 5, total: 5, broken: [], brokenCount: 0, surplus: 0 });
   expect([watch.isWhole, texts]).toStrictEqual([true, []]);
   const broken = [1, 2, 3].map((position) => ({ position, problem: "is not an object" }));
-  watch.dayDone(day, { came: 5, total: 7, broken, brokenCount: 4, surplus: 0 });
+  watch.dayDone(day, { came: 5, total: 7, broken, brokenCount: 4, surplus: 2 });
   expect(watch.isWhole).toBe(false);
   expect(texts).toStrictEqual([
     "warning: 2026-06-10: 4 malformed entries are skipped (entry 1: is not an object; entry 2: is not an object; entry 3: is not an object; …)\n",
     "warning: 2026-06-10: the WAF announced 7 entries but sent 5\n",
-  ]);
-});
-
-test("rows that are missing in the last response are reported, because they may be duplicates", () => {
-  const { terminal, texts } = screen();
-  const watch = new LogWatch(terminal, undefined);
-  watch.dayDone(dayNumber("2026-06-10"), { came: 5, total: 5, broken: [], brokenCount: 0, surplus: 2 });
-  expect(watch.isWhole).toBe(false);
-  expect(texts).toStrictEqual([
     "warning: 2026-06-10: 2 entries are in an earlier response of the WAF but not in its last one, and may be duplicates\n",
   ]);
 });
