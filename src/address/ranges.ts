@@ -154,17 +154,8 @@ export class AddressCover {
   /** The entry of a string if it contains the address, in any spelling; host bits are ignored. */
   find(text: string): Entry | undefined {
     if (this.#covering.has(text)) return text as Entry;
-    if (!this.#mayBeSpelled(text)) return undefined;
     const network = readSpelling(text);
     return network !== undefined && contains(network, this.#network) ? toEntry(network) : undefined;
-  }
-
-  /** False for most strings that can't be another spelling: parsing takes far longer. */
-  #mayBeSpelled(text: string): boolean {
-    const isIpv6 = text.includes(":");
-    if (this.#network.family === "ipv6") return isIpv6;
-    // A mapped IPv4 address begins like `::ffff:` or `0:0:`.
-    return isIpv6 ? !/^[1-9a-f]/iu.test(text) : text.includes("/") || text !== text.trim();
   }
 }
 
