@@ -15,12 +15,12 @@ export async function runUi(options: UiOptions): Promise<number> {
     // Thousands of files take a while to read, so this is done before the first request.
     const refused = await app.prepare();
     if (refused !== undefined) notes.remark("warning", refused);
-    const server = await startPageServer({
+    const server = await startPageServer(
       bind,
-      handle: async (request) => await app.handle(request),
+      async (request) => await app.handle(request),
       // `notes` shows no keys.
-      onProblem: (error) => notes.remark("error", String((error as Partial<Error>).message)),
-    }).catch(cannotListen("--bind-address", options.bindAddress));
+      (error) => notes.remark("error", String((error as Partial<Error>).message)),
+    ).catch(cannotListen("--bind-address", options.bindAddress));
     atEnd(async () => await server.close());
     if (!isLoopback(bind)) {
       const open = `there is no login: everyone who can reach ${options.bindAddress} can see the page.`;

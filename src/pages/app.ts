@@ -11,7 +11,7 @@ import { explainOn } from "../cli/why-view.ts";
 import { AddressCover } from "../address/ranges.ts";
 import { nameKey, type ObjectName } from "../model/resource.ts";
 import { editedTexts } from "../model/visible-text.ts";
-import { assetAt, framed } from "./frame.ts";
+import { assetAt, framed, heading } from "./frame.ts";
 import { html } from "./html.ts";
 import {
   chooseInstancePage,
@@ -110,7 +110,7 @@ export class StatePages {
     const objects = objectsOf(seen, instance.instance);
     const name = objectNameOf(instance);
     const history = await this.#target.history(name).catch((error: unknown) => this.#problemOf(error));
-    return page(200, instancePage(summary, instance, { objects, history, cover }));
+    return page(200, instancePage(summary, instance, objects, history, cover));
   }
 
   /** @throws CommandError if the log may not be read */
@@ -129,13 +129,8 @@ export class StatePages {
     if (requests.state !== "Done") throw new CommandError(`the log of ${instance} was not read`);
     const title = `Blocked requests of ${instance}`;
     const linkOf = (client: string): string => `/why?${String(new URLSearchParams({ address: client, instance }))}`;
-    const heading = html`<div>
-      <h1>${title}</h1>
-      <p class="quiet">
-        <a href="${instancePath(instance)}">${instance}</a>, ${requests.period}, days and times in UTC
-      </p>
-    </div>`;
-    const body = [heading, ...requestSections(requests, "Not everything is shown", linkOf)];
+    const about = html`<a href="${instancePath(instance)}">${instance}</a>, ${requests.period}, days and times in UTC`;
+    const body = [heading(title, about), ...requestSections(requests, "Not everything is shown", linkOf)];
     return framed(summary, { title, instance, body });
   }
 
@@ -153,10 +148,8 @@ export class StatePages {
     const explained = await explainOn(this.#target, instances.map(objectNameOf), address);
     const views = editedTexts(explained, (one) => this.#redact(one));
     if (isJson) return json(200, { address, instances: views });
-    return page(
-      200,
-      whyPage(summary, { address: text, instance: wanted }, { address, views, words: targetWords(this.#options) }),
-    );
+    const search = { address: text, instance: wanted };
+    return page(200, whyPage(summary, search, address, views, targetWords(this.#options)));
   }
 }
 

@@ -1,7 +1,7 @@
 // The frame of every page: the head, and for served pages the search and the two assets.
 import type { Summary } from "../kinds/summary.ts";
 import { hexDigest } from "../model/hex-digest.ts";
-import { type Markup, html } from "./html.ts";
+import { type Markup, type Part, html } from "./html.ts";
 import { pageScript } from "./script.ts";
 import type { PageResponse } from "./server.ts";
 import { pageStyle } from "./style.ts";
@@ -82,13 +82,19 @@ function searchForm({ address = "", instance = "" }: Content): Markup {
   </form>`;
 }
 
+/** The title of a page, and what it is about. */
+export function heading(title: string, about: Part): Markup {
+  return html`<div>
+    <h1>${title}</h1>
+    <p class="quiet">${about}</p>
+  </div>`;
+}
+
 /** The heading of a page that updates itself. */
 export function liveTitle(title: string, generatedAt: string, about = ""): Markup {
-  return html`<div id="title">
-    <h1>${title}</h1>
-    <p class="quiet">${about === "" ? "As" : `${about}, as`} of <time>${generatedAt}</time></p>
-    <p class="lost-note" role="alert">The connection is lost: this page shows the last known state.</p>
-  </div>`;
+  const as = html`${about === "" ? "As" : `${about}, as`} of <time>${generatedAt}</time>`;
+  return html`${heading(title, as)}
+    <p class="lost-note" role="alert">The connection is lost: this page shows the last known state.</p>`;
 }
 
 /** A form that narrows what the page shows. `hidden` is sent along. */

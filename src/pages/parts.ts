@@ -9,7 +9,7 @@ import { type Markup, html } from "./html.ts";
 const reasonLengthMax = 60;
 const warningsShownMax = 20;
 const marks = { False: ["bad", "Not ready"], Unknown: ["open", ""], True: ["good", "Ready"] } as const;
-/** A section with a heading. The script replaces it as a whole when it has changed. */
+/** A section with a heading. */
 export function section(id: string, title: string, content: Markup | readonly Markup[], kind = ""): Markup {
   return html`<section id="${id}" aria-labelledby="${id}-title" class="${kind}">
     <h2 id="${id}-title">${title}</h2>

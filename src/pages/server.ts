@@ -22,18 +22,6 @@ export interface PageResponse {
   readonly isImmutable?: boolean;
 }
 
-export interface PageServer {
-  readonly url: string;
-  close(): Promise<void>;
-}
-
-export interface PageServerOptions {
-  readonly bind: BindAddress;
-  readonly handle: (request: PageRequest) => Promise<PageResponse>;
-  /** Called when a request failed unexpectedly. */
-  readonly onProblem: (error: unknown) => void;
-}
-
 const requestTimeoutMs = 10_000;
 /** In characters. */
 const urlLengthMax = 2_048;
@@ -56,8 +44,15 @@ const headers = {
   "x-frame-options": "DENY",
 } as const;
 
-/** @throws an error of Node.js if the address can't be used */
-export async function startPageServer({ bind, handle, onProblem }: PageServerOptions): Promise<PageServer> {
+/**
+ * @param onProblem called when a request failed unexpectedly
+ * @throws an error of Node.js if the address can't be used
+ */
+export async function startPageServer(
+  bind: BindAddress,
+  handle: (request: PageRequest) => Promise<PageResponse>,
+  onProblem: (error: unknown) => void,
+) {
   const answer = async (request: IncomingMessage): Promise<PageResponse> => {
     const refusal = refusalOf(request);
     if (refusal !== undefined) return refusal;

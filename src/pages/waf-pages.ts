@@ -5,7 +5,7 @@ import type { Entry } from "../address/entry.ts";
 import type { FeedSummary, InstanceSummary, ObjectSummary, Summary } from "../kinds/summary.ts";
 import { byNeed, countColumns, objectsNotReady, waitReason } from "../cli/summarize.ts";
 import { counted, inThousands } from "../model/sentence.ts";
-import { type Content, filterForm, framed, liveTitle } from "./frame.ts";
+import { type Content, filterForm, framed, heading, liveTitle } from "./frame.ts";
 import { html, longText, type Markup } from "./html.ts";
 import { ageOf, type Column, copyable, dataTable, instancePath, section, stateMark, tiles, warnings } from "./parts.ts";
 import { historyColumns, type HistoryRow, rowOf } from "../cli/history-command.ts";
@@ -58,13 +58,8 @@ export function overviewPage(summary: Summary, find: string): string {
 /** For a search over more WAFs than one request may call: the table of WAFs, with links that search one of them. */
 export function chooseInstancePage(summary: Summary, find: string, address: Entry, instancesMax: number): string {
   const title = "Choose a WAF";
-  const why = html`<div>
-    <h1>${title}</h1>
-    <p class="quiet">
-      The answer depends on the lists of each WAF, and the page reads at most ${instancesMax} WAFs for one search.
-    </p>
-  </div>`;
-  return framed(summary, { title, address, body: [why, instanceSection(summary, find, address)] });
+  const why = `The answer depends on the lists of each WAF, and the page reads at most ${instancesMax} WAFs for one search.`;
+  return framed(summary, { title, address, body: [heading(title, why), instanceSection(summary, find, address)] });
 }
 
 function titleOf(summary: Summary): string {
@@ -168,11 +163,7 @@ function feedColumns(now: string): readonly Column<FeedSummary>[] {
     { title: "Entries", kind: "number", cell: ({ entries = "–" }) => entries },
     { title: "Invalid", kind: "number", cell: ({ invalid = "–" }) => invalid },
     { title: "Confirmed", kind: "time", cell: ({ lastGoodTime }) => ageOf(lastGoodTime, now) },
-    {
-      title: "Next fetch",
-      kind: "time",
-      cell: ({ nextFetchTime: time }) => (time === undefined ? "–" : ageOf(time, now)),
-    },
+    { title: "Next fetch", kind: "time", cell: ({ nextFetchTime }) => ageOf(nextFetchTime, now) },
   ];
 }
 
@@ -192,19 +183,17 @@ function feedSection({ feeds, generatedAt }: Summary): Markup[] {
 
 const objectsShownMax = 200;
 
-export interface InstanceParts {
-  /** Everything that refers to the instance. */
-  readonly objects: readonly ObjectSummary[];
-  /** Or why it could not be read. */
-  readonly history: readonly HistoryEvent[] | string;
-  /** The address whose covering entries the history is searched for. */
-  readonly cover: AddressCover | undefined;
-}
-
+/**
+ * @param objects everything that refers to the instance
+ * @param history or why it could not be read
+ * @param cover the address whose covering entries the history is searched for
+ */
 export function instancePage(
   summary: Summary,
   instance: InstanceSummary,
-  { objects, history, cover }: InstanceParts,
+  objects: readonly ObjectSummary[],
+  history: readonly HistoryEvent[] | string,
+  cover: AddressCover | undefined,
 ): string {
   const { generatedAt, gaps } = summary;
   const name = instance.instance;
@@ -218,7 +207,7 @@ export function instancePage(
       liveTitle(name, generatedAt, instance.domain),
       ...warnings("Not everything is shown", gaps),
       stateSection(instance, generatedAt),
-      ...listTiles(instance),
+      tiles(countColumns.map(({ title, count }) => ({ name: title, value: count(instance) ?? "–" }))),
       ...holdSection(instance),
       ...objectSection("Rules and other objects", "objects", byNeed(objects), objectsShownMax),
       historySection(instance, history, cover, generatedAt),
@@ -243,20 +232,6 @@ function stateSection(instance: InstanceSummary, now: string): Markup {
   );
 }
 
-function listTiles({ blocklist, allowlist }: InstanceSummary): Markup[] {
-  if (blocklist === undefined || allowlist === undefined) return [];
-  return [
-    tiles([
-      { name: "Blocked", value: blocklist.live },
-      { name: "Blocked, managed", value: blocklist.managed },
-      { name: "Allowed", value: allowlist.live },
-      { name: "Allowed, managed", value: allowlist.managed },
-      { name: "Pending writes", value: blocklist.pending + allowlist.pending },
-      { name: "Removals on hold", value: blocklist.held + allowlist.held },
-    ]),
-  ];
-}
-
 function holdSection({ onHold, heldPlan = "", approve }: InstanceSummary): Markup[] {
   if (onHold.length === 0 && heldPlan === "") return [];
   const lines = longText(holdLines(onHold, Infinity).map((line) => line.slice(2)));
@@ -268,7 +243,7 @@ function holdSection({ onHold, heldPlan = "", approve }: InstanceSummary): Marku
 
 function historySection(
   instance: InstanceSummary,
-  history: InstanceParts["history"],
+  history: readonly HistoryEvent[] | string,
   cover: AddressCover | undefined,
   now: string,
 ): Markup {
@@ -289,18 +264,16 @@ function columnsOf(now: string): readonly Column<HistoryRow>[] {
 
 // The explanation of an address.
 
-export interface WhyAnswer {
-  readonly address: Entry;
-  readonly views: readonly WhyView[];
-  /** The options that select the target in suggested commands. */
-  readonly words: string;
-}
-
-/** @param search what the person searched for */
+/**
+ * @param search what the person searched for
+ * @param words the options that select the target in suggested commands
+ */
 export function whyPage(
   summary: Summary,
   search: Pick<Content, "address" | "instance">,
-  { address, views, words }: WhyAnswer,
+  address: Entry,
+  views: readonly WhyView[],
+  words: string,
 ): string {
   const title = `Why ${address}`;
   const sections = views.map((view, place) => whySection(`why-${place}`, view, address, words));

@@ -1,7 +1,7 @@
 // The page server over real sockets: which requests it rejects, and which headers it sends.
 import { request } from "node:http";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import type { PageRequest, PageServer } from "../../src/pages/server.ts";
+import type { PageRequest } from "../../src/pages/server.ts";
 import { isLoopback, isOwnHost, parseBindAddress, startPageServer, urlOf } from "../../src/pages/server.ts";
 
 interface Answer {
@@ -10,20 +10,17 @@ interface Answer {
   readonly body: string;
 }
 
-let server: PageServer;
+let server: Awaited<ReturnType<typeof startPageServer>>;
 const problems: unknown[] = [];
 const seen: PageRequest[] = [];
 
 beforeAll(async () => {
-  server = await startPageServer({
-    bind: { host: "127.0.0.1", port: 0 },
-    handle: async (asked) => {
-      seen.push(asked);
-      if (asked.path === "/broken") throw new TypeError("it is broken");
-      return { status: 200, type: "text/html; charset=utf-8", body: "<p>ü</p>" };
-    },
-    onProblem: (error) => problems.push(error),
-  });
+  const handle = async (asked: PageRequest) => {
+    seen.push(asked);
+    if (asked.path === "/broken") throw new TypeError("it is broken");
+    return { status: 200, type: "text/html; charset=utf-8", body: "<p>ü</p>" };
+  };
+  server = await startPageServer({ host: "127.0.0.1", port: 0 }, handle, (error) => problems.push(error));
 });
 
 afterAll(async () => await server.close());
