@@ -131,7 +131,7 @@ function sentence(text: string): string {
 function summaryPage(): string {
   return page("/summary", [
     "`wafsync ui` serves the state of all WAFs as JSON, next to [the page](../guides/page.md). `?instance=shop/main` limits the response to one instance.",
-    "If the viewer may not read the instances, the status code is 403, `refused` gives the reason, and there is no data. New versions of wafsync add fields, but do not rename or remove them.",
+    "If the viewer may not read the instances, the status code is 403, and the only field is `error`, with the reason. New versions of wafsync add fields, but do not rename or remove them.",
     ...objectSections("summary", structuralSchema(summarySchema)),
   ]);
 }

@@ -4,7 +4,6 @@ import { type InstanceSummary, type ObjectSummary, type Summary } from "../kinds
 import { inThousands, shortened } from "../model/sentence.ts";
 import { visibleTexts } from "../model/visible-text.ts";
 import type { StatusOptions } from "./commands/incident-commands.ts";
-import { CommandError } from "./describe-error.ts";
 import { objectLines, holdLines } from "./object-view.ts";
 import { byNeed, countColumns, objectsNotReady, summarize, waitReason } from "./summarize.ts";
 import { withTarget } from "./targets/open-target.ts";
@@ -40,7 +39,6 @@ async function readSummary(target: Target, options: StatusOptions): Promise<Summ
   const { instance: wanted } = options;
   const named = wanted === undefined ? undefined : parseInstanceName(wanted);
   const seen = await target.see(named?.namespace);
-  if (seen.refused !== undefined) throw new CommandError(seen.refused);
   const isInstance = ({ kind }: SeenObject): boolean => kind === "WafInstance";
   const chosen = new Set(chosenFrom(seen.objects.filter(isInstance), wanted, target));
   const objects = seen.objects.filter((one) => !isInstance(one) || chosen.has(one));

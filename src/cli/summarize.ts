@@ -11,7 +11,7 @@ import type { Seen, SeenObject } from "./targets/target.ts";
 import { planningWords, type TargetOptions } from "./targets/target-options.ts";
 
 /** @param options the options that selected the target, for suggested commands */
-export function summarize({ objects, atMs, where, refused, gaps }: Seen, options: TargetOptions): Summary {
+export function summarize({ objects, atMs, where, gaps }: Seen, options: TargetOptions): Summary {
   const byInstance = Map.groupBy(objects, ({ instance }) => (instance === undefined ? "" : nameKey(instance)));
   const byName = objects.toSorted((a, b) => (nameKey(a) < nameKey(b) ? -1 : 1));
   const ofKind = (kind: SeenObject["kind"]): SeenObject[] => byName.filter((one) => one.kind === kind);
@@ -24,7 +24,6 @@ export function summarize({ objects, atMs, where, refused, gaps }: Seen, options
     version: packageJson.version,
     generatedAt: formatTime(atMs),
     where,
-    refused,
     gaps: [...gaps],
     totals: totalsOf(instances, unattached.length),
     instances,

@@ -95,10 +95,6 @@ export const summarySchema = z
     version: z.string().describe("The version of wafsync."),
     generatedAt: dateTime.describe("When the objects were read."),
     where: z.string().describe("What was read, for example `in folder waf/` or `in namespace shop`."),
-    refused: z
-      .string()
-      .optional()
-      .describe("Why there is no data, for example a missing permission; absent otherwise."),
     gaps: z.array(z.string()).describe("What could not be read, one sentence each."),
     totals: totals.describe("Sums over all instances that could be read."),
     instances: z.array(instanceSummary).describe("The instances, ordered by name."),

@@ -13,15 +13,7 @@ import { nameKey, type ObjectName } from "../model/resource.ts";
 import { editedTexts } from "../model/visible-text.ts";
 import { assetAt, framed, heading } from "./frame.ts";
 import { html } from "./html.ts";
-import {
-  chooseInstancePage,
-  findIn,
-  instancePage,
-  instancesWith,
-  overviewPage,
-  refusalPage,
-  whyPage,
-} from "./waf-pages.ts";
+import { chooseInstancePage, findIn, instancePage, instancesWith, overviewPage, whyPage } from "./waf-pages.ts";
 import { instancePath } from "./parts.ts";
 import { readRequests } from "./requests.ts";
 import { requestSections } from "./requests-page.ts";
@@ -49,7 +41,10 @@ export class StatePages {
 
   /** Reads everything once, before the first request. Returns the reason if nothing may be read. */
   async prepare(): Promise<string | undefined> {
-    return (await this.#read()).summary.refused;
+    return await this.#read().then(
+      () => undefined,
+      (error: unknown) => this.#problemOf(error),
+    );
   }
 
   async #read(): Promise<ReadSummary> {
@@ -67,8 +62,9 @@ export class StatePages {
       return await this.#route(request, read);
     } catch (error) {
       const problem = this.#problemOf(error);
-      if (path === "/summary" || path.endsWith(".json")) return json(400, { error: problem });
-      return page(400, errorPage(read?.summary, problem, query.get("address") ?? ""));
+      const status = read === undefined ? 403 : 400;
+      if (path === "/summary" || path.endsWith(".json")) return json(status, { error: problem });
+      return page(status, errorPage(read?.summary, problem, query.get("address") ?? ""));
     }
   }
 
@@ -89,11 +85,9 @@ export class StatePages {
 
   async #route({ path, query }: PageRequest, read: ReadSummary): Promise<PageResponse> {
     const { summary } = read;
-    const { refused } = summary;
     const wanted = query.get("instance");
     const instances = summary.instances.filter(({ instance }) => wanted === null || instance === wanted);
-    if (path === "/summary") return json(refused === undefined ? 200 : 403, { ...summary, instances });
-    if (refused !== undefined) return page(403, refusalPage(summary, refused));
+    if (path === "/summary") return json(200, { ...summary, instances });
     if (path === "/") return page(200, overviewPage(summary, findIn(query)));
     if (path === "/why" || path === "/why.json") return await this.#why(path === "/why.json", query, summary);
     for (const instance of summary.instances) {

@@ -42,7 +42,6 @@ section, .tile { background: var(--card); border: 1px solid var(--line); border-
 .tile dt { color: var(--quiet); font-size: 13px; }
 .tile dd { margin: 0; font-size: 21px; font-weight: 600; font-variant-numeric: tabular-nums; }
 .warning { border-color: var(--open); }
-.refusal { border-color: var(--bad); }
 .scroll { overflow-x: auto; }
 table { border-collapse: collapse; width: 100%; }
 th { text-align: left; font-size: 13px; font-weight: 600; color: var(--quiet); }

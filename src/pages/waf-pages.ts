@@ -75,16 +75,6 @@ function titleOf(summary: Summary): string {
   return `${state(instances, "ready")}${others}`;
 }
 
-/** If nothing may be read, the only page. */
-export function refusalPage(summary: Summary, problem: string): string {
-  const body = html`<section class="refusal" id="refusal">
-    <h1>You do not have access</h1>
-    <p>${problem}</p>
-    <p class="quiet">The page shows only what your own permissions allow.</p>
-  </section>`;
-  return framed(summary, { title: "No access", isLive: true, body: [body] });
-}
-
 function instanceColumns(now: string, pathOf: (instance: string) => string): readonly Column<InstanceSummary>[] {
   return [
     { title: "WAF", kind: "name", cell: (instance) => instanceLink(instance, pathOf(instance.instance)) },

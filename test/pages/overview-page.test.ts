@@ -48,7 +48,6 @@ function seenWith(message: string): Seen {
     atMs: 0,
     where: "in all namespaces",
     objects: [...instances, ...attached],
-    refused: undefined,
     gaps: [message],
   };
 }

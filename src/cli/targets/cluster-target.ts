@@ -22,7 +22,7 @@ import { type ClusterObject, instanceNameOf, typeOfKind } from "../../source/clu
 import { readFeed, readInstanceOnce } from "../../source/cluster/read-cluster.ts";
 import { type CommandRule, createdByAnnotation, requestedByAnnotation, ruleDocument } from "../command-rule.ts";
 import type { Reported } from "../object-view.ts";
-import { CommandError, sentencesOf } from "../describe-error.ts";
+import { CommandError } from "../describe-error.ts";
 import { readKubeConfig } from "../read-kube-config.ts";
 import type { Session } from "../session.ts";
 import { type WafWork, commandCalls } from "./open-waf.ts";
@@ -99,16 +99,13 @@ class ClusterTarget extends Target {
     return { ...found.read, readFeed: async (name) => await readFeed(this.#api, name), placeOf: () => undefined };
   }
 
-  /** Kinds that cannot be listed are reported as gaps. If the instances cannot be listed, the result has no objects. */
+  /** Other kinds that cannot be listed are reported as gaps. */
   async see(namespace = this.#namespace): Promise<Seen> {
     const api = this.#api;
     const atMs = realClock.nowMs();
     const where = whereOf(namespace);
     const instances = await list(api, "WafInstance", namespace);
-    if (!instances.ok) {
-      const refused = sentencesOf(unlisted(instances.fault, where, "choose another namespace with -n"));
-      return { atMs, where, objects: [], refused, gaps: [] };
-    }
+    if (!instances.ok) throw unlisted(instances.fault, where, "choose another namespace with -n");
     const objects = [...instances.value];
     const gaps: string[] = [];
     const concerns = (one: SeenObject): boolean =>
@@ -125,7 +122,7 @@ class ClusterTarget extends Target {
       else if (isForbidden(read)) gaps.push(`You are not allowed to list ${plural}: they are not shown.`);
       else gaps.push(`The ${plural} cannot be listed: ${read.fault.message}`);
     }
-    return { atMs, where, objects, refused: undefined, gaps };
+    return { atMs, where, objects, gaps };
   }
 
   protected keyOf({ key, instance }: Gathered): CalledWaf<ApiKey> {

@@ -132,7 +132,7 @@ class FolderTarget extends Target {
           source === undefined ? meta.location : placeOfSource(snapshot, meta, source);
         return { kind, namespace, name, status, instance, description, baseUrl, suspend, placeOf };
       });
-    return { atMs: realClock.nowMs(), where: this.where, objects, refused: undefined, gaps: gapsOf(snapshot) };
+    return { atMs: realClock.nowMs(), where: this.where, objects, gaps: gapsOf(snapshot) };
   }
 
   protected keyOf({ key }: Gathered): CalledWaf<ApiKey> {

@@ -67,8 +67,6 @@ export interface Seen {
   /** `in folder waf/`, or `in namespace shop`. */
   readonly where: string;
   readonly objects: readonly SeenObject[];
-  /** Why nothing could be read, and what to do about it. If this is set, there are no objects. */
-  readonly refused: string | undefined;
   /** What could not be read, one sentence each. */
   readonly gaps: readonly string[];
 }
@@ -106,7 +104,7 @@ export abstract class Target {
   protected abstract readDeclared(instance: ObjectName): Promise<DeclaredSight>;
   /**
    * The reported state of all objects. Reads files and objects again, but calls no WAF. In a cluster: of the instances in this
-   * namespace, by default that of the target.
+   * namespace, by default that of the target. @throws CommandError if they can't be listed
    */
   abstract see(namespace?: string): Promise<Seen>;
   /** The API key of the instance, or why it is unknown. */
