@@ -104,7 +104,7 @@ const mistakes: readonly Mistake[] = [
   },
   {
     pattern: /^(?:\d+\.){0,3}(?:25[6-9]|2[6-9]\d|[3-9]\d\d|\d{4,})(?:[./]|$)/g,
-    fault: "has a number above 255",
+    fault: "is not an IP address",
     instead: "write four numbers of at most 255 each, such as 192.0.2.1",
   },
   {

@@ -53,7 +53,7 @@ const refused: readonly (readonly [text: string, fault: string, instead: string]
   ["www.example.com/path", "is a host name", "write the addresses that it stands for"],
   ["www.example.com", "is a host name", "write the addresses that it stands for"],
   ["localhost", "is a host name", "write the addresses that it stands for"],
-  ["256.1.1.1", "has a number above 255", "write four numbers of at most 255 each"],
+  ["256.1.1.1", "is not an IP address", "write four numbers of at most 255 each"],
   ["1.2.3.4.5", "is not an IP address", "write an address such as 192.0.2.1 or 2001:db8::1"],
   ["1.2.3.", "is not an IP address", "write an address such as 192.0.2.1 or 2001:db8::1"],
   ["1::2::3", "is not an IP address", "write an address such as 192.0.2.1 or 2001:db8::1"],
