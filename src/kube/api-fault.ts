@@ -8,14 +8,11 @@ const causesMax = 20;
 const retryAfterMsMax = 60 * 60_000;
 
 const codesByStatus: Readonly<Record<number, ApiFaultCode>> = {
-  400: "Invalid",
   401: "Unauthorized",
   403: "Forbidden",
   404: "NotFound",
   409: "Conflict",
   410: "Gone",
-  413: "RequestTooLarge",
-  422: "Invalid",
   429: "TooManyRequests",
   504: "TimedOut",
 };
@@ -62,7 +59,7 @@ function codeOf(status: number, reason: string): ApiFaultCode {
   const code = codesByStatus[status];
   if (code !== undefined) return code;
   if (status >= 500) return "Unavailable";
-  return status >= 400 ? "Rejected" : "ContractBroken";
+  return status >= 400 ? "Invalid" : "ContractBroken";
 }
 
 function causesOf(causes: unknown): string[] {

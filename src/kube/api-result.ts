@@ -5,13 +5,13 @@
  * - `NotFound`: 404: the object, or the whole kind, does not exist.
  * - `AlreadyExists`, `Conflict`: 409: the name is taken, or the resourceVersion is not the current one.
  * - `Gone`: 410: a resourceVersion or continue token has expired.
- * - `Invalid`: 400 or 422: the server refuses the content. `RequestTooLarge`: 413.
+ * - `Invalid`: any other 4xx: the server refuses the content.
  * - `TooManyRequests`: 429. `Unavailable`: 5xx, or no response; a write may or may not have taken effect.
  * - `TimedOut`: the timeout of the request expired, or 504; a write may or may not have taken effect.
  * - `BodyTooLarge`: the response exceeds the size limit.
  * - `ContractBroken`: the response is not what the Kubernetes API documents.
  * - `NoCredentials`: the server address, certificates or token could not be read; nothing was sent.
- * - `Aborted`: the caller's signal was aborted. `Rejected`: any other 4xx.
+ * - `Aborted`: the caller's signal was aborted.
  */
 export type ApiFaultCode =
   | "Unauthorized"
@@ -21,15 +21,13 @@ export type ApiFaultCode =
   | "Conflict"
   | "Gone"
   | "Invalid"
-  | "RequestTooLarge"
   | "TooManyRequests"
   | "Unavailable"
   | "TimedOut"
   | "BodyTooLarge"
   | "ContractBroken"
   | "NoCredentials"
-  | "Aborted"
-  | "Rejected";
+  | "Aborted";
 
 export interface ApiFault {
   readonly code: ApiFaultCode;

@@ -88,10 +88,6 @@ export class Connections {
 /** Without this, Node.js would parse the certificates for each socket and keep a copy of them. */
 function sharedTls({ server, tls }: ServerAccess): ConnectionLimits["tls"] {
   if (!server.startsWith("https:")) return undefined;
-  const { servername, rejectUnauthorized, ...certificates } = tls;
-  return {
-    secureContext: createSecureContext(certificates),
-    ...(servername !== undefined && { servername }),
-    ...(rejectUnauthorized !== undefined && { rejectUnauthorized }),
-  };
+  const { servername, rejectUnauthorized = true, ...certificates } = tls;
+  return { secureContext: createSecureContext(certificates), servername, rejectUnauthorized };
 }

@@ -114,7 +114,9 @@ export function stepListWatch(state: ListWatchState, input: ListWatchInput, cont
     case "Listed":
       return takeList(state, input.list, context);
     case "StreamOpened":
-      return { state: opened(state, context) };
+      return {
+        state: { ...state, activity: "Watching", stream: { openedAtMs: context.nowMs, hasChanges: false } },
+      };
     case "StreamLine":
       return takeLine({ ...state, silentRounds: 0 }, input.event, context);
     case "StreamEnded":
@@ -147,10 +149,6 @@ function proceed(state: ListWatchState, context: StepContext): ListWatchStep {
 /** With jitter, so that watches that started together do not all end together. The server ends them. */
 function watchSeconds({ random }: StepContext): number {
   return watchSecondsMin + Math.floor(random() * watchSecondsSpread);
-}
-
-function opened(state: ListWatchState, { nowMs }: StepContext): ListWatchState {
-  return { ...state, activity: "Watching", stream: { openedAtMs: nowMs, hasChanges: false } };
 }
 
 /** Makes the list the contents of the store; the changes after its position apply to it. */
@@ -195,7 +193,7 @@ function fail(state: ListWatchState, fault: ApiFault, context: StepContext): Lis
   const longMs = Math.min(delayMsMax, Math.max(backOffMs, fault.retryAfterMs ?? 0) + jitterMs);
   // A missing kind is found soon after its CRD is installed.
   const delayMs = Math.round(kindIsMissing ? (backOffMs + jitterMs) / 2 : longMs);
-  const position = positionAfter(state, fault);
+  const position = isPositionLost(state, fault) ? undefined : state.position;
   const next: ListWatchState = {
     ...state,
     activity: kindIsMissing ? "WaitingForKind" : "BackingOff",
@@ -207,13 +205,8 @@ function fail(state: ListWatchState, fault: ApiFault, context: StepContext): Lis
   return { state: next, effect: { type: "Report", fault }, command: { type: "Wait", delayMs } };
 }
 
-/** Where the watch continues; undefined if a new list is needed. */
-function positionAfter({ position, silentRounds }: ListWatchState, fault: ApiFault): string | undefined {
-  const isLost = silentRounds >= silentRoundsMax || fault.code === "NotFound" || isPositionLost(fault);
-  return isLost ? undefined : position;
-}
-
 /** The position is too old for the server, or, after a restore, newer than anything it has. */
-function isPositionLost({ code, causes }: ApiFault): boolean {
-  return code === "Gone" || causes.includes("ResourceVersionTooLarge");
+function isPositionLost({ silentRounds }: ListWatchState, { code, causes }: ApiFault): boolean {
+  if (silentRounds >= silentRoundsMax || code === "NotFound" || code === "Gone") return true;
+  return causes.includes("ResourceVersionTooLarge");
 }

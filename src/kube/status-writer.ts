@@ -2,6 +2,7 @@
 // last written status is kept until the cache shows it, and longer if the server added defaults to it, so that neither a
 // stale cache nor such a default causes a second write: writing a status can never keep a reconcile loop going.
 import { LruMap } from "../async/lru-map.ts";
+import { Turns } from "../async/turns.ts";
 import type { ApiFault } from "./api-result.ts";
 import type { ApiServer } from "./api-server.ts";
 import { isOlderVersion, isRecord, type KubeObject } from "./kube-object.ts";
@@ -47,7 +48,7 @@ export class StatusWriter {
   readonly #api: ApiServer;
   /** By UID: an object that was deleted and created again is another one. */
   readonly #memory = new LruMap<string, Memory>(rememberedMax);
-  readonly #underWay = new Map<string, Promise<unknown>>();
+  readonly #turns = new LruMap<string, Turns>(rememberedMax);
 
   constructor(api: ApiServer) {
     this.#api = api;
@@ -56,14 +57,9 @@ export class StatusWriter {
   /** Writes what `compute` returns. Writes of one object follow one another. Never rejects, unless `compute` throws. */
   async write<T extends StatusObject>(write: StatusWrite<T>): Promise<StatusResult> {
     const { uid } = write.object.metadata;
-    const before = this.#underWay.get(uid) ?? Promise.resolve();
-    const writing = before.catch(() => undefined).then(() => this.#bring(write));
-    this.#underWay.set(uid, writing);
-    try {
-      return await writing;
-    } finally {
-      if (this.#underWay.get(uid) === writing) this.#underWay.delete(uid);
-    }
+    const turns = this.#turns.get(uid) ?? new Turns();
+    this.#turns.set(uid, turns);
+    return await turns.run(async () => await this.#bring(write));
   }
 
   /** The object, with the status that the server returned last if the object is older. What the object shows is forgotten. */

@@ -1,8 +1,9 @@
 // Reads one watch as a sequence of inputs for the list-watch. Any fault ends the sequence with an input that reports it. The
 // reader pulls: once it stops, the connection is closed and nothing more of this stream can arrive.
-import { TextDecoder, types } from "node:util";
+import { TextDecoder } from "node:util";
 import type { Clock } from "../async/clock.ts";
 import { startDeadline } from "../async/deadline.ts";
+import { HttpFault } from "../net/http-connection.ts";
 import { faultOfStatus } from "./api-fault.ts";
 import { localFault, type ApiFault } from "./api-result.ts";
 import type { ApiServer, Query } from "./api-server.ts";
@@ -46,10 +47,11 @@ export async function* readWatchStream({ clock, api, ...wanted }: WatchStreamReq
 
 function inputOf(line: unknown): StreamInput {
   const event = watchEventOf(line);
-  return event === undefined ? failed(notAnEvent) : { type: "StreamLine", event };
+  return event === undefined ? failed(unreadable) : { type: "StreamLine", event };
 }
 
-const notAnEvent = localFault("ContractBroken", "A line of the watch is not a watch event");
+/** It is never skipped, because its content would be lost. */
+const unreadable = localFault("ContractBroken", "The watch sent a line that can't be read");
 
 /** Undefined if the line is not a documented watch event. */
 export function watchEventOf(line: unknown): WatchEvent | undefined {
@@ -73,34 +75,22 @@ function failed(fault: ApiFault): StreamInput {
 }
 
 function faultOf(error: unknown): ApiFault {
-  const message = types.isNativeError(error) ? error.message : "unknown error";
-  return error instanceof LineFault
-    ? localFault("ContractBroken", `The watch sent a line that can't be read: ${message}`)
-    : localFault("Unavailable", `The connection of the watch was lost: ${message}`.slice(0, 500));
+  if (!(error instanceof HttpFault)) return unreadable;
+  return localFault("Unavailable", `The connection of the watch was lost: ${error.message}`.slice(0, 500));
 }
-
-/** A line that can't be read. It is never skipped, because its content would be lost. */
-class LineFault extends Error {}
 
 /** In characters. */
 export const lineLengthMax = 8 * 1024 * 1024;
 
-/** Reads one JSON value per line. Ignores empty lines. */
+/** Reads one JSON value per line. Ignores empty lines. Throws for a line that can't be read, is too long or is incomplete. */
 export async function* readJsonLines(chunks: AsyncIterable<Uint8Array>): AsyncGenerator {
-  const read = <T>(fault: string, act: () => T): T => {
-    try {
-      return act();
-    } catch {
-      throw new LineFault(fault);
-    }
-  };
   const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
   let rest = "";
   for await (const chunk of chunks) {
-    const lines = (rest + read("BadEncoding", () => decoder.decode(chunk, { stream: true }))).split("\n");
+    const lines = (rest + decoder.decode(chunk, { stream: true })).split("\n");
     rest = lines.pop() ?? "";
-    if (rest.length > lineLengthMax) throw new LineFault("LineTooLong");
-    for (const line of lines) if (line.trim() !== "") yield read("BadJson", () => JSON.parse(line) as unknown);
+    if (rest.length > lineLengthMax) throw new RangeError("A line is too long");
+    for (const line of lines) if (line.trim() !== "") yield JSON.parse(line) as unknown;
   }
-  if (rest !== "") throw new LineFault("PartialLine");
+  if (rest !== "") throw new RangeError("The last line is incomplete");
 }
