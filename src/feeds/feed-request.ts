@@ -104,8 +104,7 @@ export function failedStatus(
   { status, headers }: Pick<HttpResponse, "status" | "headers">,
   nowMs: number,
 ): FetchFailure {
-  const delay = { retryAfter: headers["retry-after"], date: headers.date };
-  const retryAfterMs = parseRetryAfter(delay, nowMs, retryAfterMsMax);
+  const retryAfterMs = parseRetryAfter(headers, nowMs, retryAfterMsMax);
   return new FetchFailure({ message: `${server} responded with status ${status}.`, retryAfterMs });
 }
 

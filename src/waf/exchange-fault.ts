@@ -52,8 +52,8 @@ export function faultOf(exchange: Exchange, context: ExchangeContext): WafFault 
   return exchange.text === undefined ? noBody(exchange, context) : answered(exchange, context);
 }
 
-function rateLimited({ delay }: Exchange, { nowMs }: ExchangeContext): WafFault {
-  const retryAfterMs = parseRetryAfter(delay, nowMs);
+function rateLimited({ headers }: Exchange, { nowMs }: ExchangeContext): WafFault {
+  const retryAfterMs = parseRetryAfter(headers, nowMs);
   const wait = retryAfterMs === undefined ? "without saying for how long" : `for ${Math.ceil(retryAfterMs / 1000)} s`;
   const message = `The WAF asks to wait ${wait} (429).`;
   return { code: "RateLimited", message, status: 429, ...(retryAfterMs !== undefined && { retryAfterMs }) };
@@ -88,7 +88,7 @@ function serverError(exchange: Exchange, context: ExchangeContext): WafFault {
   const quoted = words === undefined ? "" : `: ${words}`;
   if (context.effect === "Write")
     return unclear("ContractBroken", `the WAF answered ${exchange.status}${quoted}`, exchange, context);
-  const retryAfterMs = parseRetryAfter(exchange.delay, context.nowMs);
+  const retryAfterMs = parseRetryAfter(exchange.headers, context.nowMs);
   const message = asSentence(`The WAF answered ${exchange.status}${quoted}`);
   return { code: "Unavailable", message, ...withStatus(exchange), ...(retryAfterMs !== undefined && { retryAfterMs }) };
 }

@@ -5,7 +5,6 @@ import type { Clock } from "../async/clock.ts";
 import { startDeadline } from "../async/deadline.ts";
 import type { HttpConnection, HttpRequest, HttpResponse } from "../net/http-connection.ts";
 import { HttpFault, abortedCode, codeOf, freeMemory, readBody } from "../net/http-connection.ts";
-import type { DelayHeaders } from "../net/retry-after.ts";
 
 export interface RequestLimits {
   readonly timeoutMs: number;
@@ -20,18 +19,14 @@ export const failureBodyBytesMax = 65_536;
 /** The code of a body that is not UTF-8. */
 export const notTextCode = "NOT_TEXT";
 
-interface Received {
-  readonly delay: DelayHeaders;
-}
-
 /** A complete response. */
-export interface Answered extends Received {
+export interface Answered extends Pick<HttpResponse, "headers"> {
   readonly sent: true;
   readonly status: number;
   readonly text: string;
 }
 
-export interface Broken extends Received {
+export interface Broken extends Pick<HttpResponse, "headers"> {
   /** False only if it is certain that no byte of the request was sent: then a write can't have taken effect. */
   readonly sent: boolean;
   /** The status of a response whose body did not arrive. */
@@ -60,21 +55,18 @@ export async function sendRequest(
   try {
     response = await connection.send(request, deadline.signal);
     const body = await readBody(response.body, isSuccess(response.status) ? bodyBytesMax : failureBodyBytesMax);
-    if (!isUtf8(body)) return { sent: true, status: response.status, delay: delayOf(response), code: notTextCode };
+    const { status, headers } = response;
+    if (!isUtf8(body)) return { sent: true, status, headers, code: notTextCode };
     const text = body.toString("utf8");
     freeMemory(body);
-    return { sent: true, status: response.status, delay: delayOf(response), text };
+    return { sent: true, status, headers, text };
   } catch (error) {
     const sent = !(error instanceof HttpFault) || error.sent;
     const code = signal?.aborted === true ? abortedCode : codeOf(error);
-    return { sent, status: response?.status, delay: delayOf(response), code };
+    return { sent, status: response?.status, headers: response?.headers ?? {}, code };
   } finally {
     deadline.end();
   }
-}
-
-function delayOf(response: HttpResponse | undefined): DelayHeaders {
-  return { retryAfter: response?.headers["retry-after"], date: response?.headers.date };
 }
 
 export function isSuccess(status: number | undefined): boolean {

@@ -4,7 +4,7 @@ import { parseRetryAfter, retryAfterMsMax } from "../../src/net/retry-after.ts";
 
 const nowMs = Date.UTC(2026, 10, 6, 8, 49, 0);
 
-const parse = (retryAfter: string | undefined, atMs = nowMs) => parseRetryAfter({ retryAfter, date: undefined }, atMs);
+const parse = (retryAfter: string | undefined, atMs = nowMs) => parseRetryAfter({ "retry-after": retryAfter }, atMs);
 
 describe("Retry-After", () => {
   test.each([
@@ -38,15 +38,15 @@ describe("Retry-After", () => {
   test.each([-300_000, 300_000, -7_200_000, 7_200_000])(
     "as a date is compared with the server's Date, even if the local clock is off by %i ms",
     (offMs) => {
-      const headers = { retryAfter: "Fri, 06 Nov 2026 08:49:37 GMT", date: "Fri, 06 Nov 2026 08:49:00 GMT" };
+      const headers = { "retry-after": "Fri, 06 Nov 2026 08:49:37 GMT", date: "Fri, 06 Nov 2026 08:49:00 GMT" };
       expect(parseRetryAfter(headers, nowMs + offMs)).toBe(37_000);
-      expect(parseRetryAfter({ ...headers, retryAfter: "Fri, 06 Nov 2026 08:48:00 GMT" }, nowMs + offMs)).toBe(0);
-      expect(parseRetryAfter({ ...headers, retryAfter: "5" }, nowMs + offMs)).toBe(5_000);
+      expect(parseRetryAfter({ ...headers, "retry-after": "Fri, 06 Nov 2026 08:48:00 GMT" }, nowMs + offMs)).toBe(0);
+      expect(parseRetryAfter({ ...headers, "retry-after": "5" }, nowMs + offMs)).toBe(5_000);
     },
   );
 
   test("as a date is compared with the local clock if the server sends no valid Date", () => {
-    expect(parseRetryAfter({ retryAfter: "Fri, 06 Nov 2026 08:49:37 GMT", date: "today" }, nowMs)).toBe(37_000);
+    expect(parseRetryAfter({ "retry-after": "Fri, 06 Nov 2026 08:49:37 GMT", date: "today" }, nowMs)).toBe(37_000);
   });
 
   test("is never outside its bounds, regardless of the header", () => {
