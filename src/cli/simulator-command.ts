@@ -8,9 +8,6 @@ import { withSession } from "./session.ts";
 const demoKey = "demo-key-0123456789";
 const demoDomain = "www.example.com";
 
-/** Waves of attacks are only visible in many rows. */
-const logRowsDefaults = { Uniform: 200, Attack: 5000 };
-
 /** @returns 0 if it was stopped by a signal. */
 export async function runSimulator(options: SimulatorOptions): Promise<number> {
   const given = options.key ?? [`${demoKey}=${demoDomain}`];
@@ -23,8 +20,7 @@ export async function runSimulator(options: SimulatorOptions): Promise<number> {
     controlPort: options.controlPort,
     keys,
     latencyMs: options.latency,
-    logRowsPerDay: options.logRows ?? logRowsDefaults[options.scenario],
-    logScenario: options.scenario,
+    logRowsPerDay: options.logRows,
   }).catch((error: unknown) => {
     const { code, message } = error as NodeJS.ErrnoException;
     // A free port can't be in use.

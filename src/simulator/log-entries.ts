@@ -1,4 +1,4 @@
-// Generates blocked requests as a WAF would log them. The same seed, day and row give the same entry, so nothing is stored, and
+// Generates blocked requests as a WAF would log them: half of a day's requests come within one hour, from ten attackers. The same seed, day and row give the same entry, so nothing is stored, and
 // any page can be generated at any time. Some rows are exact copies of the previous row, as in real logs.
 import { hashNumbers } from "./seeded-hash.ts";
 
@@ -19,13 +19,6 @@ export interface LogEntry {
   readonly cache_hit: boolean;
 }
 
-/**
- * `Uniform`: random requests, evenly spread over the day. `Attack`: the same, but half of the requests come within one hour, from
- * ten attackers.
- */
-export const logScenarios = ["Uniform", "Attack"] as const;
-export type LogScenario = (typeof logScenarios)[number];
-
 /** The parameters of one day's rows. `day` counts days (UTC) since 1970. */
 export interface LogDay {
   readonly seed: number;
@@ -33,8 +26,6 @@ export interface LogDay {
   readonly rowCount: number;
   /** The maximum time that a row stays invisible after its timestamp. */
   readonly lateMsMax: number;
-  /** `Uniform` by default. */
-  readonly scenario?: LogScenario;
 }
 
 const copiesPerThousand = 20;
@@ -108,7 +99,7 @@ export function makeLogEntry(logDay: LogDay, row: number): LogEntry {
     user_agent: pick(userAgents, draw(7)),
     block_reason: pick(reasons, draw(1)),
     country: pick(countries, draw(8)),
-    ...(isInWave(logDay, shareOf(logDay, original)) ? attackerOf(logDay, draw(14)) : {}),
+    ...(isInWave(shareOf(logDay, original)) ? attackerOf(logDay, draw(14)) : {}),
   };
   return {
     timestamp: new Date(timestampMsOf(logDay, original)).toISOString(),
@@ -137,10 +128,8 @@ function originalOf(logDay: LogDay, row: number): number {
 function timestampMsOf(logDay: LogDay, row: number): number {
   const share = shareOf(logDay, row);
   const waveHour = 1 + (hashNumbers(logDay.seed, logDay.day, 13) % 22);
-  let hours = share * 24;
-  if (isInWave(logDay, share)) hours = waveHour + 2 * (share - 0.25);
-  else if (logDay.scenario === "Attack")
-    hours = share < 0.5 ? 4 * share * waveHour : waveHour + 1 + 4 * (share - 0.75) * (23 - waveHour);
+  let hours = share < 0.5 ? 4 * share * waveHour : waveHour + 1 + 4 * (share - 0.75) * (23 - waveHour);
+  if (isInWave(share)) hours = waveHour + 2 * (share - 0.25);
   return logDay.day * dayMs + Math.floor((hours / 24) * dayMs);
 }
 
@@ -149,8 +138,8 @@ function shareOf({ seed, day, rowCount }: LogDay, row: number): number {
   return (row + hashNumbers(seed, day, row, 12) / 2 ** 32) / rowCount;
 }
 
-function isInWave({ scenario }: LogDay, share: number): boolean {
-  return scenario === "Attack" && share >= 0.25 && share < 0.75;
+function isInWave(share: number): boolean {
+  return share >= 0.25 && share < 0.75;
 }
 
 function attackerOf({ seed, day }: LogDay, drawn: number) {

@@ -2,7 +2,7 @@
 // are late are missing. Rows are generated when their page is requested.
 import { randomUUID } from "node:crypto";
 import { dayMs, makeLogEntry, visibleAtMs } from "./log-entries.ts";
-import type { LogDay, LogEntry, LogScenario } from "./log-entries.ts";
+import type { LogDay, LogEntry } from "./log-entries.ts";
 
 export const logRowsPerDayMax = 1_000_000;
 const openScrollsMax = 100;
@@ -16,7 +16,6 @@ export interface LogSettings {
   readonly seed: number;
   readonly rowsPerDay: number;
   readonly lateMsMax: number;
-  readonly scenario: LogScenario;
 }
 
 /** The rows of one day in a query: all rows of the day, or some of them by number, followed by the entries that were added. */
@@ -79,8 +78,8 @@ export class SimulatedLogs {
   }
 
   #segmentOf(day: number, nowMs: number): Segment {
-    const { seed, rowsPerDay, lateMsMax, scenario } = this.#settings;
-    const logDay = { seed, day, rowCount: rowsPerDay, lateMsMax, scenario };
+    const { seed, rowsPerDay, lateMsMax } = this.#settings;
+    const logDay = { seed, day, rowCount: rowsPerDay, lateMsMax };
     const added = this.#added
       .filter((one) => Math.floor(one.timestampMs / dayMs) === day && one.visibleAtMs <= nowMs)
       .map(({ entry }) => entry);

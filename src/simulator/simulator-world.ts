@@ -3,7 +3,6 @@
 import { setTimeout as sleepFor } from "node:timers/promises";
 import { FaultQueue, type FaultRule } from "./fault-rule.ts";
 import { type RequestRecord, type SimulatedKey, SimulatedWaf } from "./simulated-waf.ts";
-import type { LogScenario } from "./log-entries.ts";
 import { logRowsPerDayMax } from "./simulated-logs.ts";
 import type { SpellingMode } from "./network.ts";
 
@@ -49,8 +48,6 @@ export interface WorldOptions {
   readonly spelling?: SpellingMode | undefined;
   /** Log rows per day; none by default, at most one million. */
   readonly logRowsPerDay?: number | undefined;
-  /** The scenario of the logs; `Uniform` by default. */
-  readonly logScenario?: LogScenario | undefined;
   /** How late a row can become visible; ten minutes by default. */
   readonly logLateMsMax?: number | undefined;
   /** The seed of the generated logs; 1 by default. */
@@ -162,7 +159,7 @@ function makeWafs(options: WorldOptions, world: SimulatorWorld): (readonly [stri
   const wafs = keys.map((given, index) => {
     if (given.key === "") throw new RangeError("an API key of the simulator is empty");
     const domain = given.domain ?? `waf-${index + 1}.example.test`;
-    const logs = { seed: seed + index, rowsPerDay, lateMsMax, scenario: options.logScenario ?? "Uniform" };
+    const logs = { seed: seed + index, rowsPerDay, lateMsMax };
     return [given.key, new SimulatedWaf(given, domain, world, logs)] as const;
   });
   if (new Set(wafs.map(([key]) => key)).size < wafs.length) throw new RangeError("an API key is given twice");

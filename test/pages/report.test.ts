@@ -58,7 +58,7 @@ describe("the report", () => {
     for (const [place, client_ip] of clients.entries()) {
       addRows(
         world,
-        Array<LogEntry>(60 - place).fill(row("/busy?x=1", { client_ip, timestamp: "2026-06-11T05:30:00Z" })),
+        Array<LogEntry>(160 - place).fill(row("/busy?x=1", { client_ip, timestamp: "2026-06-11T05:30:00Z" })),
       );
     }
     simulator.waf(logKey).add("blocklist", ["192.0.2.128/25", "203.0.113.250"]);
@@ -80,19 +80,19 @@ describe("the report", () => {
     ]);
     expect([end.code, end.stderr, end.stdout]).toStrictEqual([
       0,
-      `A report of 834 blocked requests is in ${file}.\n`,
+      `A report of 1,234 blocked requests is in ${file}.\n`,
       "",
     ]);
     const page = await readFile(file, "utf8");
     expect(page).toContain(`<title>Blocked requests of ${logDomain}</title>`);
     const seen = ["Netherlands", "2026-06-11 05:30", "2026-06-11 05:30"];
     expect(tableOf(page, "clients")).toStrictEqual([
-      ["203.0.113.250", "60", "7.2 %", ...seen, "blocked"],
-      ["2001:db8:ffff::1", "59", "7.1 %", ...seen, "not on a list"],
-      ["192.0.2.250", "58", "7.0 %", ...seen, "blocked by 192.0.2.128/25"],
-      ["198.51.100.250", "57", "6.8 %", ...seen, "not on a list"],
+      ["203.0.113.250", "160", "13.0 %", ...seen, "blocked"],
+      ["2001:db8:ffff::1", "159", "12.9 %", ...seen, "not on a list"],
+      ["192.0.2.250", "158", "12.8 %", ...seen, "blocked by 192.0.2.128/25"],
+      ["198.51.100.250", "157", "12.7 %", ...seen, "not on a list"],
     ]);
-    expect(tableOf(page, "paths")[0]).toStrictEqual(["/busy", "234", "28.1 %"]);
+    expect(tableOf(page, "paths")[0]).toStrictEqual(["/busy", "634", "51.4 %"]);
     expect(parse(ruleOf(page))).toStrictEqual({
       apiVersion: "wafsync.dev/v1alpha1",
       kind: "WafIpRule",

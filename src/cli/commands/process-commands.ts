@@ -60,17 +60,7 @@ const simulatorOptions = {
   ),
   key: texts("--key <key[=domain]>", "an API key and the domain that it belongs to; repeatable"),
   latency: number("--latency <ms>", "delay of each call", [0, 60_000], 0),
-  scenario: choice(
-    "--scenario <name>",
-    "log scenario; Attack has waves of attacks from a few networks",
-    ["Uniform", "Attack"],
-    "Uniform",
-  ),
-  logRows: number(
-    "--log-rows <n>",
-    "blocked requests per day (default: 200, with --scenario Attack 5000)",
-    [0, 1_000_000],
-  ),
+  logRows: number("--log-rows <n>", "blocked requests per day", [0, 1_000_000], 200),
 };
 
 export type UiOptions = OptionsOf<typeof uiOptions>;
@@ -108,7 +98,7 @@ Example:
     help: `
 Examples:
   $ wafsync simulator --port 8080 --key demo-key=www.example.com --latency 5
-  $ wafsync simulator --port 8080 --scenario Attack
+  $ wafsync simulator --port 8080 --log-rows 5000
 `,
     load: async () => (await import("../simulator-command.ts")).runSimulator,
   }),

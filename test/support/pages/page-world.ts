@@ -23,7 +23,7 @@ export async function withPageSession(
   let simulator: Simulator | undefined;
   if (!startsItsOwn) {
     const keys = [{ key: demoKey, domain }];
-    simulator = await startSimulator({ keys, port: api, controlPort: control, logRowsPerDay, logScenario: "Attack" });
+    simulator = await startSimulator({ keys, port: api, controlPort: control, logRowsPerDay });
   }
   const baseUrl = `http://127.0.0.1:${api}`;
   await using scratch = await scratchDirectory();
