@@ -225,9 +225,9 @@ spec: {http: {url: "http://127.0.0.1:1/list"}}
     const from = ["-f", folder.path, "--allow-insecure-http"];
     await runWafsync(["apply", ...from]);
     const file = ".wafsync/feed/shop/bad.txt";
-    const [first = "", line = ""] = (await readFile(join(folder.path, file), "utf8")).split("\n");
-    const fault = { code: "Unreachable", message: hostile("feed") };
-    const state = { ...(JSON.parse(line) as Readonly<Record<string, unknown>>), fault, nextFetchMs: 4e12 };
+    const [first = "", ...lines] = (await readFile(join(folder.path, file), "utf8")).split("\n");
+    const stored = JSON.parse(lines.join("\n")) as Readonly<Record<string, unknown>>;
+    const state = { ...stored, fault: { message: hostile("feed") }, nextFetchMs: 4e12 };
     await folder.write(file, `${first}\n${JSON.stringify(state)}\n`);
     for (const command of ["plan", "apply"]) {
       const { stdout, stderr } = await runWafsync([command, ...from]);
