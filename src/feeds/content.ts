@@ -82,9 +82,6 @@ export const textFacts = z.strictObject({
   lastModified: z.string().optional(),
   /** The hash of the decoded content, in hexadecimal. */
   sha256: z.string(),
-  /** Whether the content starts like HTML or XML. */
-  looksLikeMarkup: z.boolean(),
-  bytes: number,
 });
 export type TextFacts = Readonly<z.output<typeof textFacts>>;
 

@@ -155,21 +155,17 @@ function afterReading(
   const lastGood = state.good && withoutEnded(state.good.content, moment.nowMs);
   const { reading } = outcome;
   const facts = outcome.kind === "Read" ? outcome.facts : undefined;
-  const decision = judgeContent(outcome, lastGood, feed.guards);
-  if (decision.verdict === "Refuse") {
-    return failed(state, feed, { message: decision.message }, moment);
-  }
+  const objection = judgeContent(outcome, lastGood, feed.guards);
   const hash = contentHash(reading.content);
   const good = goodOf(reading, facts, hash, state.good, moment.nowMs);
-  if (decision.verdict === "Accept" || hash === state.good?.hash) {
+  if (objection === undefined || hash === state.good?.hash) {
     return succeeded({ ...state, good, held: undefined }, feed, moment);
   }
   if (acceptanceOf(feed) === hash && state.usedAcceptance !== hash) {
     return succeeded({ ...state, good, held: undefined, usedAcceptance: hash }, feed, moment);
   }
-  const { reason, message } = decision;
   const sinceMs = state.held?.hash === hash ? state.held.sinceMs : moment.nowMs;
-  return succeeded({ ...state, held: { reason, message, hash, counts: reading.counts, sinceMs } }, feed, moment);
+  return succeeded({ ...state, held: { ...objection, hash, counts: reading.counts, sinceMs } }, feed, moment);
 }
 
 function acceptanceOf({ meta }: DeclaredFeed): string | undefined {

@@ -68,7 +68,7 @@ const specialPurposeCount = onceFor(({ entries }: FeedContent): number => {
 });
 
 function staleOf({ feed, state, nowMs }: FeedFacts): NewConditions["Stale"] {
-  if (staleSinceMs(state, feed, nowMs) === undefined) return undefined;
+  if (!isStale(state, feed, nowMs)) return undefined;
   const confirmed = formatTime(state.good?.confirmedAtMs ?? 0);
   const message = `The source last confirmed the content at ${confirmed}. Rules continue to use it.`;
   return { status: "True", reason: "NotConfirmed", message };
@@ -159,9 +159,11 @@ function howToApprove({ hash, reason }: HeldContent, { source }: DeclaredFeed): 
   return `To use the decisions, change spec.guards.${guardOfReason[reason]}, and restore it after the next fetch.`;
 }
 
-/** The time since which the content is stale; undefined if it is not. A suspended feed, which is not fetched, is never stale. */
-export function staleSinceMs(state: FeedState, feed: DeclaredFeed, nowMs: number): number | undefined {
-  if (state.good === undefined || feed.suspend) return undefined;
-  const atMs = staleAtMs(state.good.confirmedAtMs, feed.staleAfterMs, feed.intervalMs);
-  return nowMs >= atMs ? atMs : undefined;
+/** Whether the content is stale. A suspended feed, which is not fetched, never is. */
+export function isStale(
+  { good }: FeedState,
+  { suspend, staleAfterMs, intervalMs }: DeclaredFeed,
+  nowMs: number,
+): boolean {
+  return good !== undefined && !suspend && nowMs >= staleAtMs(good.confirmedAtMs, staleAfterMs, intervalMs);
 }

@@ -22,7 +22,7 @@ import {
   initialFeedState,
   withoutEnded,
 } from "./feed-state.ts";
-import { emitFeedEvents, type FetchedReason, judgeFeed, staleSinceMs, writeFeedStatus } from "./feed-status.ts";
+import { emitFeedEvents, type FetchedReason, judgeFeed, isStale, writeFeedStatus } from "./feed-status.ts";
 
 /** How many stored contents are read at the same time. */
 const storeReadsMax = 4;
@@ -167,7 +167,7 @@ export class Feeds {
       observer?.seen(feed.meta, {
         entries: content?.entries.length ?? 0,
         confirmedAtMs: state.good?.confirmedAtMs,
-        isStale: staleSinceMs(state, feed, nowMs) !== undefined,
+        isStale: isStale(state, feed, nowMs),
       });
     }
     await writeFeedStatus(status, { feed, state, content, storeProblem, isUsed, nowMs });

@@ -3,7 +3,6 @@ import { createHash } from "node:crypto";
 import type { FeedFormat } from "../model/declared-feed.ts";
 import type { HttpResponse } from "../net/http-connection.ts";
 import { fail, type FetchOutcome, type TextFacts } from "./content.ts";
-import { EntryCollector } from "./entry-collector.ts";
 import { checkFeedUrl, failedStatus, type FetchOptions, getFeed, readUnpacked, shownUrl } from "./feed-request.ts";
 import { readFeed } from "./read-feed.ts";
 
@@ -66,21 +65,22 @@ async function readAnswer(answer: HttpResponse, url: URL, request: FetchRequest,
     fail(`${url.origin} responded with an encoding that the request did not accept.`);
   }
   const body = await readUnpacked(answer, bytesMax);
+  // What is definitely not a list can't be accepted.
+  if (body.length === 0) fail("The server returned an empty response.");
+  if (/^[\s\u00EF\u00BB\u00BF]*</u.test(body.toString("latin1", 0, markupSearchedMax))) fail(isMarkup);
   const facts: TextFacts = {
     etag: validatorOf(headers.etag, options.redact),
     lastModified: validatorOf(headers["last-modified"], options.redact),
     sha256: createHash("sha256").update(body).digest("hex"),
-    looksLikeMarkup: /^[\s\u00EF\u00BB\u00BF]*</u.test(body.toString("latin1", 0, markupSearchedMax)),
-    bytes: body.length,
   };
-  // A web page is reported as such rather than as invalid JSON.
-  if (facts.looksLikeMarkup) return { kind: "Read", reading: new EntryCollector(0).reading(), facts };
   const reading = await readFeed(body, request.format, { ...options, entriesMax: request.entriesMax });
   return { kind: "Read", reading, facts };
 }
 
 /** A page begins with at most so much white space. */
 const markupSearchedMax = 4096;
+const isMarkup =
+  "The server returned a page (HTML or XML) instead of a list: check the URL, and whether it leads to a login or challenge page.";
 
 /** Sent back unchanged, so it must be a valid header value. It is shown and stored, so it must not contain a secret. */
 function validatorOf(header: string | undefined, redact: FetchOptions["redact"]): string | undefined {

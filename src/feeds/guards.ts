@@ -1,5 +1,5 @@
 // Decides whether new content of a feed may replace the last good content. Suspicious content is put on hold until a user
-// accepts it by its hash; content that is definitely not a list is rejected.
+// accepts it by its hash.
 import { type Entry, networkOf } from "../address/entry.ts";
 import type { AddressFamily } from "../address/network.ts";
 import { narrowestContainers } from "../address/ranges.ts";
@@ -23,53 +23,41 @@ export const guardOfReason = {
 } as const satisfies Readonly<Record<string, keyof FeedGuards>>;
 export type HoldReason = keyof typeof guardOfReason;
 
-export type FeedDecision =
-  | { readonly verdict: "Accept" }
-  | { readonly verdict: "Hold"; readonly reason: HoldReason; readonly message: string }
-  /** Can't be accepted. */
-  | { readonly verdict: "Refuse"; readonly message: string };
+export interface Objection {
+  readonly reason: HoldReason;
+  readonly message: string;
+}
 
 type NewContent = Extract<FetchOutcome, { kind: "Read" | "Updated" }>;
 
-/** The first guard that rejects the content. What is missing after individual changes was deleted explicitly. */
-export function judgeContent(outcome: NewContent, lastGood: FeedContent | undefined, guards: FeedGuards): FeedDecision {
-  const { reading } = outcome;
-  if (outcome.kind === "Updated") return tooLarge(reading, guards) ?? { verdict: "Accept" };
+/** The objection of the first guard that rejects the content. What is missing after individual changes was deleted explicitly. */
+export function judgeContent(
+  { kind, reading }: NewContent,
+  lastGood: FeedContent | undefined,
+  guards: FeedGuards,
+): Objection | undefined {
+  if (kind === "Updated") return tooLarge(reading, guards);
   return (
-    refusal(outcome) ??
     tooFew(reading, guards) ??
     tooLarge(reading, guards) ??
     tooManyInvalid(reading, guards) ??
-    shrunk(reading, lastGood, guards) ?? { verdict: "Accept" }
+    shrunk(reading, lastGood, guards)
   );
 }
 
-function refusal({ facts, reading }: Extract<NewContent, { kind: "Read" }>): FeedDecision | undefined {
-  if (facts === undefined) return undefined;
-  if (facts.looksLikeMarkup) {
-    const message =
-      "The server returned a page (HTML or XML) instead of a list: check the URL, and whether it leads to a login or challenge page.";
-    return { verdict: "Refuse", message };
-  }
-  if (facts.bytes === 0 && reading.counts.total === 0) {
-    return { verdict: "Refuse", message: "The server returned an empty response." };
-  }
-  return undefined;
-}
-
-function tooFew({ counts: { valid } }: FeedReading, guards: FeedGuards): FeedDecision | undefined {
+function tooFew({ counts: { valid } }: FeedReading, guards: FeedGuards): Objection | undefined {
   const { minEntries } = guards;
   if (valid >= minEntries) return undefined;
   return hold("TooFewEntries", `The feed has ${counted(valid, "entry", "entries")}`, guards);
 }
 
-function tooLarge({ counts: { valid }, content }: FeedReading, guards: FeedGuards): FeedDecision | undefined {
+function tooLarge({ counts: { valid }, content }: FeedReading, guards: FeedGuards): Objection | undefined {
   const { maxEntries } = guards;
   if (valid <= maxEntries) return tooWide(content, guards);
   return hold("TooManyEntries", `The feed has ${counted(valid, "entry", "entries")}`, guards);
 }
 
-function tooWide({ entries }: FeedContent, guards: FeedGuards): FeedDecision | undefined {
+function tooWide({ entries }: FeedContent, guards: FeedGuards): Objection | undefined {
   const { maxAddresses } = guards;
   const isWithin = ({ ipv4, ipv6 }: Covered): boolean => ipv4 <= maxAddresses && ipv6 <= maxAddresses;
   if (isWithin(covered(entries))) return undefined;
@@ -97,7 +85,7 @@ function covered(entries: readonly Entry[]): Covered {
   return sizes;
 }
 
-function tooManyInvalid({ counts }: FeedReading, guards: FeedGuards): FeedDecision | undefined {
+function tooManyInvalid({ counts }: FeedReading, guards: FeedGuards): Objection | undefined {
   const { invalid, total } = counts;
   const { maxInvalidPercent } = guards;
   if (total < invalidGuardLinesMin || invalid * 100 <= total * maxInvalidPercent) return undefined;
@@ -109,7 +97,7 @@ function shrunk(
   { content: { entries } }: FeedReading,
   lastGood: FeedContent | undefined,
   guards: FeedGuards,
-): FeedDecision | undefined {
+): Objection | undefined {
   const { maxShrinkPercent } = guards;
   const before = lastGood?.entries.length ?? 0;
   const current = new Set(entries);
@@ -122,9 +110,9 @@ function shrunk(
   return hold("Shrunk", what, guards);
 }
 
-function hold(reason: HoldReason, what: string, guards: FeedGuards): FeedDecision {
+function hold(reason: HoldReason, what: string, guards: FeedGuards): Objection {
   const guard = guardOfReason[reason];
   const limit = guard.endsWith("Percent") ? `${guards[guard]} %` : inThousands(guards[guard]);
   const does = guard === "minEntries" ? "requires" : "allows";
-  return { verdict: "Hold", reason, message: `${what}, but spec.guards.${guard} ${does} ${limit}.` };
+  return { reason, message: `${what}, but spec.guards.${guard} ${does} ${limit}.` };
 }

@@ -72,12 +72,8 @@ describe("The last good content of a feed", () => {
     expect(rounded.good?.content).toBe(prolonged.good?.content);
   });
 
-  test.each<[string, FetchOutcome]>([
-    ["a failure", unreachable],
-    ["a page", { kind: "Read", reading: aReading([]), facts: textFacts({ looksLikeMarkup: true }) }],
-    ["an empty text", { kind: "Read", reading: aReading([]), facts: textFacts({ bytes: 0 }) }],
-  ])("stays after %s, which is retried in a minute", (_, outcome) => {
-    const state = after([read(100), outcome]);
+  test("stays after a failure, which is retried in a minute", () => {
+    const state = after([read(100), unreachable]);
     expect(state.good?.content.entries).toHaveLength(100);
     expect(state).toMatchObject({ failures: 1, nextFetchMs: hourMs + 60_000, held: undefined });
     expect(state.fault?.message).toMatch(/\.$/);
@@ -140,12 +136,6 @@ describe("Content on hold", () => {
     expect(accepted.held?.hash).toBe(tenHash);
     const removed = after([read(10)], aFeed(), accepted);
     expect(after([read(10)], feed, removed).good?.content.entries).toHaveLength(10);
-  });
-
-  test("cannot be accepted in advance with the hash of a web page", () => {
-    const emptyHash = contentHash(feedContent([]));
-    const page: FetchOutcome = { kind: "Read", reading: aReading([]), facts: textFacts({ looksLikeMarkup: true }) };
-    expect(after([read(100), page], accepting(emptyHash)).good?.content.entries).toHaveLength(100);
   });
 });
 

@@ -64,8 +64,6 @@ describe("A fetch", () => {
         etag: '"v1"',
         lastModified: "Sat, 21 Nov 2026 12:00:00 GMT",
         sha256: createHash("sha256").update(list).digest("hex"),
-        looksLikeMarkup: false,
-        bytes: list.length,
       },
     });
     expect(server.requests[0]?.headers).toMatchObject({ "accept-encoding": "gzip", "user-agent": "wafsync/0.0.0" });
@@ -90,14 +88,17 @@ describe("A fetch", () => {
     expect(entriesOf(await get())).toStrictEqual(["192.0.2.1", "192.0.2.2"]);
   });
 
-  test("recognizes a web page instead of the list, whatever its type and the format", async () => {
+  test("fails for a web page instead of the list, whatever its type and the format", async () => {
     server.serves("\n <!doctype html><title>Just a moment…</title>", { "content-type": "text/plain" });
-    expect(await get()).toMatchObject({ kind: "Read", facts: { looksLikeMarkup: true } });
-    expect(await get({ format: { type: "Json", path: "$[*]" } })).toMatchObject({
-      kind: "Read",
-      reading: { counts: { valid: 0 } },
-      facts: { looksLikeMarkup: true },
-    });
+    expect(entriesOf(await get())).toMatch(/^The server returned a page/);
+    expect(entriesOf(await get({ format: { type: "Json", path: "$[*]" } }))).toMatch(/^The server returned a page/);
+  });
+
+  test("fails for an empty response, but not for a list without entries", async () => {
+    server.serves("");
+    expect(entriesOf(await get())).toBe("The server returned an empty response.");
+    server.serves("# none\n");
+    expect(entriesOf(await get())).toStrictEqual([]);
   });
 });
 

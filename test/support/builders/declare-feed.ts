@@ -60,8 +60,6 @@ export function textFacts(change: Partial<TextFacts> = {}): TextFacts {
     etag: undefined,
     lastModified: undefined,
     sha256: "",
-    looksLikeMarkup: false,
-    bytes: 1000,
     ...change,
   };
 }

@@ -318,12 +318,11 @@ function describe(served: Served): string {
 async function outcomeOf(served: Served): Promise<FetchOutcome> {
   if (served.kind === "Gone") return { kind: "Failed", fault: { message: "It answered 404." } };
   if (served.kind === "Cut") return { kind: "Failed", fault: { message: "It was cut off." } };
-  const lines = "lines" in served ? served.lines : [];
-  // A page may well have a list in it.
-  const text = served.kind === "Nothing" ? "" : `# A list\n${lines.join("\n")}\n`;
+  if (served.kind === "Page" || served.kind === "Nothing")
+    return { kind: "Failed", fault: { message: "It was no list." } };
+  const text = `# A list\n${served.lines.join("\n")}\n`;
   const reading = await readFeed(Buffer.from(text), { type: "Plain" }, { clock: withoutPause });
-  const facts = textFacts({ looksLikeMarkup: served.kind === "Page", bytes: text.length });
-  return { kind: "Read", reading, facts };
+  return { kind: "Read", reading, facts: textFacts() };
 }
 
 const withoutPause = { monotonicMs: () => 0, sleep: async () => undefined };
