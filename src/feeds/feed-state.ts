@@ -10,17 +10,14 @@ import { dayMs, hourMs } from "../model/time-text.ts";
 import {
   type FeedContent,
   feedCounts,
-  type FeedReading,
-  type FetchFault,
   fetchFault,
   type FetchOutcome,
   invalidLine,
   onceFor,
   storedContent,
   textFacts,
-  type TextFacts,
 } from "./content.ts";
-import { type HoldReason, judgeContent } from "./guards.ts";
+import { type HoldReason, judgeContent, type NewContent } from "./guards.ts";
 import * as z from "zod";
 
 /** Durations are whole seconds, so each response that repeats one gives a slightly different end. */
@@ -127,65 +124,47 @@ export function afterFetch(
   outcome: FetchOutcome,
   moment: FetchMoment,
 ): FeedState {
-  const common = {
+  const { nowMs } = moment;
+  const acceptance = acceptanceOf(feed);
+  const fault = outcome.kind === "Failed" ? outcome.fault : undefined;
+  const failures = fault === undefined ? 0 : state.failures + 1;
+  const after = {
     ...state,
-    lastFetchMs: moment.nowMs,
+    lastFetchMs: nowMs,
+    nextFetchMs: nextFetchMs(moment, feed.intervalMs, failures, fault?.retryAfterMs),
+    failures,
+    fault,
     // After the annotation has changed, the same content can be accepted again.
-    usedAcceptance: acceptanceOf(feed) === state.usedAcceptance ? state.usedAcceptance : undefined,
+    usedAcceptance: acceptance === state.usedAcceptance ? acceptance : undefined,
   };
-  switch (outcome.kind) {
-    case "NotModified": {
-      const good = state.good && { ...state.good, confirmedAtMs: moment.nowMs };
-      return succeeded({ ...common, good, held: undefined }, feed, moment);
-    }
-    case "Failed":
-      return failed(common, feed, outcome.fault, moment);
-    case "Read":
-    case "Updated":
-      return afterReading(common, feed, outcome, moment);
+  if (outcome.kind === "Failed") return after;
+  if (outcome.kind === "NotModified") {
+    return { ...after, good: state.good && { ...state.good, confirmedAtMs: nowMs }, held: undefined };
   }
-}
-
-function afterReading(
-  state: FeedState,
-  feed: DeclaredFeed,
-  outcome: Extract<FetchOutcome, { kind: "Read" | "Updated" }>,
-  moment: FetchMoment,
-): FeedState {
-  const lastGood = state.good && withoutEnded(state.good.content, moment.nowMs);
   const { reading } = outcome;
-  const facts = outcome.kind === "Read" ? outcome.facts : undefined;
+  const lastGood = state.good && withoutEnded(state.good.content, nowMs);
   const objection = judgeContent(outcome, lastGood, feed.guards);
   const hash = contentHash(reading.content);
-  const good = goodOf(reading, facts, hash, state.good, moment.nowMs);
-  if (objection === undefined || hash === state.good?.hash) {
-    return succeeded({ ...state, good, held: undefined }, feed, moment);
-  }
-  if (acceptanceOf(feed) === hash && state.usedAcceptance !== hash) {
-    return succeeded({ ...state, good, held: undefined, usedAcceptance: hash }, feed, moment);
-  }
-  const sinceMs = state.held?.hash === hash ? state.held.sinceMs : moment.nowMs;
-  return succeeded({ ...state, held: { ...objection, hash, counts: reading.counts, sinceMs } }, feed, moment);
+  const used = { ...after, good: goodOf(outcome, hash, state.good, nowMs), held: undefined };
+  if (objection === undefined || hash === state.good?.hash) return used;
+  if (acceptance === hash && after.usedAcceptance !== hash) return { ...used, usedAcceptance: hash };
+  const sinceMs = state.held?.hash === hash ? state.held.sinceMs : nowMs;
+  return { ...after, held: { ...objection, hash, counts: reading.counts, sinceMs } };
 }
 
 function acceptanceOf({ meta }: DeclaredFeed): string | undefined {
   return meta.annotations[acceptAnnotation]?.trim();
 }
 
-function goodOf(
-  { content, counts, invalidLines }: FeedReading,
-  facts: TextFacts | undefined,
-  hash: string,
-  before: GoodContent | undefined,
-  nowMs: number,
-): GoodContent {
+function goodOf(outcome: NewContent, hash: string, before: GoodContent | undefined, nowMs: number): GoodContent {
+  const { content, counts, invalidLines } = outcome.reading;
   const isSame = before?.hash === hash;
   return {
     content: isSame ? withEnds(before.content, content.expiresAtMs) : withEnded(content, before?.content, nowMs),
     counts,
     invalidLines,
     hash,
-    facts,
+    facts: outcome.kind === "Read" ? outcome.facts : undefined,
     changedAtMs: isSame ? before.changedAtMs : nowMs,
     confirmedAtMs: nowMs,
   };
@@ -210,17 +189,6 @@ function withEnded(content: FeedContent, before: FeedContent | undefined, nowMs:
 function areClose(oneMs: number | undefined, otherMs: number | undefined): boolean {
   if (oneMs === undefined || otherMs === undefined) return oneMs === otherMs;
   return Math.abs(oneMs - otherMs) <= endToleranceMs;
-}
-
-/** Whether the source responded, even if a guard put the content on hold. */
-function succeeded(state: FeedState, { intervalMs }: DeclaredFeed, moment: FetchMoment): FeedState {
-  return { ...state, failures: 0, fault: undefined, nextFetchMs: nextFetchMs(moment, intervalMs, 0) };
-}
-
-function failed(state: FeedState, { intervalMs }: DeclaredFeed, fault: FetchFault, moment: FetchMoment): FeedState {
-  const failures = state.failures + 1;
-  const next = nextFetchMs(moment, intervalMs, failures, fault.retryAfterMs);
-  return { ...state, failures, fault, nextFetchMs: next };
 }
 
 /** When the first of the entries ends; infinite if none does. */

@@ -28,7 +28,7 @@ export interface Objection {
   readonly message: string;
 }
 
-type NewContent = Extract<FetchOutcome, { kind: "Read" | "Updated" }>;
+export type NewContent = Extract<FetchOutcome, { kind: "Read" | "Updated" }>;
 
 /** The objection of the first guard that rejects the content. What is missing after individual changes was deleted explicitly. */
 export function judgeContent(
