@@ -147,13 +147,12 @@ export function joinEvents(events: readonly HistoryEvent[]): HistoryEvent[] {
   );
   return [...groups.values()].flatMap((group) => {
     const values = group.flatMap((event) => event.values);
-    const starts = Array.from(
-      { length: Math.ceil(values.length / valuesOfEventMax) },
-      (_, at) => at * valuesOfEventMax,
+    return group.slice(0, 1).flatMap((first) =>
+      Array.from({ length: Math.ceil(values.length / valuesOfEventMax) }, (_, at) => ({
+        ...first,
+        values: values.slice(at * valuesOfEventMax, (at + 1) * valuesOfEventMax),
+      })),
     );
-    return starts.flatMap((start) => {
-      return group.slice(0, 1).map((event) => ({ ...event, values: values.slice(start, start + valuesOfEventMax) }));
-    });
   });
 }
 
