@@ -17,7 +17,7 @@ import {
   storedContent,
   textFacts,
 } from "./content.ts";
-import { type HoldReason, judgeContent, type NewContent } from "./guards.ts";
+import { type HoldReason, judgeContent } from "./guards.ts";
 import * as z from "zod";
 
 /** Durations are whole seconds, so each response that repeats one gives a slightly different end. */
@@ -37,7 +37,6 @@ const goodContent = z.strictObject({
   content: storedContent,
   counts: feedCounts,
   invalidLines: z.array(invalidLine).max(100).readonly(),
-  hash: z.string(),
   facts: textFacts.optional(),
   /** When these entries were first read. */
   changedAtMs: timeMs,
@@ -72,7 +71,6 @@ export const storedFeed = z.strictObject({
   asked: z.string().optional(),
 });
 
-export type GoodContent = Readonly<z.output<typeof goodContent>>;
 export type HeldContent = Readonly<z.output<typeof heldContent>>;
 export type FeedState = Readonly<z.output<typeof storedFeed>>;
 
@@ -141,33 +139,28 @@ export function afterFetch(
   if (outcome.kind === "NotModified") {
     return { ...after, good: state.good && { ...state.good, confirmedAtMs: nowMs }, held: undefined };
   }
-  const { reading } = outcome;
+  const { content, counts, invalidLines } = outcome.reading;
   const lastGood = state.good && withoutEnded(state.good.content, nowMs);
   const objection = judgeContent(outcome, lastGood, feed.guards);
-  const hash = contentHash(reading.content);
-  const used = { ...after, good: goodOf(outcome, hash, state.good, nowMs), held: undefined };
-  if (objection === undefined || hash === state.good?.hash) return used;
+  const hash = contentHash(content);
+  const same = state.good !== undefined && contentHash(state.good.content) === hash ? state.good : undefined;
+  const good = {
+    content: same ? withEnds(same.content, content.expiresAtMs) : withEnded(content, state.good?.content, nowMs),
+    counts,
+    invalidLines,
+    facts: outcome.kind === "Read" ? outcome.facts : undefined,
+    changedAtMs: same?.changedAtMs ?? nowMs,
+    confirmedAtMs: nowMs,
+  };
+  const used = { ...after, good, held: undefined };
+  if (objection === undefined || same !== undefined) return used;
   if (acceptance === hash && after.usedAcceptance !== hash) return { ...used, usedAcceptance: hash };
   const sinceMs = state.held?.hash === hash ? state.held.sinceMs : nowMs;
-  return { ...after, held: { ...objection, hash, counts: reading.counts, sinceMs } };
+  return { ...after, held: { ...objection, hash, counts, sinceMs } };
 }
 
 function acceptanceOf({ meta }: DeclaredFeed): string | undefined {
   return meta.annotations[acceptAnnotation]?.trim();
-}
-
-function goodOf(outcome: NewContent, hash: string, before: GoodContent | undefined, nowMs: number): GoodContent {
-  const { content, counts, invalidLines } = outcome.reading;
-  const isSame = before?.hash === hash;
-  return {
-    content: isSame ? withEnds(before.content, content.expiresAtMs) : withEnded(content, before?.content, nowMs),
-    counts,
-    invalidLines,
-    hash,
-    facts: outcome.kind === "Read" ? outcome.facts : undefined,
-    changedAtMs: isSame ? before.changedAtMs : nowMs,
-    confirmedAtMs: nowMs,
-  };
 }
 
 /** Returns the same object for the same entries and ends, so that cached results remain valid. */
@@ -214,11 +207,11 @@ export function withoutEnded(content: FeedContent, nowMs: number): FeedContent {
 }
 
 /** Ignores order and comments, because many lists change both at every fetch. */
-export function contentHash({ entries }: FeedContent): string {
+export const contentHash = onceFor(({ entries }: FeedContent): string => {
   const hash = createHash("sha256").update("wafsync feed\0");
   for (const entry of entries.toSorted()) hash.update(entry).update("\n");
   return hash.digest("hex").slice(0, hashDigits);
-}
+});
 
 /** Feeds with the same interval are spread over this fraction of it. */
 const jitterShare = 0.1;

@@ -28,7 +28,7 @@ export interface Objection {
   readonly message: string;
 }
 
-export type NewContent = Extract<FetchOutcome, { kind: "Read" | "Updated" }>;
+type NewContent = Extract<FetchOutcome, { kind: "Read" | "Updated" }>;
 
 /** The objection of the first guard that rejects the content. What is missing after individual changes was deleted explicitly. */
 export function judgeContent(

@@ -58,12 +58,3 @@ function plainFields(fields: LogFields, redact: Redact): Record<string, unknown>
   // Starting one level up keeps the full depth for the values of the fields.
   return logValue(Object.fromEntries(named), redact, -1) as Record<string, unknown>;
 }
-
-/** Logs nothing: for commands that print their own results. */
-export const silentLogger: Logger = {
-  debug: () => undefined,
-  info: () => undefined,
-  warn: () => undefined,
-  error: () => undefined,
-  child: () => silentLogger,
-};

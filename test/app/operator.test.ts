@@ -7,7 +7,7 @@ import { createStopping } from "../../src/app/stopping.ts";
 import { realClock } from "../../src/async/clock.ts";
 import { loadKubeConfig } from "../../src/kube/credentials.ts";
 import { Redactor } from "../../src/model/redactor.ts";
-import { silentLogger } from "../../src/telemetry/log.ts";
+import { createLogger } from "../../src/telemetry/log.ts";
 import { runWafsync } from "../support/processes/wafsync-process.ts";
 import { installDefinitions, waitFor } from "../support/builders/cluster-objects.ts";
 import { describeWithOwnControlPlane } from "../support/control-plane/suite.ts";
@@ -87,7 +87,7 @@ await describeWithOwnControlPlane("wafsync operator", (cluster) => {
       clock: realClock,
       random: () => 0.5,
       redactor: new Redactor(),
-      log: silentLogger,
+      log: createLogger({ level: "silent", redact: (text) => text }),
       stopping: createStopping(realClock),
     };
     const bug = (): never => {
