@@ -42,9 +42,10 @@ export async function runHistory(text: string | undefined, options: HistoryOptio
       const within = events.filter(({ atMs }) => atMs >= sinceMs && atMs < untilMs);
       rows.push(...within.flatMap((event) => rowOf(nameKey(instance), event, cover)));
     }
+    const covering = text === undefined ? "" : ` of entries that cover ${text}`;
     rows.sort((a, b) => (a.time < b.time ? -1 : a.time > b.time ? 1 : 0));
     if (options.output === "json") out.json({ events: rows });
-    else if (rows.length === 0) out.line(nothing(text));
+    else if (rows.length === 0) out.line(`No changes${covering} are recorded for this period.`);
     // A folder from a repository may contain a history that others wrote.
     else for (const line of tableOf(historyColumns, visibleTexts(rows))) out.line(line);
     const isNewest = untilMs > nowMs && options.from === undefined && options.output === "table";
@@ -60,10 +61,4 @@ export function rowOf(instance: string, event: HistoryEvent, cover: AddressCover
   if (values.length === 0) return [];
   const owners = readOwners(event.owners).map(({ kind: ownerKind, name }) => `${ownerKind} ${name}`);
   return [{ time: formatTime(atMs), instance, event: kind, target, values, owners, note }];
-}
-
-function nothing(text: string | undefined): string {
-  return text === undefined
-    ? "No changes are recorded for this period."
-    : `No changes of entries that cover ${text} are recorded for this period.`;
 }
