@@ -89,17 +89,24 @@ export class ClusterRecordStore implements RecordStore {
       return { state: "Unreachable", problem: unreachable(key, read.fault), isForbidden };
     }
     const owner = this.#options.ownerOf(key);
-    if (read.value.head === undefined) return (await this.#restored(key, owner)) ?? this.#absent(key);
-    const { head, others } = await this.#adopted(key, owner, read.value);
-    if (head === undefined) return this.#absent(key);
+    const { head, others } = read.value;
+    if (head === undefined) return (await this.#restored(key, owner)) ?? this.#absent(key);
     const { resourceVersion: revision } = head.metadata;
     const known = { head: head.metadata, parts: [], others: new Set(others.keys()), owner };
     this.#known.set(idOf(key), known);
     if (isOfFormerFeed(key, owner, head)) return { state: "Absent", revision };
     const text = joined(head, others);
     if ("problem" in text) return { state: "Damaged", problem: damaged(key, text.problem), revision };
-    this.#known.set(idOf(key), { ...known, parts: head.spec?.parts ?? [] });
     this.#remember(key, text.text);
+    const parts = head.spec?.parts ?? [];
+    const objects = [head, ...parts.flatMap(({ name }) => others.get(name) ?? [])];
+    const isBound = owner === undefined || objects.every((object) => isHeldFor(key, owner, object));
+    if (!isBound && this.#options.mayWrite()) {
+      // After a restore, the instance has a new UID, and the garbage collector would delete the record; or its policy has changed.
+      const saved = await this.#write(key, owner, text.text, known);
+      if (saved.state === "Saved") return { state: "Loaded", text: text.text, revision: saved.revision };
+    }
+    this.#known.set(idOf(key), { ...known, parts: isBound ? parts : [] });
     return { state: "Loaded", text: text.text, revision };
   }
 
@@ -134,13 +141,7 @@ export class ClusterRecordStore implements RecordStore {
     this.#known.delete(idOf(key));
     const found = await this.#find(key);
     if (!found.ok) return unreachable(key, found.fault);
-    const { head, others } = found.value;
-    // Without the first object there is no record.
-    for (const object of [...(head === undefined ? [] : [head]), ...others.values()]) {
-      const fault = await this.#release(object);
-      if (fault !== undefined) return unreachable(key, fault);
-    }
-    return undefined;
+    return await this.#releaseAll(key, found.value);
   }
 
   placeOf(key: RecordKey): string {
@@ -157,15 +158,14 @@ export class ClusterRecordStore implements RecordStore {
     // Without its CRD, there is no record.
     if (!found.ok) return found.fault.code === "NotFound" ? undefined : unreachable(key, found.fault);
     const { head, others } = found.value;
-    if (owner === undefined) return undefined;
-    const free = { ...owner, retains: true };
-    for (const object of [...others.values(), ...(head === undefined ? [] : [head])]) {
-      // Objects that another writer deleted disappear with the instance.
-      const isDeleted = object.metadata.deletionTimestamp !== undefined;
-      const fault = isDeleted ? await this.#release(object) : (await this.#bound(key, free, object)).fault;
-      if (fault !== undefined) return unreachable(key, fault);
-    }
-    return undefined;
+    if (owner === undefined || head === undefined) return undefined;
+    // A record that another writer deleted disappears with the instance.
+    if (head.metadata.deletionTimestamp !== undefined) return await this.#releaseAll(key, found.value);
+    const text = joined(head, others);
+    if ("problem" in text || isHeldFor(key, { ...owner, retains: true }, head)) return undefined;
+    const before = { head: head.metadata, parts: [], others: new Set(others.keys()), owner };
+    const saved = await this.#write(key, { ...owner, retains: true }, text.text, before);
+    return saved.state === "Saved" ? undefined : saved.problem;
   }
 
   /** Whether records can be read at all. Never rejects. */
@@ -223,21 +223,6 @@ export class ClusterRecordStore implements RecordStore {
     return { state: "Absent", revision: "" };
   }
 
-  /**
-   * Binds the objects to the current instance. After a restore it has a new UID, and without this the garbage collector would
-   * delete the record; and its `deletionPolicy` may have changed. If this fails, the next load or save retries.
-   */
-  async #adopted(key: RecordKey, owner: RecordOwner | undefined, { head, others }: Found): Promise<Found> {
-    if (head === undefined || owner === undefined || !this.#options.mayWrite()) return { head, others };
-    if (isOfFormerFeed(key, owner, head)) return { head, others };
-    const parts = new Map(others);
-    for (const { name } of head.spec?.parts ?? []) {
-      const part = others.get(name);
-      if (part !== undefined) parts.set(name, (await this.#bound(key, owner, part)).object);
-    }
-    return { head: (await this.#bound(key, owner, head)).object, others: parts };
-  }
-
   /** Rewrites a record that disappeared with the CRD, if this process still knows it. Undefined if there is none. */
   async #restored(key: RecordKey, owner: RecordOwner | undefined): Promise<LoadedRecord | undefined> {
     const { mayWrite, wasUninstalled } = this.#options;
@@ -293,18 +278,6 @@ export class ClusterRecordStore implements RecordStore {
       : await replaceObject<RecordObject>(api, recordResource, { namespace, name }, body, options);
   }
 
-  /** The object with the same content and this owner; or with its former one, and why that could not be changed. */
-  async #bound(
-    key: RecordKey,
-    owner: RecordOwner,
-    object: RecordObject,
-  ): Promise<{ readonly object: RecordObject; readonly fault?: ApiFault }> {
-    if (isHeldFor(key, owner, object)) return { object };
-    const { metadata, spec: { text = "", digest = "", parts } = {} } = object;
-    const written = await this.#put(key, owner, metadata.name, { text, digest, ...(parts && { parts }) }, metadata);
-    return written.ok ? { object: written.value } : { object, fault: written.fault };
-  }
-
   async #get({ namespace }: RecordKey, name: string): Promise<ApiResult<RecordObject>> {
     return await getObject(this.#options.api, recordResource, { namespace, name }, { timeoutMs: requestTimeoutMs });
   }
@@ -313,6 +286,15 @@ export class ClusterRecordStore implements RecordStore {
   async #releaseNamed(key: RecordKey, name: string): Promise<void> {
     const read = await this.#get(key, name);
     if (read.ok) await this.#release(read.value);
+  }
+
+  /** The first object goes first: without it there is no record. */
+  async #releaseAll(key: RecordKey, { head, others }: Found): Promise<string | undefined> {
+    for (const object of [...(head === undefined ? [] : [head]), ...others.values()]) {
+      const fault = await this.#release(object);
+      if (fault !== undefined) return unreachable(key, fault);
+    }
+    return undefined;
   }
 
   /** Removes the finalizer and deletes the object. Undefined if it no longer exists. */
