@@ -4,6 +4,7 @@ import { blockKey } from "../blocks/judges.ts";
 import { type Condition, findCondition } from "../kinds/conditions.ts";
 import type { Clock } from "../async/clock.ts";
 import { listNames } from "../model/declared.ts";
+import { rowsWith } from "../decide/progress.ts";
 import { operationKinds } from "../model/operation.ts";
 import { nameKey, type ObjectName } from "../model/resource.ts";
 import type { ReconcileOutcome } from "../run/report.ts";
@@ -75,10 +76,10 @@ export function measureOutcome(
   if (result.kind === "Done") waf.lastSync.set(name, clock.nowMs() / 1000);
   for (const list of listNames) {
     if (facts.plan === undefined) continue;
-    const { lists, contested } = facts.plan;
+    const { lists } = facts.plan;
     for (const [state, size] of Object.entries(lists[list])) waf.entries.set(name, size, { list, state });
     waf.held.set(name, lists[list].held, { list });
-    waf.contested.set(name, contested.filter((item) => item.list === list).length, { list });
+    waf.contested.set(name, rowsWith(facts.plan, "Contested", [list]).length, { list });
   }
   if (blocks?.state !== "Known") return;
   const figures = autoBlocks.flatMap(({ meta }) => {

@@ -2,9 +2,8 @@
 // which are writes, adoptions, and all other differences from the declared state.
 import type { Standalone } from "../app/standalone.ts";
 import { type CompiledRule, faultsIn } from "../decide/compiled-rule.ts";
-import { findUnmanaged } from "../decide/other-writers.ts";
 import type { Plan } from "../decide/plan.ts";
-import { progressText } from "../decide/progress.ts";
+import { progressText, type RuleProgress } from "../decide/progress.ts";
 import { type DeclaredCacheClear, listNames } from "../model/declared.ts";
 import { type EntryOwners, lastDeclaredBy, unknownOwners } from "../model/entry-owners.ts";
 import type { Operation } from "../model/operation.ts";
@@ -140,7 +139,7 @@ function viewOperation(operation: Operation, drifted: ReadonlyMap<string, string
   return { outcome, target, value, reason: `${cause} by another writer; ${reason}`, ...note, isDrift: true };
 }
 
-function leftBy({ desired }: RunFacts, plan: Plan): OutcomeView[] {
+function leftBy({ desired, gathered, progress }: RunFacts, plan: Plan): OutcomeView[] {
   const guards = plan.held?.obstacle?.reason ?? "the guards of the instance allow fewer removals at once";
   const viewHeld = (target: string, value: string, owners: EntryOwners): OutcomeView => {
     const former = lastDeclaredBy(owners);
@@ -148,20 +147,16 @@ function leftBy({ desired }: RunFacts, plan: Plan): OutcomeView[] {
     return { outcome: "Held", target, value, reason };
   };
   return [
-    ...listNames.flatMap((target) => [
-      ...plan.outcomes[target].flatMap(({ entry: value, recorded, outcome: { kind, reason } }): OutcomeView[] => {
+    ...listNames.flatMap((target) =>
+      plan.outcomes[target].flatMap(({ entry: value, recorded, outcome: { kind, reason } }): OutcomeView[] => {
         if (kind === "Held") return [viewHeld(target, value, recorded?.owners ?? unknownOwners)];
         if (kind === "Refused") return [{ outcome: "Rejected", target, value, reason: asSentence(reason) }];
-        if (kind === "Contested") return [{ outcome: "Waiting", target, value, reason }];
+        if (kind === "Contested" || kind === "Waiting") return [{ outcome: "Waiting", target, value, reason }];
         if (kind !== "NoRoom") return [];
         const limit = `${reason} (spec.${target}.maxEntries of the instance)`;
         return [{ outcome: "Waiting", target, value, reason: limit }];
       }),
-      ...plan.waiting[target].map((value): OutcomeView => {
-        const reason = "is not removed, because the API refuses an entry that shares addresses with it";
-        return { outcome: "Waiting", target, value, reason };
-      }),
-    ]),
+    ),
     ...(plan.held?.origins ?? []).map(({ host, owners }) => viewHeld("origin", host, owners)),
     ...[...plan.origins.outcomes].flatMap(([value, { kind, reason, insteadOf }]): OutcomeView[] => {
       if (kind === "Primary") return [{ outcome: "Waiting", target: "origin", value, reason }];
@@ -177,13 +172,21 @@ function leftBy({ desired }: RunFacts, plan: Plan): OutcomeView[] {
     ...desired.compiledOrigins.flatMap(({ origin, verdict, message }): OutcomeView[] =>
       verdict === "Accepted" ? [] : [{ outcome: "Rejected", target: "origin", value: origin.host, reason: message }],
     ),
-    ...findUnmanaged(desired, plan).map(({ list, entry, rule: { id, expired, expiresAtMs } }): OutcomeView => {
-      const left = `unmanaged, and stays although ${ruleLabel(id)} has expired`;
-      const when = expiresAtMs === undefined ? "when no rule declares it any longer" : "after the rule expires";
-      const stays = `${ruleLabel(id)} is satisfied by an unmanaged entry, which stays ${when}`;
-      return { outcome: "Unmanaged", target: list, value: entry, reason: expired ? left : stays };
-    }),
+    ...[...(progress ?? [])].flatMap(([rule, counts]) => viewUnmanaged(rule, counts, gathered.instance.policies)),
   ];
+}
+
+/** Only for lists where such entries stay: `Exclusive` removes them, and `Observe` manages nothing. */
+function viewUnmanaged(
+  { id, list, rule, expired, expiresAtMs }: CompiledRule,
+  { foreign }: RuleProgress,
+  policies: RunFacts["gathered"]["instance"]["policies"],
+): OutcomeView[] {
+  if (policies[list] !== "Additive" || rule.meta.deleting) return [];
+  const left = `unmanaged, and stays although ${ruleLabel(id)} has expired`;
+  const when = expiresAtMs === undefined ? "when no rule declares it any longer" : "after the rule expires";
+  const stays = `${ruleLabel(id)} is satisfied by an unmanaged entry, which stays ${when}`;
+  return foreign.map((value) => ({ outcome: "Unmanaged", target: list, value, reason: expired ? left : stays }));
 }
 
 // Formats instances for people: the result of a run as a table of objects with counts, problems and notes, and a plan as its outcomes.

@@ -1,4 +1,4 @@
-// Resolves conflicts of the same canonical entry in Block and Allow. In this order:
+// Which of two rules for different lists has an entry. About the same canonical entry in Block and Allow, in this order:
 //
 // 1. a rule in the instance's own namespace takes precedence over a guest's;
 // 2. Block, if the blocklist shows the entry or the record has it, so that no Allow rule lifts an existing block;
@@ -6,8 +6,13 @@
 // 4. the older rule, then the first by name.
 //
 // The others report the conflict. Within a namespace, a narrower network inside a wider one on the other list is not a conflict:
-// this is how exceptions are written. For other namespaces, see `protectOthers`.
-import { networksAround } from "../address/ranges.ts";
+// this is how exceptions are written. But only the owner can override what another namespace declared: if lists overlap, the WAF decides
+// which one takes precedence for an address. An entry of a guest is therefore rejected if it overlaps an entry of another namespace on the
+// other list:
+//
+// - a guest's Allow entry that overlaps a Block entry of the owner, or of another guest unless it is already on the allowlist;
+// - a guest's Block entry inside an Allow entry of the owner. (A wider one leaves the exception in place.)
+import { narrowestContainers, NetworkIndex, networksAround } from "../address/ranges.ts";
 import { eachList, type ListName, listNames } from "../model/declared.ts";
 import type { Entry } from "../address/entry.ts";
 import { ruleLabel } from "../model/rule-id.ts";
@@ -21,47 +26,27 @@ export interface SettledConflicts {
   readonly hasConflicts: boolean;
 }
 
-interface Winner {
-  readonly rule: CompiledRule;
-  /** Why it takes precedence over a rule of the other list. */
-  readonly why: "Owner" | "Holder" | "First";
-}
-
 /** Removes the losing entries from their rules. `rules` and the result are ordered oldest first. */
 export function settleConflicts(rules: readonly CompiledRule[], now: ListsNow): SettledConflicts {
-  const actions = new Set(rules.map((rule) => rule.list));
-  if (actions.size < 2) return { rules, hasConflicts: false };
   const disputed = onBothLists(rules);
-  const winners = new Map<Entry, Winner>();
+  if (disputed.size === 0) return { rules, hasConflicts: false };
+  const declaring = new Map([...disputed].map((entry) => [entry, [] as CompiledRule[]]));
+  for (const rule of rules) for (const entry of disputed.intersection(rule.entries)) declaring.get(entry)?.push(rule);
   const holderOf = holderIn(rules, now);
-  let hasConflicts = false;
-  for (const rule of disputed.size === 0 ? [] : rules) {
-    const first: Winner = { rule, why: "First" };
-    for (const entry of rule.entries) {
-      if (!disputed.has(entry)) continue;
-      const other = winners.get(entry);
-      if (other === undefined) winners.set(entry, first);
-      // The owner's rule represents both: a guest's rule would not count against another rule of the owner.
-      else if (rule.isOwners && !other.rule.isOwners && other.rule.list === rule.list) winners.set(entry, first);
-      if (other === undefined || other.rule.list === rule.list) continue;
-      hasConflicts = true;
-      if (rule.isOwners !== other.rule.isOwners) {
-        winners.set(entry, { rule: rule.isOwners ? rule : other.rule, why: "Owner" });
-        continue;
-      }
-      const holding = holderOf(entry);
-      if (holding === undefined) continue;
-      winners.set(entry, { rule: holding === rule.list ? rule : other.rule, why: "Holder" });
-    }
+  const winners = new Map<Entry, CompiledRule | undefined>();
+  for (const [entry, all] of declaring) {
+    const owners = all.filter(({ isOwners }) => isOwners);
+    const candidates = owners.length > 0 ? owners : all;
+    const holding = holderOf(entry);
+    winners.set(entry, candidates.find(({ list }) => list === holding) ?? candidates[0]);
   }
-  if (!hasConflicts) return { rules, hasConflicts };
   const settled = rules.map((rule) =>
     withoutLost(rule, (entry) => {
       const winner = winners.get(entry);
-      return winner === undefined || winner.rule.list === rule.list ? undefined : lostTo(entry, winner, rule);
+      return winner === undefined || winner.list === rule.list ? undefined : lostTo(entry, winner, rule);
     }),
   );
-  return { rules: settled, hasConflicts };
+  return { rules: settled, hasConflicts: true };
 }
 
 /** The entries that are declared for both lists. */
@@ -91,7 +76,7 @@ function holderIn(
 }
 
 /** The rule without the entries that lose against another rule, which it reports as rejected. @param whyLost undefined if it stays */
-export function withoutLost(rule: CompiledRule, whyLost: (entry: Entry) => string | undefined): CompiledRule {
+function withoutLost(rule: CompiledRule, whyLost: (entry: Entry) => string | undefined): CompiledRule {
   const reported: RejectedEntry[] = [];
   for (const entry of rule.entries) {
     const message = whyLost(entry);
@@ -112,17 +97,111 @@ export function withoutLost(rule: CompiledRule, whyLost: (entry: Entry) => strin
   return { ...rule, entries, rejected, verdict: "Conflict", message: describeRejected(mine) };
 }
 
-function lostTo(entry: Entry, { rule: winner, why }: Winner, loser: CompiledRule): string {
-  const mayName = loser.isOwners || winner.rule.meta.namespace === loser.rule.meta.namespace;
-  if (!mayName) {
-    const { action } = winner.rule;
-    return `A rule of another namespace with action ${action} also declares ${entry} and takes precedence: remove it from this rule, or ask the owner of the instance.`;
+function lostTo(entry: Entry, { rule, id }: CompiledRule, loser: CompiledRule): string {
+  const action = `with action ${rule.action}`;
+  const mayName = loser.isOwners || rule.meta.namespace === loser.rule.meta.namespace;
+  return mayName
+    ? `${entry} is also in ${ruleLabel(id)} ${action}, which takes precedence: remove it from one of the two rules.`
+    : `A rule of another namespace ${action} also declares ${entry} and takes precedence: remove it from this rule, or ask the owner of the instance.`;
+}
+
+/** Removes rejected entries from guests' rules. The rules are ordered oldest first, without conflicts about the same entry. */
+export function protectOthers(rules: readonly CompiledRule[], { managed, shown }: ListsNow): readonly CompiledRule[] {
+  if (rules.every(({ isOwners }) => isOwners)) return rules;
+  const ofOwner = entriesOf(rules.filter(({ isOwners, list }) => isOwners && list === "allowlist"));
+  const owners = new NetworkIndex(ofOwner);
+  const allowed = entriesOf(rules.filter(({ isOwners, list }) => !isOwners && list === "allowlist"));
+  const sentAs = managed === undefined ? undefined : new SentAs(managed.allowlist);
+  const blocked = allowed.length === 0 ? undefined : blockedNear(allowed, rules);
+  return rules.map((rule) => {
+    if (rule.isOwners || rule.entries.size === 0) return rule;
+    if (rule.list === "blocklist") {
+      if (ofOwner.length === 0) return rule;
+      return refusing(rule, (entry) => owners.containing(entry) !== undefined, "allowed");
+    }
+    const { namespace } = rule.rule.meta;
+    const isHeld = (entry: Entry): boolean =>
+      sentAs?.of(entry).some((sent) => shown?.allowlist.has(sent) !== false) === true;
+    const lifts = (entry: Entry): boolean =>
+      blocked?.ofOwner.overlaps(entry) !== undefined ||
+      (!isHeld(entry) && blocked?.ofGuests.overlapsOthers(entry, namespace) === true);
+    return refusing(rule, lifts, "blocked");
+  });
+}
+
+interface Blocked {
+  readonly ofOwner: NetworkIndex;
+  readonly ofGuests: OthersIndex;
+}
+
+/** Block entries that overlap Allow entries of guests: few, regardless of the size of the lists. */
+function blockedNear(allowed: readonly Entry[], rules: readonly CompiledRule[]): Blocked {
+  const near = new NetworkIndex(allowed);
+  const ofOwner: Entry[] = [];
+  const ofGuests: EntryOf[] = [];
+  for (const { list, isOwners, rule, entries } of rules) {
+    if (list !== "blocklist") continue;
+    for (const entry of entries) {
+      if (near.overlaps(entry) === undefined) continue;
+      if (isOwners) ofOwner.push(entry);
+      else ofGuests.push({ entry, namespace: rule.meta.namespace });
+    }
   }
-  const isOlder = (winner.rule.meta.createdAtMs ?? 0) < (loser.rule.meta.createdAtMs ?? 0);
-  const name = `${ruleLabel(winner.id)} with action ${winner.rule.action}`;
-  const remedy = "remove it from one of the two rules.";
-  if (why === "Owner")
-    return `${entry} is also in ${name} of the instance's own namespace, which takes precedence: ${remedy}`;
-  if (why === "Holder") return `${name} already has ${entry} on the ${winner.list}: ${remedy}`;
-  return `${entry} is also in ${isOlder ? "the older " : ""}${name}${isOlder ? "" : ", whose name sorts first"}: ${remedy}`;
+  return { ofOwner: new NetworkIndex(ofOwner), ofGuests: new OthersIndex(ofGuests, allowed) };
+}
+
+function refusing(rule: CompiledRule, isRefused: (entry: Entry) => boolean, how: "allowed" | "blocked"): CompiledRule {
+  return withoutLost(rule, (entry) =>
+    isRefused(entry)
+      ? `Addresses in ${entry} are ${how} by a rule of another namespace: write entries that leave them out, or ask the owner of the instance.`
+      : undefined,
+  );
+}
+
+function entriesOf(rules: readonly CompiledRule[]): Entry[] {
+  return rules.flatMap(({ entries }) => [...entries]);
+}
+
+export interface EntryOf {
+  readonly entry: Entry;
+  readonly namespace: string;
+}
+
+/** Finds out whether entries of other namespaces share an address with an entry, at the cost of sorting them all once. */
+export class OthersIndex {
+  readonly #containers: ReadonlyMap<Entry, Entry>;
+  /** The namespaces of the entry itself. Two of them always include another one, so no more are kept. */
+  readonly #own = new Map<Entry, Set<string>>();
+  /** The same with those of all entries inside it. */
+  readonly #inside = new Map<Entry, Set<string>>();
+
+  /** @param asked the entries that may be looked up */
+  constructor(entries: readonly EntryOf[], asked: readonly Entry[]) {
+    this.#containers = narrowestContainers([...asked, ...entries.map(({ entry }) => entry)]);
+    for (const { entry, namespace } of entries) {
+      keep(this.#own, entry, namespace);
+      // Whatever one entry keeps already, all those around it keep, too.
+      for (const around of this.#around(entry)) if (!keep(this.#inside, around, namespace)) break;
+    }
+  }
+
+  overlapsOthers(entry: Entry, namespace: string): boolean {
+    const isOther = (namespaces: Iterable<string> = []): boolean => [...namespaces].some((one) => one !== namespace);
+    const isAround = this.#around(entry).some((around) => isOther(this.#own.get(around)));
+    return isAround || isOther(this.#inside.get(entry));
+  }
+
+  /** The entry and all that contain it, narrowest first. */
+  *#around(entry: Entry): Generator<Entry, void> {
+    for (let at: Entry | undefined = entry; at !== undefined; at = this.#containers.get(at)) yield at;
+  }
+}
+
+/** False if that changes nothing. */
+function keep(namespaces: Map<Entry, Set<string>>, entry: Entry, namespace: string): boolean {
+  const kept = namespaces.get(entry) ?? new Set<string>();
+  namespaces.set(entry, kept);
+  if (kept.size === 2 || kept.has(namespace)) return false;
+  kept.add(namespace);
+  return true;
 }

@@ -3,8 +3,8 @@
 // another team, so the domain is not sufficient: the API key or the base URL must also match the record. If the API at the same
 // base URL returns the same domain, it has verified the key.
 import type { ApiKey } from "../model/api-key.ts";
-import { type DeclaredInstance, listNames } from "../model/declared.ts";
-import type { AllowedRemovals, HandledTrigger, Inventory, Managed } from "../model/inventory.ts";
+import { type DeclaredInstance, eachList } from "../model/declared.ts";
+import type { HandledTrigger, Inventory, Managed } from "../model/inventory.ts";
 import { nameKey, type ObjectName } from "../model/resource.ts";
 
 /** Whether a record belongs to the WAF that `instance` reaches with `key` and that reports `domain`. */
@@ -17,10 +17,8 @@ export function isAboutSameWaf(
   return waf?.baseUrl === baseUrl || waf?.keyMark === key.markFor(recorded);
 }
 
-/** Merges `own` and `former`. `own` takes precedence; the same object if `former` adds nothing. */
+/** Merges both records, always with the same result, however often. `own` takes precedence. */
 export function joinRecords(own: Inventory, former: Inventory, formerName: ObjectName, ownName: ObjectName): Inventory {
-  const continued = nameKey(formerName);
-  const managed = joinManaged(own, former);
   const triggers = new Set(own.handledTriggers.map(({ cacheClear }) => cacheClear));
   const handledTriggers = former.handledTriggers
     .map((handled) => movedWith(handled, formerName, ownName))
@@ -29,34 +27,20 @@ export function joinRecords(own: Inventory, former: Inventory, formerName: Objec
   for (const [domain, others] of own.otherDomains) {
     otherDomains.set(domain, joinManaged(others, otherDomains.get(domain) ?? others));
   }
-  const isComplete =
-    managed === own &&
-    own.continued === continued &&
-    handledTriggers.length === 0 &&
-    otherDomains.size === own.otherDomains.size;
-  if (isComplete) return own;
   return {
     ...own,
-    entries: managed.entries,
-    origins: managed.origins,
-    continued,
+    ...joinManaged(own, former),
+    continued: nameKey(formerName),
     otherDomains,
     disputes: own.disputes.length > 0 ? own.disputes : former.disputes,
     handledTriggers: [...own.handledTriggers, ...handledTriggers],
     // A hash that was used for either instance must not work again.
-    approvals: own.approvals + former.approvals,
-    allowed: {
-      blocklist: joinAllowed(former.allowed.blocklist, own.allowed.blocklist),
-      allowlist: joinAllowed(former.allowed.allowlist, own.allowed.allowlist),
-    },
-  };
-}
-
-function joinAllowed(former: AllowedRemovals, own: AllowedRemovals): AllowedRemovals {
-  return {
-    pending: new Set([...former.pending, ...own.pending]),
-    count: former.count + own.count,
-    sinceMs: Math.max(former.sinceMs, own.sinceMs),
+    approvals: Math.max(own.approvals, former.approvals),
+    allowed: eachList((list) => ({
+      pending: former.allowed[list].pending.union(own.allowed[list].pending),
+      count: Math.max(former.allowed[list].count, own.allowed[list].count),
+      sinceMs: Math.max(former.allowed[list].sinceMs, own.allowed[list].sinceMs),
+    })),
   };
 }
 
@@ -67,16 +51,9 @@ function movedWith(handled: HandledTrigger, former: ObjectName, own: ObjectName)
   return { ...handled, cacheClear: `${own.namespace}/${handled.cacheClear.slice(home.length)}` };
 }
 
-function joinManaged<Part extends Managed>(own: Part, former: Managed): Part | Managed {
-  const isKnown =
-    listNames.every((list) => [...former.entries[list].keys()].every((entry) => own.entries[list].has(entry))) &&
-    [...former.origins.keys()].every((host) => own.origins.has(host));
-  if (isKnown) return own;
+function joinManaged(own: Managed, former: Managed): Managed {
   return {
-    entries: {
-      blocklist: new Map([...former.entries.blocklist, ...own.entries.blocklist]),
-      allowlist: new Map([...former.entries.allowlist, ...own.entries.allowlist]),
-    },
+    entries: eachList((list) => new Map([...former.entries[list], ...own.entries[list]])),
     origins: new Map([...former.origins, ...own.origins]),
   };
 }

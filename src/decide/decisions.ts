@@ -96,6 +96,8 @@ export interface Outcome {
     | "SourceBroken"
     | "Refused"
     | "Contested"
+    /** The API refuses an entry that shares addresses with it. */
+    | "Waiting"
     /** Only the whole list shows that it has to wait for a person. */
     | "Held";
   /** For people: part of a sentence. */
@@ -103,6 +105,8 @@ export interface Outcome {
   /** The call that an exception prevents. */
   readonly insteadOf?: Call;
   readonly refusals?: readonly Refusal[];
+  /** When the pause of a contested row ends. */
+  readonly untilMs?: number;
 }
 
 type Decide = <L extends Line>(line: L, context: Context<L>) => Outcome;
@@ -230,5 +234,5 @@ function contested<L extends Line>(line: L, context: Context<L>, call: Call): Ou
   const untilMs = context.contestedUntil(line);
   if (untilMs === undefined) return undefined;
   const reason = `another writer keeps reverting it: corrections are paused until ${formatTime(untilMs)}`;
-  return { kind: "Contested", reason, insteadOf: call };
+  return { kind: "Contested", reason, insteadOf: call, untilMs };
 }

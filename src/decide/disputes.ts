@@ -1,14 +1,17 @@
-// Detects conflicts with another writer. If an entry is repeatedly added or removed against the plan, wafsync stops correcting it
-// for a while, longer each time.
-import type { ListName } from "../model/declared.ts";
+// What other writers did against the declared state. Drift is what they changed since wafsync last read the lists. If they change the same
+// entry again and again, wafsync stops correcting it for a while, longer each time.
+import { type DeclaredInstance, eachList, type ListName, listNames } from "../model/declared.ts";
 import type { Entry } from "../address/entry.ts";
 import type { Dispute } from "../model/inventory.ts";
+import type { SeenLists } from "../model/observed.ts";
 import { hourMs } from "../model/time-text.ts";
+import type { Plan } from "./plan.ts";
 
-/** More corrections than this within an hour are a dispute. */
+/** More corrections than this, with less than `forgottenAfterMs` between them, are a dispute. */
 const correctionsMax = 3;
 const firstPauseMs = 5 * 60_000;
 const pauseMsMax = 4 * hourMs;
+const forgottenAfterMs = pauseMsMax + hourMs;
 /** The number of correction times that are recorded for one entry. */
 const timesMax = 10;
 /**
@@ -17,13 +20,31 @@ const timesMax = 10;
  */
 export const disputesMax = 10_000;
 
-export interface Contested {
+export interface DriftedEntry {
   readonly list: ListName;
   readonly entry: Entry;
-  readonly untilMs: number;
+  /** `Vanished`: a declared entry is missing from the list. `Appeared`: it is of others, and the list is `Exclusive`. */
+  readonly change: "Vanished" | "Appeared";
 }
 
-/** Records corrections of the listed entries. Drops times that are older than the longest pause. */
+/** Only changes that wafsync corrects are drift: not if it writes nothing, or ignores the entries of other writers. */
+export function findDrift(
+  { policies }: DeclaredInstance,
+  { outcomes }: Pick<Plan, "outcomes">,
+  last: Pick<SeenLists, "lists">,
+): DriftedEntry[] {
+  return listNames.flatMap((list) =>
+    outcomes[list].flatMap(({ entry, declared, shown, recorded, outcome }): DriftedEntry[] => {
+      const wasShown = last.lists[list].has(entry);
+      if (outcome.kind === "Off" || outcome.kind === "NoRoom") return [];
+      if (declared) return !shown && wasShown ? [{ list, entry, change: "Vanished" }] : [];
+      const isNew = shown && !wasShown && recorded === undefined && policies[list] === "Exclusive";
+      return isNew ? [{ list, entry, change: "Appeared" }] : [];
+    }),
+  );
+}
+
+/** Records corrections of the listed entries, and forgets disputes that have ended. */
 export function noteDisputes(
   disputes: readonly Dispute[],
   found: readonly { readonly list: ListName; readonly entry: Entry }[],
@@ -32,47 +53,37 @@ export function noteDisputes(
   const byKey = new Map<string, Dispute>();
   for (const dispute of disputes) {
     const last = dispute.atMs.at(-1) ?? 0;
-    if (nowMs - last < pauseMsMax + hourMs) byKey.set(keyOf(dispute), dispute);
+    if (nowMs - last < forgottenAfterMs) byKey.set(keyOf(dispute), dispute);
   }
   if (found.length === 0 && byKey.size === disputes.length) return disputes;
   for (const { list, entry } of found) {
     const before = byKey.get(keyOf({ list, entry }));
     byKey.set(keyOf({ list, entry }), { list, entry, atMs: [...upTo(nowMs, before?.atMs), nowMs].slice(-timesMax) });
   }
-  // An entry that is already contested keeps its place: otherwise, disputes over too many entries would never end.
-  const weight = ({ atMs }: Dispute): number => Math.min(atMs.length, correctionsMax + 1);
   const kept = [...byKey.values()].toSorted(
-    (a, b) => weight(b) - weight(a) || (b.atMs.at(-1) ?? 0) - (a.atMs.at(-1) ?? 0),
+    (a, b) => b.atMs.length - a.atMs.length || (b.atMs.at(-1) ?? 0) - (a.atMs.at(-1) ?? 0),
   );
   return kept.slice(0, disputesMax);
 }
 
-/** The entries that are currently not corrected, and until when. */
-export function contestedNow(disputes: readonly Dispute[], nowMs: number): readonly Contested[] {
-  return disputes.flatMap((dispute) => {
-    const untilMs = pausedUntil(upTo(nowMs, dispute.atMs));
-    return untilMs !== undefined && untilMs > nowMs ? [{ list: dispute.list, entry: dispute.entry, untilMs }] : [];
-  });
+/** The entries that are currently not corrected, each with the end of its pause, which doubles with each further correction. */
+export function contestedNow(
+  disputes: readonly Dispute[],
+  nowMs: number,
+): Readonly<Record<ListName, ReadonlyMap<Entry, number>>> {
+  const contested = eachList(() => new Map<Entry, number>());
+  for (const { list, entry, atMs } of disputes) {
+    const times = upTo(nowMs, atMs);
+    const excess = times.length - correctionsMax;
+    const untilMs = (times.at(-1) ?? 0) + Math.min(firstPauseMs * 2 ** (excess - 1), pauseMsMax);
+    if (excess > 0 && untilMs > nowMs) contested[list].set(entry, untilMs);
+  }
+  return contested;
 }
 
 /** Without times in the future: the clock was set back since, and a pause must not last longer because of that. */
 function upTo(nowMs: number, atMs: readonly number[] = []): readonly number[] {
   return atMs.filter((timeMs) => timeMs <= nowMs);
-}
-
-/** The pause starts with the first correction beyond the limit within an hour, and doubles with each further one. */
-function pausedUntil(atMs: readonly number[]): number | undefined {
-  const last = atMs.at(-1);
-  if (last === undefined) return undefined;
-  let excess = 0;
-  for (let index = correctionsMax; index < atMs.length; index += 1) {
-    const first = atMs[index - correctionsMax] ?? 0;
-    const now = atMs[index] ?? 0;
-    const pauseBefore = excess === 0 ? 0 : firstPauseMs * 2 ** (excess - 1);
-    excess = now - first <= hourMs + pauseBefore * correctionsMax ? excess + 1 : 0;
-  }
-  if (excess === 0) return undefined;
-  return last + Math.min(firstPauseMs * 2 ** (excess - 1), pauseMsMax);
 }
 
 function keyOf({ list, entry }: { readonly list: ListName; readonly entry: Entry }): string {

@@ -13,10 +13,9 @@ import { NetworkIndex, uncoveredBy } from "../address/ranges.ts";
 import { lastDeclaredBy, remembering, unknownOwners } from "../model/entry-owners.ts";
 import type { Inventory, Refusal } from "../model/inventory.ts";
 import type { Observed, ObservedEntries } from "../model/observed.ts";
-import { type Context, decide, intends, nothing, type Outcome } from "./decisions.ts";
-import { leftOutOf } from "./room.ts";
+import { type Call, type Context, decide, intends, nothing, type Outcome } from "./decisions.ts";
 import type { CompiledRule } from "./compiled-rule.ts";
-import type { Contested } from "./disputes.ts";
+import { contestedNow } from "./disputes.ts";
 import { RuleVersions, standingRefusal } from "./refusals.ts";
 import { asksToAdopt, type EntryLine, isRetained, Records } from "./ownership.ts";
 import type { DesiredState } from "./desired.ts";
@@ -34,10 +33,6 @@ export interface ListDraft extends RemovalRequest {
   readonly adds: readonly EntryLine[];
   /** The removals of replaced entries. */
   readonly replaced: readonly Pick<Removal, "entry" | "reason">[];
-  /** Unrecorded entries that something may declare that can't be read. */
-  readonly kept: readonly Entry[];
-  /** Removals that wait for an entry that the WAF does not accept. */
-  readonly waiting: readonly Entry[];
   /** Declared entries that the list has no room for. */
   readonly leftOut: ReadonlySet<Entry>;
 }
@@ -50,7 +45,6 @@ export interface DraftInput {
   readonly desired: DesiredState;
   readonly observed: Observed;
   readonly inventory: Inventory;
-  readonly contested: readonly Contested[];
   readonly refusals: ReadonlyMap<string, Refusal>;
   readonly offOn: OffOn;
   /** Whether no obstacle prevents all removals. */
@@ -60,53 +54,52 @@ export interface DraftInput {
 
 export function draftList(list: ListName, input: DraftInput): ListDraft {
   const { desired, observed, inventory, nowMs } = input;
-  const live = observed.lists[list];
-  const owned = inventory.entries[list];
-  const declared = desired.lists[list];
-  const { maxEntries } = desired.instance.lists[list];
-  const exclusive = desired.instance.policies[list] === "Exclusive";
-  const leftOut = leftOutOf({ target: declared, live, owned, maxEntries, exclusive, rules: desired.rules });
+  const leftOut = leftOutOf(list, input);
   const context = contextOf(list, input, leftOut);
-  const records = new Records(context, desired.existingRules, nowMs);
-  const { rows, adds, removing, stuck, blocked, kept } = decideRows(list, input, context, leftOut);
-  const rules = desired.rules.filter((rule) => rule.list === list);
-  const fitting = leftOut.size === 0 ? declared.keys() : [...declared.keys()].filter((entry) => !leftOut.has(entry));
-  const sorted = sortRemovals(inOrderOf(live, [...removing, ...blocked]), rules, fitting, leftOut);
-  const possible = new Set(removing);
+  const rows = decideRows(list, input, context, leftOut);
+  const stuck = rows.filter(({ outcome }) => isPaused(outcome, "Add")).map(({ entry }) => entry);
   const waitsFor = stuck.length === 0 ? undefined : new NetworkIndex(stuck);
-  const isWaiting = ({ entry }: Decided): boolean => waitsFor?.overlaps(entry) !== undefined;
-  const isPossible = (row: Decided): boolean => possible.has(row) && !isWaiting(row);
+  const live = observed.lists[list];
+  const undeclared = inOrderOf(
+    live,
+    rows.filter(({ outcome }) => intends(outcome, "Remove") || isPaused(outcome, "Remove")),
+  );
+  for (const row of undeclared) {
+    if (waitsFor?.overlaps(row.entry) !== undefined && intends(row.outcome, "Remove")) row.outcome = waiting;
+  }
+  const adds = rows.filter(({ outcome }) => intends(outcome, "Add"));
+  const rules = desired.rules.filter((rule) => rule.list === list);
+  const sorted = sortRemovals(undeclared, rules, desired.lists[list].keys(), leftOut);
   const countsOf = countsOverTime(desired.rules);
-  const removals = sorted.lost.filter(isPossible).map(({ entry, recorded, outcome: { reason } }): Removal => {
+  const removals = sorted.lost.flatMap(({ entry, recorded, outcome }): readonly Removal[] => {
+    if (!intends(outcome, "Remove")) return [];
     const owners = recorded?.owners ?? unknownOwners;
-    return {
-      entry,
-      owners,
-      reason,
-      weight: sorted.weights.get(entry) ?? 1,
-      endsByItself: hasEnded(entry, owners, desired),
-      countsOverTime: recorded !== undefined && countsOf(owners),
-    };
+    return [
+      {
+        entry,
+        owners,
+        reason: outcome.reason,
+        weight: sorted.weights.get(entry) ?? 1,
+        endsByItself: hasEnded(entry, owners, desired),
+        countsOverTime: recorded !== undefined && countsOf(owners),
+      },
+    ];
   });
-  const planned = adds.map(({ entry }) => entry);
   // Only guards on removals ask for the size.
   const sizeWith = (added: readonly Entry[]): number =>
     removals.length === 0 ? 0 : sizeOf(rules, live, new Set(added), sorted);
+  const planned = adds.map(({ entry }) => entry);
   const size = sizeWith(planned);
   return {
     rows,
-    records,
+    records: new Records(context, desired.existingRules, nowMs),
     adds,
     removals,
     replaced: [...sorted.replaced.values()].flatMap(({ row, cover }) =>
-      input.mayForget && isPossible(row)
+      input.mayForget && intends(row.outcome, "Remove")
         ? [{ entry: row.entry, reason: `merged or split: ${cover} has its addresses` }]
         : [],
     ),
-    kept: inOrderOf(live, kept).map(({ entry }) => entry),
-    waiting: [...sorted.lost, ...[...sorted.replaced.values()].map(({ row }) => row)]
-      .filter(isWaiting)
-      .map(({ entry }) => entry),
     leftOut,
     before: inventory.allowed[list],
     size,
@@ -115,42 +108,82 @@ export function draftList(list: ListName, input: DraftInput): ListDraft {
   };
 }
 
+const waiting: Outcome = {
+  kind: "Waiting",
+  reason: "the API refuses an entry that shares addresses with it",
+  insteadOf: "Remove",
+};
+
+/** Whether wafsync does not make the call for now, although it is planned. */
+function isPaused({ kind, insteadOf }: Outcome, call: Call): boolean {
+  return insteadOf === call && (kind === "Refused" || kind === "Contested");
+}
+
 /** Decides the rows whose columns disagree, and those without room. */
 function decideRows(
   list: ListName,
   { desired, observed, inventory }: DraftInput,
   context: Context<EntryLine>,
   leftOut: ReadonlySet<Entry>,
-) {
+): readonly Decided[] {
   const [live, owned, declared] = [observed.lists[list], inventory.entries[list], desired.lists[list]];
-  const rows: Decided[] = [];
-  const [adds, removing, blocked, kept]: [Decided[], Decided[], Decided[], Decided[]] = [[], [], [], []];
-  const stuck: Entry[] = [];
   const book = desired.books[list];
   book.listRead(live);
   book.recordSaved(owned);
-  for (const entry of leftOut.size === 0 ? book.open : new Set([...book.open, ...leftOut])) {
+  const open = leftOut.size === 0 ? book.open : book.open.union(leftOut);
+  return Array.from(open, (entry) => {
     const declarers = declared.get(entry);
     const columns = { declared: declarers !== undefined, shown: live.has(entry), recorded: owned.get(entry) };
     const row: Decided = { list, entry, declarers, rules: declarers?.rules ?? [], ...columns, outcome: nothing };
     row.outcome = decide(row, context);
-    rows.push(row);
-    const { kind, insteadOf } = row.outcome;
-    if (intends(row.outcome, "Add")) adds.push(row);
-    else if (intends(row.outcome, "Remove")) removing.push(row);
-    else if (kind === "SourceBroken") kept.push(row);
-    else if (kind === "Refused" || kind === "Contested") {
-      if (insteadOf === "Add") stuck.push(entry);
-      else blocked.push(row);
-    }
+    return row;
+  });
+}
+
+const nothingLeftOut: ReadonlySet<Entry> = new Set();
+
+/**
+ * The declared entries that do not fit. A list accepts a limited number of entries. If not all of them fit, it gets, in this order:
+ *
+ * 1. entries of other writers, which wafsync does not remove;
+ * 2. entries with higher priority;
+ * 3. entries that are already on the list, so that a new rule with the same priority unblocks nothing;
+ * 4. entries of older rules.
+ */
+function leftOutOf(list: ListName, { desired, observed, inventory }: DraftInput): ReadonlySet<Entry> {
+  const { maxEntries } = desired.instance.lists[list];
+  if (maxEntries === undefined) return nothingLeftOut;
+  const [live, owned, declared] = [observed.lists[list], inventory.entries[list], desired.lists[list]];
+  const isForeign = (entry: Entry): boolean => live.has(entry) && !owned.has(entry);
+  let room = maxEntries;
+  if (desired.instance.policies[list] !== "Exclusive") {
+    for (const entry of live.keys()) if (!declared.has(entry) && isForeign(entry)) room -= 1;
   }
-  return { rows, adds, removing, kept, stuck, blocked };
+  if (declared.size <= room) return nothingLeftOut;
+  const ages = new Map(desired.rules.map((rule, index) => [rule, index]));
+  const ranked = [...declared]
+    .map(([entry, { rules }]) => ({
+      entry,
+      isFixed: isForeign(entry),
+      priority: Math.max(...rules.map(({ rule }) => rule.priority)),
+      isLive: live.has(entry),
+      age: Math.min(...rules.map((rule) => ages.get(rule) ?? 0)),
+    }))
+    .toSorted(
+      (a, b) =>
+        Number(b.isFixed) - Number(a.isFixed) ||
+        b.priority - a.priority ||
+        Number(b.isLive) - Number(a.isLive) ||
+        a.age - b.age ||
+        (a.entry < b.entry ? -1 : 1),
+    );
+  return new Set(ranked.slice(Math.max(0, room)).flatMap(({ entry, isFixed }) => (isFixed ? [] : [entry])));
 }
 
 function contextOf(list: ListName, input: DraftInput, leftOut: ReadonlySet<Entry>): Context<EntryLine> {
-  const { desired, observed, contested, refusals, nowMs } = input;
+  const { desired, observed, inventory, refusals, nowMs } = input;
   const { policies, consistencyWindowMs } = desired.instance;
-  const pauses = new Map(contested.flatMap((one) => (one.list === list ? [[one.entry, one.untilMs] as const] : [])));
+  const contested = contestedNow(inventory.disputes, nowMs)[list];
   const versions = new RuleVersions();
   const standing = (operation: string, wantedBy: () => string): Refusal[] => {
     const refusal = standingRefusal(refusals, operation, wantedBy, nowMs);
@@ -176,7 +209,7 @@ function contextOf(list: ListName, input: DraftInput, leftOut: ReadonlySet<Entry
       const found = spellings.flatMap((text) => standing(`${list} -${text}`, () => ""));
       return found.length === spellings.length ? found : [];
     },
-    contestedUntil: ({ entry }) => pauses.get(entry),
+    contestedUntil: ({ entry }) => contested.get(entry),
   };
 }
 
@@ -197,12 +230,12 @@ interface SortedRemovals {
 
 /**
  * Only merging moves addresses between entries: otherwise, a removal is of one declared entry, and no address is looked up.
- * @param fitting the declared entries that the list has room for
+ * @param declared for the list
  */
 function sortRemovals(
   removals: readonly Decided[],
   rules: readonly CompiledRule[],
-  fitting: Iterable<Entry>,
+  declared: Iterable<Entry>,
   leftOut: ReadonlySet<Entry>,
 ): SortedRemovals {
   const lost: Decided[] = [];
@@ -210,7 +243,7 @@ function sortRemovals(
   const weights = new Map<Entry, number>();
   const linesOf = ({ recorded }: Decided): number => recorded?.lines ?? 1;
   const isMerging = rules.some(({ lines }) => lines.size > 0) || removals.some((row) => linesOf(row) > 1);
-  const covering = isMerging ? new NetworkIndex(fitting) : undefined;
+  const covering = isMerging ? new NetworkIndex(new Set(declared).difference(leftOut)) : undefined;
   for (const row of removals) {
     const { entry } = row;
     const lines = linesOf(row);

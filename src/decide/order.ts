@@ -6,10 +6,11 @@
 // Among equal rules, Allow goes before Block. A Block entry that overlaps an Allow entry still to be added waits for it: the
 // exception must be in place before the block.
 // 3. Removals from the blocklist, then from the allowlist, after everything that replaces them was added. Urgent ones go earlier:
-//    see `orderWrites`.
+//    see `orderWrites`. If a list is nearly full, a removal goes earlier to make room: see `orderForRoom`.
 //
-// So no address that is blocked (or allowed) both before and after is briefly unblocked in between.
+// So no address that is blocked (or allowed) both before and after is briefly unblocked in between, unless a list is completely full.
 import type { Entry } from "../address/entry.ts";
+import { eachList, type ListName, listNames } from "../model/declared.ts";
 import { inThousands } from "../model/sentence.ts";
 import { narrowestContainers, NetworkIndex } from "../address/ranges.ts";
 import type { Operation } from "../model/operation.ts";
@@ -19,80 +20,37 @@ import { readOwners, remembering, unknownOwners } from "../model/entry-owners.ts
 import type { OwnedEntry } from "../model/inventory.ts";
 
 export type AddEntry = Extract<Operation, { kind: "AddEntry" }>;
+export type RemoveEntry = Extract<Operation, { kind: "RemoveEntry" }>;
+export type EntryWrite = AddEntry | RemoveEntry;
 
 /** One entry to be added, with all rules that declare it: never an empty array. */
 export interface WantedAdd {
-  readonly list: "blocklist" | "allowlist";
+  readonly list: ListName;
   readonly entry: Entry;
   readonly rules: readonly CompiledRule[];
 }
 
-/**
- * Orders additions as described above. Those of a rule follow its order, whatever the order of `adds`.
- * @param urgencyOf the highest priority of the writes that wait for an addition, if it exceeds its own
- */
-function orderAdds(adds: readonly WantedAdd[], urgencyOf: (add: WantedAdd) => number): AddEntry[] {
-  const combinations = byRules(adds);
+/** Orders additions as described above, apart from exceptions. */
+function orderAdds(adds: readonly WantedAdd[]): readonly AddEntry[] {
   const left = new Map<CompiledRule, number>();
-  for (const [rules, { length }] of combinations) {
-    for (const rule of rules) left.set(rule, (left.get(rule) ?? 0) + length);
-  }
+  for (const { rules } of adds) for (const rule of rules) left.set(rule, (left.get(rule) ?? 0) + 1);
   const rank = rankRules(left);
-  const groups = Map.groupBy(combinations, ([rules]) => leading(rules, rank));
-  const byPriority = new Map<number, Map<string, AddEntry[]>>();
-  const turnsOf = (priority: number, namespace: string): AddEntry[] => {
-    const namespaces = byPriority.get(priority) ?? new Map<string, AddEntry[]>();
-    byPriority.set(priority, namespaces);
-    const turns = namespaces.get(namespace) ?? [];
-    namespaces.set(namespace, turns);
-    return turns;
-  };
-  for (const rule of rank.keys()) {
-    const { priority, meta } = rule.rule;
-    const group = groups.get(rule);
-    if (group === undefined) continue;
-    const toOperation = operationsFor(rule, left.get(rule) ?? 0);
-    const own = turnsOf(priority, meta.namespace);
-    for (const add of inOrderOf(
-      rule,
-      group.map(([, some]) => some),
-    )) {
-      const urgency = urgencyOf(add);
-      (urgency > priority ? turnsOf(urgency, meta.namespace) : own).push(toOperation(add));
-    }
-  }
-  const inOrder = [...byPriority].toSorted(([a], [b]) => b - a);
-  return exceptionsFirst(inOrder.flatMap(([, namespaces]) => takingTurns([...namespaces.values()])));
+  const groups = Map.groupBy(adds, ({ rules }) => leading(rules, rank));
+  const byPriority = Map.groupBy(rank.keys(), ({ rule }) => rule.priority);
+  return [...byPriority.values()].flatMap((some) => {
+    const namespaces = Map.groupBy(some, ({ rule }) => rule.meta.namespace);
+    const queues = [...namespaces.values()].map((rules) =>
+      rules.flatMap((rule) => inOrderOf(rule, groups.get(rule) ?? []).map(operationsFor(rule, left.get(rule) ?? 0))),
+    );
+    return takingTurns(queues);
+  });
 }
 
 /** As the rule lists them. */
-function* inOrderOf({ entries }: CompiledRule, group: readonly (readonly WantedAdd[])[]): Generator<WantedAdd, void> {
-  const [only = []] = group;
-  const [first] = only;
-  // A rule is usually new as a whole, or changes in a few entries.
-  if (group.length === 1 && first !== undefined && only.length === entries.size) {
-    for (const entry of entries) yield { list: first.list, entry, rules: first.rules };
-    return;
-  }
-  const adds = new Map(group.flatMap((some) => some.map((add) => [add.entry, add] as const)));
-  for (const entry of entries) {
-    const add = adds.get(entry);
-    if (add !== undefined) yield add;
-  }
-}
-
-/** Few combinations of rules declare many entries, and entries of the same rules are nearly always adjacent. */
-function byRules(adds: readonly WantedAdd[]): ReadonlyMap<readonly CompiledRule[], readonly WantedAdd[]> {
-  const combinations = new Map<readonly CompiledRule[], WantedAdd[]>();
-  let last: WantedAdd[] | undefined;
-  for (const add of adds) {
-    if (last?.[0]?.rules !== add.rules) {
-      last = combinations.get(add.rules) ?? [];
-      combinations.set(add.rules, last);
-    }
-    last.push(add);
-  }
-  return combinations;
+function inOrderOf({ entries }: CompiledRule, adds: readonly WantedAdd[]): readonly WantedAdd[] {
+  if (adds.length < 2) return adds;
+  const byEntry = new Map(adds.map((add) => [add.entry, add]));
+  return [...entries].flatMap((entry) => byEntry.get(entry) ?? []);
 }
 
 /** Takes one item of each queue in turn, until all are empty. */
@@ -142,59 +100,34 @@ function operationsFor(first: CompiledRule, left: number): (add: WantedAdd) => A
 }
 
 /** Moves each Allow entry in front of the first Block entry that shares an address with it, and keeps all others in place. */
-function exceptionsFirst(ordered: readonly AddEntry[]): AddEntry[] {
-  const allows = byEntryOn("allowlist", ordered);
-  if (allows.size === 0 || allows.size === ordered.length) return [...ordered];
-  const exceptions = exceptionsByBlock(ordered, allows);
-  const placed = new Set<AddEntry>();
-  for (const operation of ordered) {
-    for (const exception of exceptions.get(operation) ?? []) placed.add(exception);
-    placed.add(operation);
-  }
-  return [...placed];
-}
-
-/** Networks are nested or disjoint, so two of them overlap if one contains the other. */
-function exceptionsByBlock(
-  ordered: readonly AddEntry[],
-  allows: ReadonlyMap<Entry, AddEntry>,
-): ReadonlyMap<AddEntry, ReadonlySet<AddEntry>> {
+function exceptionsFirst(ordered: readonly AddEntry[]): readonly AddEntry[] {
+  const placesOn = (list: ListName): ReadonlyMap<Entry, number> =>
+    new Map(ordered.flatMap((add, place) => (add.list === list ? [[add.entry, place] as const] : [])));
+  const allows = placesOn("allowlist");
+  if (allows.size === 0 || allows.size === ordered.length) return ordered;
+  const blocks = placesOn("blocklist");
   const containers = narrowestContainers(ordered.map(({ entry }) => entry));
-  const blocks = byEntryOn("blocklist", ordered);
-  const exceptions = new Map<AddEntry, Set<AddEntry>>();
-  const note = (block: AddEntry | undefined, allow: AddEntry | undefined): void => {
-    if (block === undefined || allow === undefined) return;
-    const others = exceptions.get(block);
-    if (others === undefined) exceptions.set(block, new Set([allow]));
-    else others.add(allow);
+  const places = [...ordered.keys()];
+  const moveFront = (allow: number | undefined, block: number | undefined): void => {
+    if (allow !== undefined && block !== undefined) places[allow] = Math.min(places[allow] ?? allow, block - 0.5);
   };
-  for (const operation of ordered) {
-    let container = containers.get(operation.entry);
-    for (; container !== undefined; container = containers.get(container)) {
-      if (operation.list === "allowlist") note(blocks.get(container), operation);
-      else note(operation, allows.get(container));
+  for (const [place, { list, entry }] of ordered.entries()) {
+    // Networks are nested or disjoint, so two of them overlap if one contains the other.
+    for (let around = containers.get(entry); around !== undefined; around = containers.get(around)) {
+      if (list === "allowlist") moveFront(place, blocks.get(around));
+      else moveFront(allows.get(around), place);
     }
   }
-  return exceptions;
+  return inPlaces(ordered, places);
 }
 
-function byEntryOn(list: AddEntry["list"], operations: readonly AddEntry[]): ReadonlyMap<Entry, AddEntry> {
-  const found = new Map<Entry, AddEntry>();
-  for (const operation of operations) if (operation.list === list) found.set(operation.entry, operation);
-  return found;
+function inPlaces<T>(items: readonly T[], places: readonly number[]): readonly T[] {
+  const sorted = [...items.keys()].toSorted((a, b) => (places[a] ?? a) - (places[b] ?? b));
+  return sorted.map((index) => items[index] as T);
 }
-
-export type RemoveEntry = Extract<Operation, { kind: "RemoveEntry" }>;
-export type EntryWrite = AddEntry | RemoveEntry;
 
 /** Further removals wait for the additions, because comparing all of them with overlapping additions would take too long. */
 const urgentMax = 200;
-
-/** A removal from the blocklist of an entry that a rule with a priority last declared. */
-interface Urgent {
-  readonly removal: RemoveEntry;
-  readonly priority: number;
-}
 
 /**
  * The additions, interleaved with equally urgent removals from the blocklist; all other removals follow. Lifting an urgent block, manually
@@ -208,62 +141,79 @@ export function orderWrites(
   rules: readonly CompiledRule[],
   owned: ReadonlyMap<Entry, OwnedEntry>,
 ): readonly EntryWrite[] {
+  const adds = exceptionsFirst(orderAdds(wanted));
   const priorities = new Map(
     rules.flatMap(({ id, rule: { priority } }) => (priority > 0 ? [[id, priority] as const] : [])),
   );
-  const urgent = wanted.length === 0 || priorities.size === 0 ? [] : urgentOf(removals, priorities, owned);
-  const adds = orderAdds(wanted, urgencyAmong(urgent));
+  const priorityOf = remembering((owners) =>
+    Math.max(0, ...readOwners(owners).map((owner) => priorities.get(ruleIdOfOwner(owner) ?? "") ?? 0)),
+  );
+  const isUrgent = ({ list, entry }: RemoveEntry): boolean =>
+    list === "blocklist" && priorityOf(owned.get(entry)?.owners ?? unknownOwners) > 0;
+  const urgent = adds.length === 0 || priorities.size === 0 ? [] : removals.filter(isUrgent).slice(0, urgentMax);
   if (urgent.length === 0) return [...adds, ...removals];
   const addPriorities = adds.map(({ rules: [first = ""] }) => priorities.get(first) ?? 0);
-  const near = new NetworkIndex(urgent.map(({ removal }) => removal.entry));
+  const near = new NetworkIndex(urgent.map(({ entry }) => entry));
   // Usually, there are none.
   const overlapping = [...adds.entries()].filter(
     ([, { list, entry }]) => list === "blocklist" && near.overlaps(entry) !== undefined,
   );
-  const before = new Map<number, RemoveEntry[]>();
-  for (const { removal, priority } of urgent) {
+  const placeOf = (removal: RemoveEntry): number => {
+    const priority = priorityOf(owned.get(removal.entry)?.owners ?? unknownOwners);
     const lessUrgent = addPriorities.findIndex((one) => one < priority);
     const index = new NetworkIndex([removal.entry]);
     const [last] = overlapping.findLast(([, { entry }]) => index.overlaps(entry) !== undefined) ?? [-1];
-    const place = Math.max(lessUrgent === -1 ? adds.length : lessUrgent, 1 + last);
-    before.set(place, [...(before.get(place) ?? []), removal]);
-  }
-  const placed = new Set(urgent.map(({ removal }) => removal));
-  return [
-    ...adds.flatMap((add, place) => [...(before.get(place) ?? []), add]),
-    ...(before.get(adds.length) ?? []),
-    ...removals.filter((removal) => !placed.has(removal)),
-  ];
+    return Math.max(lessUrgent === -1 ? adds.length : lessUrgent, 1 + last) - 0.5;
+  };
+  const placed = new Set(urgent);
+  const others = removals.filter((removal) => !placed.has(removal));
+  const places = [...adds.keys(), ...urgent.map(placeOf), ...others.map(() => adds.length)];
+  return inPlaces([...adds, ...urgent, ...others], places);
 }
 
 /**
- * The priority of the most urgent removal that waits for an addition because they share addresses: an addition that must precede
- * lifting a block is as urgent as lifting it.
+ * On a list that is nearly full, a removal makes room before an addition that would not fit. Removals that share no address with an
+ * addition go first. An entry is removed before its replacement is added only if the list is completely full and there is no other
+ * removal. Additions that still have no room are not sent.
+ * @param shown the number of entries that each list shows
  */
-function urgencyAmong(urgent: readonly Urgent[]): (add: WantedAdd) => number {
-  if (urgent.length === 0) return () => 0;
-  const priorities = new Map(urgent.map(({ removal, priority }) => [removal.entry, priority]));
-  const index = new NetworkIndex(priorities.keys());
-  return ({ list, entry }) => {
-    const removed = list === "blocklist" ? index.containing(entry) : undefined;
-    return removed === undefined ? 0 : (priorities.get(removed) ?? 0);
+export function orderForRoom(
+  writes: readonly EntryWrite[],
+  shown: Readonly<Record<ListName, number>>,
+  limits: Readonly<Record<ListName, { readonly maxEntries: number | undefined }>>,
+): { readonly writes: readonly EntryWrite[]; readonly noRoom: readonly AddEntry[] } {
+  if (listNames.every((list) => limits[list].maxEntries === undefined)) return { writes, noRoom: [] };
+  const sizes = { ...shown };
+  const makingRoom = eachList((list) => removalsMakingRoom(writes, list));
+  const noRoom: AddEntry[] = [];
+  const placed = new Set<EntryWrite>();
+  const place = (write: EntryWrite): void => {
+    placed.add(write);
+    sizes[write.list] += write.kind === "AddEntry" ? 1 : -1;
   };
+  for (const write of writes) {
+    if (placed.has(write)) continue;
+    const { kind, list } = write;
+    const { maxEntries = Number.POSITIVE_INFINITY } = limits[list];
+    const isWithoutRoom = (): boolean => kind === "AddEntry" && sizes[list] >= maxEntries;
+    while (isWithoutRoom()) {
+      const { value: removal } = makingRoom[list].next();
+      if (removal === undefined) break;
+      if (!placed.has(removal)) place(removal);
+    }
+    if (kind === "AddEntry" && isWithoutRoom()) noRoom.push(write);
+    else place(write);
+  }
+  return { writes: [...placed], noRoom };
 }
 
-/** @param priorities of the rules that have one */
-function urgentOf(
-  removals: readonly RemoveEntry[],
-  priorities: ReadonlyMap<string, number>,
-  owned: ReadonlyMap<Entry, OwnedEntry>,
-): readonly Urgent[] {
-  const priorityOf = remembering((owners) =>
-    Math.max(0, ...readOwners(owners).map((owner) => priorities.get(ruleIdOfOwner(owner) ?? "") ?? 0)),
-  );
-  return removals
-    .flatMap((removal): readonly Urgent[] => {
-      if (removal.list !== "blocklist") return [];
-      const priority = priorityOf(owned.get(removal.entry)?.owners ?? unknownOwners);
-      return priority > 0 ? [{ removal, priority }] : [];
-    })
-    .slice(0, urgentMax);
+/** The removals from a list: first those that share no address with an addition. */
+function* removalsMakingRoom(writes: readonly EntryWrite[], list: ListName): Generator<RemoveEntry, undefined> {
+  const ofList = writes.filter((write) => write.list === list);
+  const added = new NetworkIndex(ofList.flatMap(({ kind, entry }) => (kind === "AddEntry" ? [entry] : [])));
+  const removals = ofList.filter((write) => write.kind === "RemoveEntry");
+  const isHarmless = ({ entry }: RemoveEntry): boolean => added.overlaps(entry) === undefined;
+  yield* removals.filter(isHarmless);
+  yield* removals.filter((removal) => !isHarmless(removal));
+  return undefined;
 }

@@ -25,10 +25,8 @@ type OriginOperation = Extract<Operation, { kind: "AddOrigin" | "RemoveOrigin" }
 
 export interface OriginPlan {
   readonly operations: readonly OriginOperation[];
-  /** The content of the inventory before the first operation of this plan. */
+  /** The content of the inventory before the first operation of this plan: the same map if nothing changes. */
   readonly owned: ReadonlyMap<string, OwnedOrigin>;
-  /** `Owners`: the same origins are managed, but their owners have changed. */
-  readonly change: "None" | "Owners" | "Entries";
   /** What was decided, by host. */
   readonly outcomes: ReadonlyMap<string, Outcome>;
   /** The origins to remove, also if an obstacle prevents all removals. */
@@ -60,7 +58,7 @@ export function planOrigins(input: DraftInput): OriginPlan {
     if (!mayRemove) owned.set(host, recorded);
     else if (intends(outcome, "Remove")) {
       // Unknown from now on: if the process ends after the call, a host that is declared again must be added again.
-      owned.set(host, { ...recorded, addedAtMs: undefined });
+      owned.set(host, recorded.addedAtMs === undefined ? recorded : { ...recorded, addedAtMs: undefined });
       removes.push({ kind: "RemoveOrigin", host, type: recorded.type, reason: whyRemoved(origin) });
     } else if (outcome.kind !== "Release") owned.set(host, recorded);
   }
@@ -74,13 +72,14 @@ export function planOrigins(input: DraftInput): OriginPlan {
     if (intends(outcome, "Add")) {
       const ifThere = asksToAdopt(origin.meta) ? ", and adopted if it already exists" : "";
       const reason = `declared by WafOrigin ${nameKey(origin.meta)}${ifThere}`;
-      owned.set(host, wantedBy({ ...unknownOrigin, type: origin.type }, origin));
+      owned.set(host, wantedBy(recorded ?? { ...unknownOrigin, type: origin.type }, origin));
       adds.push({ kind: "AddOrigin", host, type: origin.type, reason });
     } else if (recorded !== undefined) {
       owned.set(host, outcome.kind === "Refused" ? recorded : wantedBy(recorded, origin));
     }
   }
-  return { operations: [...adds, ...removes], owned, change: changeOf(before, owned), outcomes, removals };
+  const isSame = owned.size === before.size && [...owned].every(([host, record]) => before.get(host) === record);
+  return { operations: [...adds, ...removes], owned: isSame ? before : owned, outcomes, removals };
 }
 
 function contextOf({ desired, observed, refusals, offOn, mayForget, nowMs }: DraftInput): Context<OriginLine> {
@@ -137,20 +136,6 @@ function wantedBy(record: OwnedOrigin, { meta, deletionPolicy }: DeclaredOrigin)
   const owners = writeOwners([{ kind: "WafOrigin", name: nameKey(meta), source: undefined }]);
   const retainedBy = deletionPolicy === "Retain" ? nameKey(meta) : undefined;
   return record.owners === owners && record.retainedBy === retainedBy ? record : { ...record, owners, retainedBy };
-}
-
-function changeOf(
-  before: ReadonlyMap<string, OwnedOrigin>,
-  after: ReadonlyMap<string, OwnedOrigin>,
-): OriginPlan["change"] {
-  if (before.size !== after.size) return "Entries";
-  let change: OriginPlan["change"] = "None";
-  for (const [host, record] of after) {
-    const other = before.get(host);
-    if (other?.type !== record.type || other.addedAtMs !== record.addedAtMs) return "Entries";
-    if (other.retainedBy !== record.retainedBy || other.owners !== record.owners) change = "Owners";
-  }
-  return change;
 }
 
 /**

@@ -16,25 +16,21 @@ import type { Observed } from "../model/observed.ts";
 import { type Adoption, type Operation, partOf } from "../model/operation.ts";
 import { fullList } from "./decisions.ts";
 import type { Broken } from "./compiled-rule.ts";
-import { type Contested, contestedNow } from "./disputes.ts";
 import { withoutEnded } from "./refusals.ts";
-import { orderWrites, type RemoveEntry } from "./order.ts";
+import { orderForRoom, orderWrites, type RemoveEntry } from "./order.ts";
 import { asksToAdopt, type Records } from "./ownership.ts";
 import {
+  decideRemovals,
   type HeldRemoval,
   type HeldRemovals,
   type Removal,
   type RemovalDecision,
-  decideRemovals,
-  isSameApproval,
-  type Obstacle,
   restoredInventory,
 } from "./removal-guard.ts";
-import { type OrderedForRoom, orderForRoom } from "./room.ts";
 import { type OriginPlan, planOrigins } from "./origin-plan.ts";
 import type { DesiredState } from "./desired.ts";
 import { type Decided, draftList, type ListDraft, type OffOn } from "./list-draft.ts";
-import { type ListSummary, summarizeLists } from "./progress.ts";
+import { type ListSummary, rowsWith, summarizeLists } from "./progress.ts";
 
 export interface Plan {
   /** What was decided about each row whose columns disagree. */
@@ -50,16 +46,12 @@ export interface Plan {
   readonly held: HeldRemovals | undefined;
   /** What stays only because something can't be read. */
   readonly kept: readonly Kept[];
-  readonly contested: readonly Contested[];
   /** Entries that the lists have no room for. */
   readonly leftOut: Readonly<Record<ListName, ReadonlySet<Entry>>>;
-  /** Removals that wait until the WAF accepts entries that share addresses with them. */
-  readonly waiting: Readonly<Record<ListName, readonly Entry[]>>;
   readonly origins: OriginPlan;
-  /** The inventory to record before the first operation. */
+  /** The inventory to record before the first operation: the given one if nothing changes. */
   readonly inventory: Inventory;
-  readonly inventoryChanged: boolean;
-  /** Only owners changed, which depends on the declarations and not on the lists. */
+  /** At most owners change in it, which depends on the declarations and not on the lists. */
   readonly onlyOwnersChanged: boolean;
   /** When to read the lists again to drop missing entries from the record; undefined if there are none. */
   readonly lookAgainMs: number | undefined;
@@ -87,23 +79,29 @@ export function planInstance(input: PlanInput): Plan {
 /** The same in slices, because a plan of many entries would block the event loop. */
 export function* planInSlices(input: PlanInput): Generator<undefined, Plan> {
   const { desired, observed, inventory, nowMs } = input;
-  const contested = contestedNow(inventory.disputes, nowMs);
+  const { meta, removalWindowMs: windowMs } = desired.instance;
   // Those in the inventory take precedence.
   const recorded = inventory.refusals.map((refusal) => [refusal.operation, refusal] as const);
   const refusals = new Map([...(input.olderRefusals ?? []), ...recorded]);
+  const annotation = meta.annotations[approvalAnnotation];
   const restored = restoredInventory(inventory.version, input.reportedVersion ?? 0);
   // A user accepts an inventory that was restored from a backup: then its version continues behind the one in the status.
-  const isAccepted = restored !== undefined && restored.hash === desired.instance.meta.annotations[approvalAnnotation];
+  const isAccepted = restored !== undefined && restored.hash === annotation;
   const obstacle = desired.unconfirmed ?? (isAccepted ? undefined : restored);
   const offOn = whyOff(desired);
   yield;
-  const drafting = { ...input, contested, refusals, offOn, mayForget: obstacle === undefined };
+  const drafting = { ...input, refusals, offOn, mayForget: obstacle === undefined };
   const blocklist = draftList("blocklist", drafting);
   yield;
   const drafts = { blocklist, allowlist: draftList("allowlist", drafting) };
   yield;
   const origins = planOrigins(drafting);
-  const decision = decisionOf(input, { ...drafts, origins: origins.removals }, obstacle);
+  const decision = decideRemovals(
+    { ...drafts, origins: origins.removals },
+    { guards: desired.removalGuards, windowMs, nowMs, obstacle },
+    { annotation, reviewed: input.approval, before: inventory },
+    (list) => input.countsRemovals === true && offOn(list) === undefined,
+  );
   yield;
   const { writes, noRoom } = orderedWrites(input, drafts, decision);
   const { on: operations = [], off: observedOnly = [] } = Object.groupBy<"on" | "off", Operation>(
@@ -117,39 +115,29 @@ export function* planInSlices(input: PlanInput): Generator<undefined, Plan> {
     return more.length === 0 ? drafts[list].leftOut : new Set([...drafts[list].leftOut, ...more]);
   });
   const outcomes = eachList((list) => outcomesOf(drafts[list], leftOut[list], decision.held?.removals[list] ?? []));
-  const next = nextInventory(input, drafts, { offOn, outcomes, decision, origins, isAccepted });
+  const next = {
+    entries: eachList((list) => recordList(inventory.entries[list], drafts[list].records, outcomes[list])),
+    origins: offOn("origins") === undefined ? origins.owned : inventory.origins,
+    refusals: withoutEnded(inventory.refusals, nowMs),
+    approval: decision.approval,
+    approvals: decision.approvals,
+    allowed: eachList((list) => decision.lists[list].record),
+  };
   yield;
   return {
     outcomes,
     operations,
     observedOnly,
-    lists: summarizeLists(observed, next.inventory, operations, { outcomes, held: decision.held, leftOut }),
+    lists: summarizeLists(observed, next, operations, { outcomes, held: decision.held, leftOut }),
     leftOut,
-    waiting: eachList((list) => drafts[list].waiting),
-    adoptions: next.adoptions,
+    adoptions: adoptionsIn(outcomes),
     held: decision.held,
-    kept: keptIn(desired, inventory, drafts),
-    contested,
+    kept: keptIn(desired, inventory, outcomes),
     origins,
-    inventory: next.inventory,
-    inventoryChanged: next.change !== "None",
-    onlyOwnersChanged: next.change === "Owners",
-    lookAgainMs: next.lookAgainMs,
+    inventory: isAccepted || !isSameRecord(next, inventory) ? { ...inventory, ...next } : inventory,
+    onlyOwnersChanged: managesSame(outcomes, next, inventory),
+    lookAgainMs: lookAgainMs(desired, outcomes, next, offOn),
   };
-}
-
-/** What the annotation of the instance approves is recorded first, because each approval changes the hash of what is left. */
-function decisionOf(
-  { desired, inventory, approval, nowMs }: PlanInput,
-  requests: Parameters<typeof decideRemovals>[0],
-  obstacle: Obstacle | undefined,
-): RemovalDecision {
-  const { meta, removalWindowMs: windowMs } = desired.instance;
-  const decide = (given: string | undefined): RemovalDecision =>
-    decideRemovals(requests, desired.removalGuards, { windowMs, nowMs }, given, inventory, obstacle);
-  const byAnnotation = decide(meta.annotations[approvalAnnotation]);
-  const isReviewed = byAnnotation.approvals === inventory.approvals && byAnnotation.held?.hash === approval;
-  return isReviewed && approval !== undefined ? decide(approval) : byAnnotation;
 }
 
 /** An entry or an origin that stays only because something can't be read. */
@@ -163,7 +151,7 @@ export interface Kept {
 function keptIn(
   { rules, standIns, lists, rememberedOrigins, unread }: DesiredState,
   { entries, origins }: Inventory,
-  drafts: Readonly<Record<ListName, ListDraft>>,
+  outcomes: Plan["outcomes"],
 ): Kept[] {
   const kept: Kept[] = [];
   for (const { list, remembered } of [...standIns, ...rules]) {
@@ -177,7 +165,8 @@ function keptIn(
   for (const part of listNames) {
     const broken = unread[part];
     if (broken === undefined) continue;
-    for (const value of drafts[part].kept) kept.push({ part, value, broken, owners: unknownOwners });
+    const values = rowsWith({ outcomes }, "SourceBroken", [part]).map(({ entry }) => entry);
+    for (const value of values.toSorted()) kept.push({ part, value, broken, owners: unknownOwners });
   }
   for (const [value, broken] of rememberedOrigins) {
     kept.push({ part: "origins", value, broken, owners: origins.get(value)?.owners ?? unknownOwners });
@@ -188,9 +177,9 @@ function keptIn(
 function orderedWrites(
   { desired, observed, inventory }: PlanInput,
   drafts: Readonly<Record<ListName, ListDraft>>,
-  { allowed }: RemovalDecision,
-): OrderedForRoom {
-  const removals = listNames.flatMap((list) => removalsOf(list, observed, allowed[list]));
+  decision: RemovalDecision,
+): ReturnType<typeof orderForRoom> {
+  const removals = listNames.flatMap((list) => removalsOf(list, observed, decision.lists[list].allowed));
   const replaced = listNames.flatMap((list) => removalsOf(list, observed, drafts[list].replaced));
   const adds = [...drafts.allowlist.adds, ...drafts.blocklist.adds];
   const ordered = orderWrites(adds, removals, desired.rules, inventory.entries.blocklist);
@@ -231,87 +220,69 @@ function removalsOf(
   });
 }
 
-interface Basis {
-  readonly offOn: OffOn;
-  readonly outcomes: Plan["outcomes"];
-  readonly isAccepted: boolean;
-  readonly decision: RemovalDecision;
-  readonly origins: OriginPlan;
-}
-
-function nextInventory(
-  { desired, inventory, nowMs, countsRemovals = false }: PlanInput,
-  drafts: Readonly<Record<ListName, ListDraft>>,
-  { offOn, outcomes, decision, origins, isAccepted }: Basis,
-): {
-  readonly inventory: Inventory;
-  readonly change: RecordedList["change"];
-  readonly adoptions: readonly Adoption[];
-  readonly lookAgainMs: number | undefined;
-} {
-  const recorded = eachList((list) => recordList(inventory.entries[list], drafts[list].records, outcomes[list]));
-  const refusals = withoutEnded(inventory.refusals, nowMs);
-  const originChange = offOn("origins") === undefined ? origins.change : "None";
-  const others =
-    isAccepted || refusals !== inventory.refusals || !isSameApproval(decision.approval, inventory.approval);
-  const allowed = eachList(
-    (list) => decision.record[list][countsRemovals && offOn(list) === undefined ? "confirmed" : "unconfirmed"],
-  );
-  const counts = listNames.some((list) => allowed[list] !== inventory.allowed[list]);
-  const otherChange = others ? "Entries" : counts ? "Owners" : "None";
-  const changes = [recorded.blocklist.change, recorded.allowlist.change, originChange, otherChange];
-  const missed = listNames.flatMap((list) => (offOn(list) === undefined ? (recorded[list].missedMs ?? []) : []));
-  const lookAgainMs = missed.length === 0 ? undefined : Math.min(...missed) + desired.instance.consistencyWindowMs;
-  if (changes.every((change) => change === "None")) return { inventory, change: "None", adoptions: [], lookAgainMs };
-  return {
-    inventory: {
-      ...inventory,
-      entries: eachList((list) => recorded[list].owned),
-      origins: originChange === "None" ? inventory.origins : origins.owned,
-      refusals,
-      approval: decision.approval,
-      approvals: decision.approvals,
-      allowed,
-    },
-    change: changes.includes("Entries") ? "Entries" : "Owners",
-    adoptions: listNames.flatMap((list) => adoptionsIn(drafts[list])),
-    lookAgainMs,
-  };
-}
-
-interface RecordedList {
-  /** The content of the inventory before the first operation of this plan. */
-  readonly owned: ReadonlyMap<Entry, OwnedEntry>;
-  /** `Owners`: the same entries are managed, but their owners have changed. */
-  readonly change: "None" | "Owners" | "Entries";
-  /** When the first of the missing entries was missing. */
-  readonly missedMs: number | undefined;
-}
-
-/** Additions without room are not recorded: they may never be sent. */
-function recordList(owned: ReadonlyMap<Entry, OwnedEntry>, records: Records, rows: readonly Decided[]): RecordedList {
+/** The record of one list. Additions without room are not recorded: they may never be sent. */
+function recordList(
+  owned: ReadonlyMap<Entry, OwnedEntry>,
+  records: Records,
+  rows: readonly Decided[],
+): ReadonlyMap<Entry, OwnedEntry> {
   let next: Map<Entry, OwnedEntry> | undefined;
-  let change: RecordedList["change"] = "None";
-  let missedMs: number | undefined;
   for (const row of rows) {
-    const { entry, recorded: before } = row;
     const after = records.after(row, row.outcome);
-    if (after?.missingSinceMs !== undefined)
-      missedMs = Math.min(missedMs ?? after.missingSinceMs, after.missingSinceMs);
-    if (after === before) continue;
+    if (after === row.recorded) continue;
     next ??= new Map(owned);
-    if (after === undefined) next.delete(entry);
-    else next.set(entry, after);
-    const isSame = before !== undefined && after !== undefined && before.missingSinceMs === after.missingSinceMs;
-    if (!isSame || before.sinceMs !== after.sinceMs) change = "Entries";
-    else if (change === "None") change = "Owners";
+    if (after === undefined) next.delete(row.entry);
+    else next.set(row.entry, after);
   }
-  return { owned: next ?? owned, change, missedMs };
+  return next ?? owned;
 }
 
-function adoptionsIn({ rows }: ListDraft): Adoption[] {
-  return rows.flatMap(({ list, entry, rules, outcome }) => {
-    if (outcome.kind !== "Adopt") return [];
-    return [{ list, entry, rules: rules.flatMap(({ id, rule }) => (asksToAdopt(rule.meta) ? [id] : [])) }];
-  });
+type Recorded = Pick<Inventory, "entries" | "origins" | "refusals" | "approval" | "approvals" | "allowed">;
+
+function isSameRecord(next: Recorded, before: Recorded): boolean {
+  const isSame = (["origins", "refusals", "approval", "approvals"] as const).every((key) => next[key] === before[key]);
+  return (
+    isSame &&
+    (["entries", "allowed"] as const).every((key) => listNames.every((list) => next[key][list] === before[key][list]))
+  );
+}
+
+/** Whether the same is managed, and missing, although owners may have changed. */
+function managesSame(outcomes: Plan["outcomes"], next: Recorded, before: Recorded): boolean {
+  const isSame =
+    next.approval === before.approval && next.refusals === before.refusals && next.origins.size === before.origins.size;
+  if (!isSame) return false;
+  for (const [host, { type, addedAtMs }] of next.origins) {
+    const other = before.origins.get(host);
+    if (other?.type !== type || other.addedAtMs !== addedAtMs) return false;
+  }
+  return listNames.every((list) =>
+    outcomes[list].every(({ entry, recorded }) => {
+      const after = next.entries[list].get(entry);
+      if (after === undefined || recorded === undefined) return after === recorded;
+      return after.sinceMs === recorded.sinceMs && after.missingSinceMs === recorded.missingSinceMs;
+    }),
+  );
+}
+
+/** When the second read that misses an entry may come. */
+function lookAgainMs(
+  { instance }: DesiredState,
+  outcomes: Plan["outcomes"],
+  { entries }: Recorded,
+  offOn: OffOn,
+): number | undefined {
+  const written = listNames.filter((list) => offOn(list) === undefined);
+  const missed = rowsWith({ outcomes }, "Missing", written).flatMap(
+    ({ list, entry }) => entries[list].get(entry)?.missingSinceMs ?? [],
+  );
+  return missed.length === 0 ? undefined : Math.min(...missed) + instance.consistencyWindowMs;
+}
+
+function adoptionsIn(outcomes: Plan["outcomes"]): Adoption[] {
+  return rowsWith({ outcomes }, "Adopt").map(({ list, entry, rules }) => ({
+    list,
+    entry,
+    rules: rules.flatMap(({ id, rule }) => (asksToAdopt(rule.meta) ? [id] : [])),
+  }));
 }

@@ -10,6 +10,15 @@ import { type CompiledRule, faultsIn } from "./compiled-rule.ts";
 import type { Decided } from "./list-draft.ts";
 import type { Plan } from "./plan.ts";
 
+/** The rows with this outcome, of both lists or of one. */
+export function rowsWith(
+  { outcomes }: Pick<Plan, "outcomes">,
+  kind: Decided["outcome"]["kind"],
+  lists = listNames,
+): readonly Decided[] {
+  return lists.flatMap((list) => outcomes[list].filter(({ outcome }) => outcome.kind === kind));
+}
+
 export interface ListSummary {
   /** Entries that the list shows. */
   readonly live: number;
@@ -27,7 +36,7 @@ export interface ListSummary {
 /** The numbers of the lists, with `operations` pending. */
 export function summarizeLists(
   observed: Observed,
-  inventory: Inventory,
+  inventory: Pick<Inventory, "entries">,
   operations: readonly Operation[],
   decided: Pick<Plan, "outcomes" | "held" | "leftOut">,
 ): Readonly<Record<ListName, ListSummary>> {
@@ -48,30 +57,12 @@ export function summarizeLists(
   });
 }
 
-/** The progress of one rule. */
-export interface RuleProgress {
-  /** The number of its declared entries, including those that only the record says it declares. */
-  readonly desired: number;
-  readonly synced: number;
-  readonly pending: number;
-  /** Entries that were on the list before a rule declared them: they stay when no rule declares them. Also for expired rules. */
-  readonly foreign: number;
-  /** Entries that the list has no room for. */
-  readonly leftOut: readonly Entry[];
-  /** Rejected by the API; entries that wafsync itself rejects are counted on the rule. */
-  readonly refused: readonly { readonly entry: Entry; readonly message: string }[];
-  /** Whether some are not added because another writer keeps removing them. */
-  readonly isContested: boolean;
-  /** If the rule has expired: its managed entries that are still on the list, although no rule declares them. */
-  readonly left: readonly Decided[];
-}
-
 /** Returns the progress of each rule: all its entries are synced, but for the outcomes of a plan that say otherwise. */
 export function progressOf(
   rules: readonly CompiledRule[],
   outcomes: Plan["outcomes"],
 ): ReadonlyMap<CompiledRule, RuleProgress> {
-  const counts = new Map(rules.map((rule) => [rule, new Counts(rule)]));
+  const counts = new Map(rules.map((rule) => [rule, new RuleProgress(rule)]));
   for (const list of listNames) {
     const expired = rules.filter((rule) => rule.list === list && rule.expired);
     const formerOf = formerRules(expired);
@@ -83,12 +74,19 @@ export function progressOf(
   return counts;
 }
 
-class Counts implements RuleProgress {
+/** The progress of one rule. */
+export class RuleProgress {
+  /** The number of its declared entries, including those that only the record says it declares. */
   readonly desired: number;
-  foreign = 0;
-  isContested = false;
+  /** Entries that another writer added: they stay when no rule declares them. Also for expired rules. */
+  readonly foreign: Entry[] = [];
+  /** Entries that the list has no room for. */
   readonly leftOut: Entry[] = [];
-  readonly refused: { entry: Entry; message: string }[] = [];
+  /** Rejected by the API; entries that wafsync itself rejects are counted on the rule. */
+  readonly refused: { readonly entry: Entry; readonly message: string }[] = [];
+  /** Whether some are not added because another writer keeps removing them. */
+  isContested = false;
+  /** If the rule has expired: its managed entries that are still on the list, although no rule declares them. */
   readonly left: Decided[] = [];
   #missing = 0;
 
@@ -104,9 +102,10 @@ class Counts implements RuleProgress {
     return this.#missing - this.refused.length - this.leftOut.length;
   }
 
+  /** A row that the rule declares. */
   note({ entry, shown, recorded, outcome: { kind, refusals } }: Decided): void {
     if (shown) {
-      if (recorded === undefined) this.foreign += 1;
+      if (recorded === undefined && kind !== "Adopt") this.foreign.push(entry);
       return;
     }
     this.#missing += 1;
@@ -115,8 +114,9 @@ class Counts implements RuleProgress {
     else if (kind === "Contested") this.isContested = true;
   }
 
+  /** A row on the list that the rule declared before it expired. */
   noteEnded(row: Decided): void {
-    if (row.recorded === undefined) this.foreign += 1;
+    if (row.recorded === undefined) this.foreign.push(row.entry);
     else if (!row.declared) this.left.push(row);
   }
 }
@@ -133,7 +133,7 @@ function formerRules(expired: readonly CompiledRule[]): (row: Decided) => Iterab
 }
 
 /** The rules by the entries that they list, in any of their sources. */
-export function writtenBy(rules: readonly CompiledRule[]): ReadonlyMap<Entry, readonly CompiledRule[]> {
+function writtenBy(rules: readonly CompiledRule[]): ReadonlyMap<Entry, readonly CompiledRule[]> {
   const written = new Map<Entry, CompiledRule[]>();
   for (const rule of rules) {
     for (const entry of new Set(rule.parts.flatMap(({ entries }) => [...entries.keys()]))) {

@@ -79,83 +79,85 @@ export interface HeldRemovals {
 }
 
 export interface RemovalDecision {
-  readonly allowed: Readonly<Record<ListName, readonly Removal[]>>;
+  readonly lists: Readonly<
+    Record<ListName, { readonly allowed: readonly Removal[]; readonly record: AllowedRemovals }>
+  >;
   /** Undefined if nothing is on hold. */
   readonly held: HeldRemovals | undefined;
   /** The approved removals that are not done yet; without any, the last approval, if its annotation is still set and others are on hold. */
   readonly approval: Approval | undefined;
   /** The number of used approvals. */
   readonly approvals: number;
-  /** What is recorded once the declared state is confirmed; until then, only that some removals are no longer pending. */
-  readonly record: Readonly<
-    Record<ListName, { readonly confirmed: AllowedRemovals; readonly unconfirmed: AllowedRemovals }>
-  >;
+}
+
+/** What limits removals. */
+export interface RemovalLimits {
+  /** Without guards, no removal counts. */
+  readonly guards: Guards | undefined;
+  readonly windowMs: number;
+  readonly nowMs: number;
+  readonly obstacle?: Obstacle | undefined;
+}
+
+/** What users have approved: by the annotation of the instance, by a reviewed plan, and in earlier plans. */
+export interface Approvals {
+  readonly annotation: string | undefined;
+  readonly reviewed: string | undefined;
+  readonly before: Pick<Inventory, "approval" | "approvals">;
 }
 
 /**
- * Decides which planned removals are allowed. Previously approved removals are allowed and do not count. Without `guards`, none
- * count. `annotation` is a user's approval.
+ * Decides which planned removals are allowed. Previously approved removals are allowed and do not count.
+ * @param counts whether the removals that the guards allow now count from now on, because the declared state is confirmed
  */
 export function decideRemovals(
   requests: Readonly<Record<ListName, RemovalRequest>> & { readonly origins: readonly OriginRemoval[] },
-  guards: Guards | undefined,
-  time: { readonly windowMs: number; readonly nowMs: number },
-  annotation: string | undefined,
-  { approval, approvals }: Pick<Inventory, "approval" | "approvals">,
-  obstacle?: Obstacle,
+  limits: RemovalLimits,
+  { annotation, reviewed, before: { approval, approvals } }: Approvals,
+  counts: (list: ListName) => boolean,
 ): RemovalDecision {
-  const judged = eachList((list) => {
-    const [allowed, approved, fresh]: [Removal[], Set<Entry>, Removal[]] = [[], new Set(), []];
-    for (const removal of requests[list].removals) {
-      const { entry, endsByItself } = removal;
-      const isApproved = approval?.removals[list].has(entry) === true;
-      if (isApproved) approved.add(entry);
-      const isAllowed = isApproved || requests[list].before.pending.has(entry) || endsByItself;
-      if (isAllowed && obstacle === undefined) allowed.push(removal);
-      else fresh.push(removal);
-    }
-    const guarded = guardRemovals(obstacle === undefined ? fresh : [], requests[list], guards, time);
-    return {
-      allowed: [...allowed, ...guarded.allowed],
-      approved,
-      guarded,
-      held: obstacle === undefined ? guarded.held : fresh,
-    };
-  });
-  const allowed = eachList((list) => judged[list].allowed);
-  const approved = eachList((list) => judged[list].approved);
+  const { obstacle } = limits;
+  const judged = eachList((list) => judge(requests[list], approval?.removals[list], limits));
   const held = {
     removals: eachList((list) => judged[list].held),
     origins: obstacle === undefined ? [] : requests.origins,
     obstacle,
     approvals,
-    recent: eachList((list) => judged[list].guarded.recent),
+    recent: eachList((list) => judged[list].recent),
   };
   const hash = obstacle === undefined ? hashRemovals(held, approvals) : obstacle.hash;
-  const isAll = hash !== undefined && hash === annotation;
+  const isAll = obstacle === undefined && hash !== undefined && (hash === annotation || hash === reviewed);
   const chosen = new Set<HeldRemoval>(
     (isAll ? partsOf(held) : approvedParts(held, annotation)).flatMap(({ removals }) => removals),
   );
-  const record = eachList((list) => {
-    const now = held.removals[list].filter((removal) => chosen.has(removal));
-    allowed[list].push(...now);
-    for (const { entry } of now) approved[list].add(entry);
-    const { guarded } = judged[list];
-    return isAll || now.length === 0 ? guarded.record : withPart(guarded, now);
-  });
-  if (!isAll && chosen.size === 0) {
-    // Kept while others are on hold: the annotation is no mistake, even if it approves none of them.
-    const isUsed = approval !== undefined && approval.hash === annotation;
-    const left = heldRemovals(held, hash, isUsed ? undefined : annotation);
-    const isOpen = approved.blocklist.size + approved.allowlist.size > 0 || (isUsed && left !== undefined);
-    const open = approval && isOpen ? { ...approval, removals: approved } : undefined;
-    return { allowed, record, held: left, approval: open, approvals };
-  }
-  const given = { allowed, record, approval: { hash: annotation ?? "", removals: approved }, approvals: approvals + 1 };
-  if (isAll) return { ...given, held: undefined };
-  const removals = eachList((list) => held.removals[list].filter((removal) => !chosen.has(removal)));
-  const left = { ...held, removals, approvals: given.approvals };
-  return { ...given, held: heldRemovals(left, hashRemovals(left, left.approvals), undefined) };
+  const approved = eachList((list) => held.removals[list].filter((removal) => chosen.has(removal)));
+  const isNew = chosen.size > 0;
+  const left = {
+    ...held,
+    removals: eachList((list) => held.removals[list].filter((removal) => !chosen.has(removal))),
+    approvals: isNew ? approvals + 1 : approvals,
+  };
+  // While others are on hold, a used annotation is no mistake, even if it approves none of them.
+  const isUsed = isNew || (approval !== undefined && approval.hash === annotation);
+  const onHold = heldRemovals(left, isNew ? hashRemovals(left, left.approvals) : hash, isUsed ? undefined : annotation);
+  const given = isNew ? { hash: hash === reviewed ? reviewed : (annotation ?? "") } : approval;
+  const open = eachList((list) => new Set(entriesOf([...judged[list].approved, ...approved[list]])));
+  const isOpen = open.blocklist.size + open.allowlist.size > 0 || (isUsed && onHold !== undefined);
+  return {
+    lists: eachList((list) => ({
+      allowed: [...judged[list].allowed, ...judged[list].passed, ...approved[list]],
+      record: recordOf(judged[list], counts(list) ? judged[list].passed : [], isAll ? [] : approved[list]),
+    })),
+    held: onHold,
+    approval: given && isOpen ? sameIfKnown({ hash: given.hash ?? "", removals: open }, approval) : undefined,
+    approvals: left.approvals,
+  };
+}
+
+/** Also another one if it contains fewer removals: entries that were removed or are wanted again are no longer approved. */
+function sameIfKnown(next: Approval, before: Approval | undefined): Approval {
+  const sizeOf = ({ removals }: Approval): number => removals.blocklist.size + removals.allowlist.size;
+  return before !== undefined && next.hash === before.hash && sizeOf(next) === sizeOf(before) ? before : next;
 }
 
 /** Removals from one list with the same last owners. */
@@ -188,13 +190,6 @@ function approvedParts(
 ): readonly HeldPart[] {
   const given = annotation?.split(",") ?? [];
   return partsOf(held).filter((part) => given.some((hash) => hash !== "" && hash === hashOfPart(part, held)));
-}
-
-/** An approved part counts like removals that the guards allow: what is left may be so little that they would allow it, too. */
-function withPart({ record, counted }: Guarded, part: readonly Removal[]): RemovalDecision["record"][ListName] {
-  const pending = new Set([...record.unconfirmed.pending, ...part.map(({ entry }) => entry)]);
-  const next = { pending, count: counted.count + weigh(part), sinceMs: counted.sinceMs };
-  return { confirmed: next, unconfirmed: next };
 }
 
 /** Whether the entry has ended for all of its last owners, which still exist. */
@@ -243,13 +238,6 @@ export function restoredInventory(version: number, reported: number): Obstacle |
   return { kind: "Restored", reason, hash: hexDigest(`inventory ${version} for ${reported}`, 12) };
 }
 
-/** Also false if the approval contains fewer removals: entries that were removed or are wanted again are no longer approved. */
-export function isSameApproval(next: Approval | undefined, before: Approval | undefined): boolean {
-  if (next === undefined || before === undefined) return next === before;
-  const sizeOf = ({ removals }: Approval): number => removals.blocklist.size + removals.allowlist.size;
-  return next.hash === before.hash && sizeOf(next) === sizeOf(before);
-}
-
 function heldRemovals(
   held: Omit<HeldRemovals, "hash" | "mismatch">,
   hash: string | undefined,
@@ -262,42 +250,75 @@ function heldRemovals(
   return { ...held, hash, mismatch: isGiven ? annotation : undefined };
 }
 
-interface Guarded {
+/** What the guards decide about the removals from one list. */
+interface Judged {
+  /** Allowed whatever else is removed. */
   readonly allowed: readonly Removal[];
+  /** Those among them that a user has approved. */
+  readonly approved: readonly Removal[];
+  /** The guards allow them. */
+  readonly passed: readonly Removal[];
   readonly held: readonly Removal[];
-  /** The removals of earlier plans that are done. */
+  /** Those that earlier plans allowed. */
+  readonly pending: readonly Removal[];
+  /** The number of removals of earlier plans that are done. */
   readonly recent: number;
-  /** What earlier plans removed in the window, which starts now if the last one is over. */
-  readonly counted: Pick<AllowedRemovals, "count" | "sinceMs">;
-  readonly record: RemovalDecision["record"][ListName];
+  /** What earlier plans allowed: in the window, which starts now if the last one is over. */
+  readonly before: AllowedRemovals;
+  readonly window: Pick<AllowedRemovals, "count" | "sinceMs">;
 }
 
 /** Neither a plan nor several plans within the window may remove too much. */
-function guardRemovals(
-  fresh: readonly Removal[],
+function judge(
   request: RemovalRequest,
-  guards: Guards | undefined,
-  { windowMs, nowMs }: { readonly windowMs: number; readonly nowMs: number },
-): Guarded {
-  const { before } = request;
+  approvedBefore: ReadonlySet<Entry> | undefined,
+  { guards, windowMs, nowMs, obstacle }: RemovalLimits,
+): Judged {
+  const { removals, before } = request;
+  const approved = removals.filter(({ entry }) => approvedBefore?.has(entry) === true);
+  const pending = removals.filter(({ entry }) => before.pending.has(entry));
+  const isAllowed = ({ entry, endsByItself }: Removal): boolean =>
+    approvedBefore?.has(entry) === true || before.pending.has(entry) || endsByItself;
+  const { true: allowed = [], false: fresh = [] } = Object.groupBy(removals, (removal) =>
+    obstacle === undefined && isAllowed(removal) ? "true" : "false",
+  );
   // A time in the future means that the clock was set back.
   const isOver = Math.abs(nowMs - before.sinceMs) >= windowMs;
-  const { count: former, sinceMs } = isOver ? { count: 0, sinceMs: nowMs } : before;
-  const pending = request.removals.filter(({ entry }) => before.pending.has(entry));
+  const window = isOver ? { count: 0, sinceMs: nowMs } : before;
   // The share is of the list at the start of the window: otherwise, a list that gets short would lose its guard.
-  const recent = Math.max(0, former - weigh(pending.filter((removal) => removal.countsOverTime)));
+  const recent = Math.max(0, window.count - weigh(pending.filter(isCounted)));
   const sizes = { size: request.size + recent, sizeMax: request.sizeMax + recent };
-  const counting = fresh.filter((removal) => removal.countsOverTime);
-  const count = former + weigh(counting);
-  const all = exceeds(weigh(fresh), request, guards);
-  const held = all ? fresh : counting.length > 0 && exceeds(count, sizes, guards) ? counting : [];
+  const counting = fresh.filter(isCounted);
+  const isTooMany = obstacle !== undefined || exceeds(weigh(fresh), request, guards);
+  const isTooManyOverTime = counting.length > 0 && exceeds(window.count + weigh(counting), sizes, guards);
+  const held = isTooMany ? fresh : isTooManyOverTime ? counting : [];
   const holding = new Set(held);
-  const allowed = fresh.filter((removal) => !holding.has(removal));
-  const entriesOf = (removals: readonly Removal[]) => new Set(removals.map(({ entry }) => entry));
-  const unconfirmed = pending.length === before.pending.size ? before : { ...before, pending: entriesOf(pending) };
-  const next = { pending: entriesOf([...pending, ...allowed]), count: held.length > 0 ? former : count, sinceMs };
-  const record = { confirmed: allowed.length === 0 ? unconfirmed : next, unconfirmed };
-  return { allowed, held, recent, counted: { count: former, sinceMs }, record };
+  const passed = fresh.filter((removal) => !holding.has(removal));
+  return { allowed, approved, passed, held, pending, recent, before, window };
+}
+
+/**
+ * What is recorded of allowed removals. An approved part counts like those that the guards allow: what is left may be so little that they
+ * would allow it, too.
+ */
+function recordOf(
+  { before, pending, window: { count, sinceMs } }: Judged,
+  passed: readonly Removal[],
+  approvedPart: readonly Removal[],
+): AllowedRemovals {
+  const fresh = [...passed, ...approvedPart];
+  if (fresh.length === 0 && pending.length === before.pending.size) return before;
+  const left = new Set(entriesOf([...pending, ...fresh]));
+  if (fresh.length === 0) return { ...before, pending: left };
+  return { pending: left, count: count + weigh(passed.filter(isCounted)) + weigh(approvedPart), sinceMs };
+}
+
+function isCounted(removal: Removal): boolean {
+  return removal.countsOverTime;
+}
+
+function entriesOf(removals: readonly Removal[]): readonly Entry[] {
+  return removals.map(({ entry }) => entry);
 }
 
 function weigh(removals: readonly Removal[]): number {

@@ -4,7 +4,7 @@ import type { Inventory } from "../model/inventory.ts";
 import type { Observed } from "../model/observed.ts";
 import type { CompiledRule } from "../decide/compiled-rule.ts";
 import type { DesiredState } from "../decide/desired.ts";
-import type { DriftedEntry } from "../decide/other-writers.ts";
+import type { DriftedEntry } from "../decide/disputes.ts";
 import type { Plan } from "../decide/plan.ts";
 import type { RuleProgress } from "../decide/progress.ts";
 import type { WafFault } from "../model/waf-result.ts";

@@ -9,7 +9,7 @@ import type { ObjectName, ResourceMeta } from "../model/resource.ts";
 import type { WafFault, WafPort } from "../model/waf-result.ts";
 import type { Plan } from "../decide/plan.ts";
 import type { CompiledRule } from "../decide/compiled-rule.ts";
-import type { DriftedEntry } from "../decide/other-writers.ts";
+import type { DriftedEntry } from "../decide/disputes.ts";
 import type { RunFacts, RunResult } from "./facts.ts";
 import type { WafInstanceStatus } from "../kinds/waf-instance.ts";
 import type { World } from "./world.ts";

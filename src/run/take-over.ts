@@ -76,14 +76,11 @@ async function moveRecord(
   own: { readonly inventory: Inventory; readonly revision: string },
 ): Promise<RunResult | undefined> {
   const { meta } = gathered.instance;
-  const joined = joinRecords(own.inventory, stored, former, meta);
-  if (joined !== own.inventory) {
-    const saved = await ports.inventory.save(meta, joined, own.revision);
-    if (saved.state !== "Saved") return blocked("InventoryUnwritable", saved.problem);
-    const count = inThousands(countManaged(stored));
-    const message = `Took over the record of WafInstance ${nameKey(former)} with ${count} managed entries and origins.`;
-    ports.status.event(meta, { type: "Normal", reason: "RecordContinued", message });
-  }
+  const saved = await ports.inventory.save(meta, joinRecords(own.inventory, stored, former, meta), own.revision);
+  if (saved.state !== "Saved") return blocked("InventoryUnwritable", saved.problem);
+  const count = inThousands(countManaged(stored));
+  const message = `Took over the record of WafInstance ${nameKey(former)} with ${count} managed entries and origins.`;
+  ports.status.event(meta, { type: "Normal", reason: "RecordContinued", message });
   const unremoved = await ports.inventory.remove(former);
   if (unremoved !== undefined) return blocked("InventoryUnwritable", unremoved);
   ports.history?.continues(meta, former);

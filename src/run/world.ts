@@ -13,10 +13,9 @@ import type { WafResult, WafPort } from "../model/waf-result.ts";
 import { admitInstance, attemptOf } from "../decide/admit-instance.ts";
 import { compileInSlices, type DesiredState, nothingDesired } from "../decide/desired.ts";
 import { decideDomain } from "../decide/domain.ts";
-import { type DriftedEntry, findDrift } from "../decide/other-writers.ts";
 import { type Plan, planInSlices } from "../decide/plan.ts";
 import { progressOf } from "../decide/progress.ts";
-import { noteDisputes } from "../decide/disputes.ts";
+import { type DriftedEntry, findDrift, noteDisputes } from "../decide/disputes.ts";
 import { blocked, resultOfFault, type RunFacts, type RunResult } from "./facts.ts";
 import type { Happening, ReconcilePorts } from "./ports.ts";
 import { emitApproval, emitChange, emitDrift, emitEntries } from "./status/events.ts";
@@ -357,7 +356,7 @@ export class World {
 
   /** Whether the plan requires another inventory than the stored one. */
   get isUnsaved(): boolean {
-    return this.plan.inventoryChanged || this.inventory !== this.#stored;
+    return this.plan.inventory !== this.#stored;
   }
 
   /**

@@ -1,5 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
+import { NetworkIndex } from "../../src/address/ranges.ts";
 import { writeOwners } from "../../src/model/entry-owners.ts";
+import { OthersIndex } from "../../src/decide/conflicts.ts";
 import { compileDesired, type DesiredState } from "../../src/decide/desired.ts";
 import { allowing, aRule, blocking, createdMs, feedSource } from "../support/builders/declare.ts";
 import {
@@ -12,6 +14,7 @@ import {
   observed,
   type ObservedOverrides,
 } from "../support/builders/gathered.ts";
+import { seededRandom } from "../support/builders/seeded-random.ts";
 
 const one = "192.0.2.1";
 const older = { meta: { createdAtMs: createdMs - 1 } };
@@ -54,7 +57,7 @@ describe("An entry in Block and in Allow", () => {
       ["edge/scanners", "Accepted"],
     ]);
     expect(desired.rules[0]?.message).toContain(
-      `WafIpRule edge/scanners with action Block already has ${one} on the blocklist: remove it from one of the two rules.`,
+      `${one} is also in WafIpRule edge/scanners with action Block, which takes precedence: remove it from one of the two rules.`,
     );
   });
 
@@ -89,4 +92,24 @@ describe("An entry in Block and in Allow", () => {
     const losing = desiredWith({ rules: [threats, allowing("partner", [one])] }, { blocklist: [one] });
     expect(losing.rules.find(({ id }) => id === "edge/partner")?.verdict).toBe("Conflict");
   });
+});
+
+test("The index of other namespaces finds exactly the entries of other namespaces, like one index per namespace", () => {
+  for (let seed = 1; seed <= 200; seed += 1) {
+    const random = seededRandom(seed);
+    const below = (limit: number): number => Math.floor(random() * limit);
+    const anEntry = () => entry(random() < 0.3 ? `192.0.2.${below(4) * 64}/26` : `192.0.2.${below(256)}`);
+    const namespaces = Array.from({ length: 1 + below(9) }, (_, index) => `team-${index}`);
+    const aNamespace = (): string => namespaces[below(namespaces.length)] ?? "";
+    const entries = Array.from({ length: below(30) }, () => ({ entry: anEntry(), namespace: aNamespace() }));
+    for (const namespace of [...namespaces, "nobody"]) {
+      const others = new NetworkIndex(entries.filter((of) => of.namespace !== namespace).map((of) => of.entry));
+      const asked = anEntry();
+      const index = new OthersIndex(entries, [asked]);
+      expect([seed, index.overlapsOthers(asked, namespace)]).toStrictEqual([
+        seed,
+        others.overlaps(asked) !== undefined,
+      ]);
+    }
+  }
 });

@@ -169,7 +169,7 @@ describe("The same entry in Block and in Allow", () => {
       const [old, young] = desiredOf({ rules }).rules;
       expect(old).toMatchObject({ id: "edge/old", verdict: "Accepted" });
       expect(young).toMatchObject({ id: "edge/young", verdict: "Conflict", entries: new Set(["192.0.2.2"]) });
-      expect(young?.message).toContain("192.0.2.1 is also in the older WafIpRule edge/old");
+      expect(young?.message).toContain("192.0.2.1 is also in WafIpRule edge/old");
     }
   });
 

@@ -39,7 +39,7 @@ describe("An Allow rule for an entry that another rule blocks", () => {
     await declare(folder, "office", "Allow");
     await declare(folder, "urgent", "Block", "  priority: 100\n", ["198.51.100.1"]);
     for (let time = 0; time < 4; time += 1) expect((await apply(folder)).lists).toBe("198.51.100.1 /");
-    expect(await remedyOf(folder, "office")).toContain("WafIpRule shop/scanners with action Block already has");
+    expect(await remedyOf(folder, "office")).toContain("is also in WafIpRule shop/scanners with action Block");
     await rm(join(folder.path, "urgent.yaml"));
     await apply(folder);
     expect((await apply(folder)).lists).toBe(`${one} /`);
@@ -53,6 +53,6 @@ describe("An Allow rule for an entry that another rule blocks", () => {
     await apply(folder);
     await rm(join(folder.path, "a-keep.yaml"));
     for (let time = 0; time < 3; time += 1) expect((await apply(folder)).lists).toBe(`${one} /`);
-    expect(await remedyOf(folder, "office")).toContain("WafIpRule shop/scanners with action Block already has");
+    expect(await remedyOf(folder, "office")).toContain("is also in WafIpRule shop/scanners with action Block");
   });
 });

@@ -1,8 +1,8 @@
 // Emits the events that people need to know about an object, each only once. They contain counts instead of one event per entry.
 import { hexDigest } from "../../model/hex-digest.ts";
 import type { CompiledRule } from "../../decide/compiled-rule.ts";
-import type { DriftedEntry } from "../../decide/other-writers.ts";
-import type { RuleProgress } from "../../decide/progress.ts";
+import type { DriftedEntry } from "../../decide/disputes.ts";
+import { type RuleProgress, rowsWith } from "../../decide/progress.ts";
 import { adoptAnnotation } from "../../decide/ownership.ts";
 import { listNames, unblockedAtMs } from "../../model/declared.ts";
 import type { Approval } from "../../model/inventory.ts";
@@ -95,7 +95,7 @@ export function emitOutcome(world: Emitting, facts: RunFacts): void {
   change("trouble", reason, trouble?.message, trouble?.reason);
   // Without a plan, these subjects are unknown: they are neither new nor resolved.
   if (plan !== undefined) {
-    const contested = plan.contested.map(({ list, entry }) => `${list} ${entry}`);
+    const contested = rowsWith(plan, "Contested").map(({ list, entry }) => `${list} ${entry}`);
     // Only the number matters: other entries may take the place of these.
     const counts = listNames.map((list) => plan.leftOut[list].size).join(" ");
     change("held", "RemovalsHeld", heldMessage(facts));

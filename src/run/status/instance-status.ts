@@ -121,7 +121,8 @@ function assessInstance(facts: RunFacts): SyncedFinding {
     const message = "wafsync keeps entries because something can't be read: see the condition SourceBroken.";
     return forPerson("SourceBroken", message);
   }
-  if (plan.contested.length > 0) return forPerson("Contested", contestedMessage(plan));
+  const contested = contestedMessage(plan);
+  if (contested !== "") return forPerson("Contested", contested);
   const refused = refusedMessage(plan);
   if (refused !== "") return forPerson("Rejected", refused);
   const overflow = overflowMessage(facts);

@@ -3,6 +3,7 @@
 import { formatTime } from "../../model/time-text.ts";
 import type { HeldGroup } from "../../kinds/waf-instance.ts";
 import type { Plan } from "../../decide/plan.ts";
+import { rowsWith } from "../../decide/progress.ts";
 import { type ListName, listNames } from "../../model/declared.ts";
 import { type EntryOwners, readOwners } from "../../model/entry-owners.ts";
 import { approvalAnnotation, nameKey } from "../../model/resource.ts";
@@ -126,10 +127,11 @@ export function keptMessage({ plan }: Pick<RunFacts, "plan">): string {
 }
 
 /** Another writer reverts declared entries. Empty if none is contested. */
-export function contestedMessage({ contested }: Plan): string {
+export function contestedMessage(plan: Plan): string {
+  const contested = rowsWith(plan, "Contested");
   if (contested.length === 0) return "";
   const examples = examplesOf(contested.map(({ entry }) => entry));
-  const until = formatTime(Math.min(...contested.map(({ untilMs }) => untilMs)));
+  const until = formatTime(Math.min(...contested.flatMap(({ outcome }) => outcome.untilMs ?? [])));
   return `Another writer keeps reverting ${inThousands(contested.length)} of the declared entries (${examples}). Corrections are paused until ${until}: look for a second cluster or script with the same API key.`;
 }
 
@@ -154,7 +156,7 @@ export function overflowMessage(facts: Pick<RunFacts, "plan">): string {
 
 /** Removals that wait for entries that the API does not accept; empty if there are none. */
 export function waitingRemovals(plan: Plan): string {
-  const waiting = listNames.flatMap((list) => plan.waiting[list]);
+  const waiting = rowsWith(plan, "Waiting").map(({ entry }) => entry);
   if (waiting.length === 0) return "";
   return ` ${counted(waiting.length, "removal waits", "removals wait")} for them (${examplesOf(waiting)}), because declared entries would otherwise lose their cover.`;
 }

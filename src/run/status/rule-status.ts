@@ -56,7 +56,7 @@ function countsOf(rule: CompiledRule, progress: RuleProgress): Pick<WafIpRuleSta
       pending,
       rejected: rule.rejected.length + refused.length,
       ...(rule.declared === undefined || rule.expired ? {} : { declared: rule.declared }),
-      ...(foreign === 0 ? {} : { foreign }),
+      ...(foreign.length === 0 ? {} : { foreign: foreign.length }),
       ...(leftOut.length === 0 ? {} : { overflow: leftOut.length }),
     },
     progress: progressText(rule, progress),
@@ -142,8 +142,8 @@ function expiredAt({ expiresAtMs }: CompiledRule): string {
 
 /** Reports entries that stay although no rule declares them; with the policy Exclusive they do not stay. */
 function foreignSentence({ foreign }: RuleProgress, { gathered }: RunFacts, list: ListName): string {
-  if (foreign === 0 || gathered.instance.policies[list] === "Exclusive") return "";
-  const some = counted(foreign, "of the entries, which stays", "of the entries, which stay");
+  if (foreign.length === 0 || gathered.instance.policies[list] === "Exclusive") return "";
+  const some = counted(foreign.length, "of the entries, which stays", "of the entries, which stay");
   return ` Another writer added ${some} on the ${list} without the rule.`;
 }
 
