@@ -98,9 +98,16 @@ export function* planInSlices(input: PlanInput): Generator<undefined, Plan> {
   const origins = planOrigins(drafting);
   const decision = decideRemovals(
     { ...drafts, origins: origins.removals },
-    { guards: desired.removalGuards, windowMs, nowMs, obstacle },
-    { annotation, reviewed: input.approval, before: inventory },
-    (list) => input.countsRemovals === true && offOn(list) === undefined,
+    {
+      guards: desired.removalGuards,
+      windowMs,
+      nowMs,
+      obstacle,
+      annotation,
+      reviewed: input.approval,
+      counts: (list) => input.countsRemovals === true && offOn(list) === undefined,
+    },
+    inventory,
   );
   yield;
   const { writes, noRoom } = orderedWrites(input, drafts, decision);

@@ -90,34 +90,29 @@ export interface RemovalDecision {
   readonly approvals: number;
 }
 
-/** What limits removals. */
-export interface RemovalLimits {
+/** What limits removals, and what users have approved. */
+export interface RemovalTerms {
   /** Without guards, no removal counts. */
   readonly guards: Guards | undefined;
   readonly windowMs: number;
   readonly nowMs: number;
-  readonly obstacle?: Obstacle | undefined;
-}
-
-/** What users have approved: by the annotation of the instance, by a reviewed plan, and in earlier plans. */
-export interface Approvals {
+  readonly obstacle: Obstacle | undefined;
+  /** The annotation of the instance that approves removals. */
   readonly annotation: string | undefined;
+  /** The hash of the removals on hold in a reviewed plan. */
   readonly reviewed: string | undefined;
-  readonly before: Pick<Inventory, "approval" | "approvals">;
+  /** Whether the removals that the guards allow now count from now on, because the declared state is confirmed. */
+  readonly counts: (list: ListName) => boolean;
 }
 
-/**
- * Decides which planned removals are allowed. Previously approved removals are allowed and do not count.
- * @param counts whether the removals that the guards allow now count from now on, because the declared state is confirmed
- */
+/** Decides which planned removals are allowed. Those that a user approved for an earlier plan are allowed and do not count. */
 export function decideRemovals(
   requests: Readonly<Record<ListName, RemovalRequest>> & { readonly origins: readonly OriginRemoval[] },
-  limits: RemovalLimits,
-  { annotation, reviewed, before: { approval, approvals } }: Approvals,
-  counts: (list: ListName) => boolean,
+  terms: RemovalTerms,
+  { approval, approvals }: Pick<Inventory, "approval" | "approvals">,
 ): RemovalDecision {
-  const { obstacle } = limits;
-  const judged = eachList((list) => judge(requests[list], approval?.removals[list], limits));
+  const { obstacle, annotation, reviewed, counts } = terms;
+  const judged = eachList((list) => judge(requests[list], approval?.removals[list], terms));
   const held = {
     removals: eachList((list) => judged[list].held),
     origins: obstacle === undefined ? [] : requests.origins,
@@ -140,16 +135,17 @@ export function decideRemovals(
   // While others are on hold, a used annotation is no mistake, even if it approves none of them.
   const isUsed = isNew || (approval !== undefined && approval.hash === annotation);
   const onHold = heldRemovals(left, isNew ? hashRemovals(left, left.approvals) : hash, isUsed ? undefined : annotation);
-  const given = isNew ? { hash: hash === reviewed ? reviewed : (annotation ?? "") } : approval;
+  const used = hash !== undefined && hash === reviewed ? reviewed : annotation;
+  const given = isNew ? used : approval?.hash;
   const open = eachList((list) => new Set(entriesOf([...judged[list].approved, ...approved[list]])));
   const isOpen = open.blocklist.size + open.allowlist.size > 0 || (isUsed && onHold !== undefined);
   return {
     lists: eachList((list) => ({
       allowed: [...judged[list].allowed, ...judged[list].passed, ...approved[list]],
-      record: recordOf(judged[list], counts(list) ? judged[list].passed : [], isAll ? [] : approved[list]),
+      record: judged[list].recordWith(counts(list), isAll ? [] : approved[list]),
     })),
     held: onHold,
-    approval: given && isOpen ? sameIfKnown({ hash: given.hash ?? "", removals: open }, approval) : undefined,
+    approval: given !== undefined && isOpen ? sameIfKnown({ hash: given, removals: open }, approval) : undefined,
     approvals: left.approvals,
   };
 }
@@ -250,30 +246,12 @@ function heldRemovals(
   return { ...held, hash, mismatch: isGiven ? annotation : undefined };
 }
 
-/** What the guards decide about the removals from one list. */
-interface Judged {
-  /** Allowed whatever else is removed. */
-  readonly allowed: readonly Removal[];
-  /** Those among them that a user has approved. */
-  readonly approved: readonly Removal[];
-  /** The guards allow them. */
-  readonly passed: readonly Removal[];
-  readonly held: readonly Removal[];
-  /** Those that earlier plans allowed. */
-  readonly pending: readonly Removal[];
-  /** The number of removals of earlier plans that are done. */
-  readonly recent: number;
-  /** What earlier plans allowed: in the window, which starts now if the last one is over. */
-  readonly before: AllowedRemovals;
-  readonly window: Pick<AllowedRemovals, "count" | "sinceMs">;
-}
-
-/** Neither a plan nor several plans within the window may remove too much. */
+/** Neither a plan nor several plans within the window may remove too much from a list. */
 function judge(
   request: RemovalRequest,
   approvedBefore: ReadonlySet<Entry> | undefined,
-  { guards, windowMs, nowMs, obstacle }: RemovalLimits,
-): Judged {
+  { guards, windowMs, nowMs, obstacle }: RemovalTerms,
+) {
   const { removals, before } = request;
   const approved = removals.filter(({ entry }) => approvedBefore?.has(entry) === true);
   const pending = removals.filter(({ entry }) => before.pending.has(entry));
@@ -284,33 +262,26 @@ function judge(
   );
   // A time in the future means that the clock was set back.
   const isOver = Math.abs(nowMs - before.sinceMs) >= windowMs;
-  const window = isOver ? { count: 0, sinceMs: nowMs } : before;
+  const { count, sinceMs } = isOver ? { count: 0, sinceMs: nowMs } : before;
   // The share is of the list at the start of the window: otherwise, a list that gets short would lose its guard.
-  const recent = Math.max(0, window.count - weigh(pending.filter(isCounted)));
+  const recent = Math.max(0, count - weigh(pending.filter(isCounted)));
   const sizes = { size: request.size + recent, sizeMax: request.sizeMax + recent };
   const counting = fresh.filter(isCounted);
   const isTooMany = obstacle !== undefined || exceeds(weigh(fresh), request, guards);
-  const isTooManyOverTime = counting.length > 0 && exceeds(window.count + weigh(counting), sizes, guards);
+  const isTooManyOverTime = counting.length > 0 && exceeds(count + weigh(counting), sizes, guards);
   const held = isTooMany ? fresh : isTooManyOverTime ? counting : [];
   const holding = new Set(held);
   const passed = fresh.filter((removal) => !holding.has(removal));
-  return { allowed, approved, passed, held, pending, recent, before, window };
-}
-
-/**
- * What is recorded of allowed removals. An approved part counts like those that the guards allow: what is left may be so little that they
- * would allow it, too.
- */
-function recordOf(
-  { before, pending, window: { count, sinceMs } }: Judged,
-  passed: readonly Removal[],
-  approvedPart: readonly Removal[],
-): AllowedRemovals {
-  const fresh = [...passed, ...approvedPart];
-  if (fresh.length === 0 && pending.length === before.pending.size) return before;
-  const left = new Set(entriesOf([...pending, ...fresh]));
-  if (fresh.length === 0) return { ...before, pending: left };
-  return { pending: left, count: count + weigh(passed.filter(isCounted)) + weigh(approvedPart), sinceMs };
+  // An approved part counts like those that the guards allow: what is left may be so little that they would allow it, too.
+  const recordWith = (isConfirmed: boolean, part: readonly Removal[]): AllowedRemovals => {
+    const now = isConfirmed ? passed : [];
+    const added = [...now, ...part];
+    if (added.length === 0 && pending.length === before.pending.size) return before;
+    const left = new Set(entriesOf([...pending, ...added]));
+    if (added.length === 0) return { ...before, pending: left };
+    return { pending: left, count: count + weigh(now.filter(isCounted)) + weigh(part), sinceMs };
+  };
+  return { allowed, approved, passed, held, recent, recordWith };
 }
 
 function isCounted(removal: Removal): boolean {
