@@ -76,9 +76,8 @@ export function measureOutcome(
   if (result.kind === "Done") waf.lastSync.set(name, clock.nowMs() / 1000);
   for (const list of listNames) {
     if (facts.plan === undefined) continue;
-    const { lists } = facts.plan;
-    for (const [state, size] of Object.entries(lists[list])) waf.entries.set(name, size, { list, state });
-    waf.held.set(name, lists[list].held, { list });
+    for (const [state, size] of Object.entries(facts.plan.lists[list])) waf.entries.set(name, size, { list, state });
+    waf.held.set(name, facts.plan.lists[list].held, { list });
     waf.contested.set(name, rowsWith(facts.plan, "Contested", [list]).length, { list });
   }
   if (blocks?.state !== "Known") return;

@@ -3,7 +3,7 @@
 import type { Standalone } from "../app/standalone.ts";
 import { type CompiledRule, faultsIn } from "../decide/compiled-rule.ts";
 import type { Plan } from "../decide/plan.ts";
-import { progressText, type RuleProgress } from "../decide/progress.ts";
+import { progressText } from "../decide/progress.ts";
 import { type DeclaredCacheClear, listNames } from "../model/declared.ts";
 import { type EntryOwners, lastDeclaredBy, unknownOwners } from "../model/entry-owners.ts";
 import type { Operation } from "../model/operation.ts";
@@ -139,7 +139,8 @@ function viewOperation(operation: Operation, drifted: ReadonlyMap<string, string
   return { outcome, target, value, reason: `${cause} by another writer; ${reason}`, ...note, isDrift: true };
 }
 
-function leftBy({ desired, gathered, progress }: RunFacts, plan: Plan): OutcomeView[] {
+function leftBy(facts: RunFacts, plan: Plan): OutcomeView[] {
+  const { desired } = facts;
   const guards = plan.held?.obstacle?.reason ?? "the guards of the instance allow fewer removals at once";
   const viewHeld = (target: string, value: string, owners: EntryOwners): OutcomeView => {
     const former = lastDeclaredBy(owners);
@@ -172,21 +173,19 @@ function leftBy({ desired, gathered, progress }: RunFacts, plan: Plan): OutcomeV
     ...desired.compiledOrigins.flatMap(({ origin, verdict, message }): OutcomeView[] =>
       verdict === "Accepted" ? [] : [{ outcome: "Rejected", target: "origin", value: origin.host, reason: message }],
     ),
-    ...[...(progress ?? [])].flatMap(([rule, counts]) => viewUnmanaged(rule, counts, gathered.instance.policies)),
+    ...viewUnmanaged(facts),
   ];
 }
 
 /** Only for lists where such entries stay: `Exclusive` removes them, and `Observe` manages nothing. */
-function viewUnmanaged(
-  { id, list, rule, expired, expiresAtMs }: CompiledRule,
-  { foreign }: RuleProgress,
-  policies: RunFacts["gathered"]["instance"]["policies"],
-): OutcomeView[] {
-  if (policies[list] !== "Additive" || rule.meta.deleting) return [];
-  const left = `unmanaged, and stays although ${ruleLabel(id)} has expired`;
-  const when = expiresAtMs === undefined ? "when no rule declares it any longer" : "after the rule expires";
-  const stays = `${ruleLabel(id)} is satisfied by an unmanaged entry, which stays ${when}`;
-  return foreign.map((value) => ({ outcome: "Unmanaged", target: list, value, reason: expired ? left : stays }));
+function viewUnmanaged({ progress, gathered }: RunFacts): OutcomeView[] {
+  return [...(progress ?? [])].flatMap(([{ id, list, rule, expired, expiresAtMs }, { foreign }]) => {
+    if (gathered.instance.policies[list] !== "Additive" || rule.meta.deleting) return [];
+    const left = `unmanaged, and stays although ${ruleLabel(id)} has expired`;
+    const when = expiresAtMs === undefined ? "when no rule declares it any longer" : "after the rule expires";
+    const stays = `${ruleLabel(id)} is satisfied by an unmanaged entry, which stays ${when}`;
+    return foreign.map((value) => ({ outcome: "Unmanaged", target: list, value, reason: expired ? left : stays }));
+  });
 }
 
 // Formats instances for people: the result of a run as a table of objects with counts, problems and notes, and a plan as its outcomes.

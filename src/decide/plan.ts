@@ -96,17 +96,10 @@ export function* planInSlices(input: PlanInput): Generator<undefined, Plan> {
   const drafts = { blocklist, allowlist: draftList("allowlist", drafting) };
   yield;
   const origins = planOrigins(drafting);
+  const counts = (list: ListName): boolean => input.countsRemovals === true && offOn(list) === undefined;
   const decision = decideRemovals(
     { ...drafts, origins: origins.removals },
-    {
-      guards: desired.removalGuards,
-      windowMs,
-      nowMs,
-      obstacle,
-      annotation,
-      reviewed: input.approval,
-      counts: (list) => input.countsRemovals === true && offOn(list) === undefined,
-    },
+    { guards: desired.removalGuards, windowMs, nowMs, obstacle, annotation, reviewed: input.approval, counts },
     inventory,
   );
   yield;
@@ -116,10 +109,10 @@ export function* planInSlices(input: PlanInput): Generator<undefined, Plan> {
     (operation) => (offOn(partOf(operation)) === undefined ? "on" : "off"),
   );
   yield;
+  // Including those that no removal of this plan makes room for: the removals are on hold, refused or contested.
   const leftOut = eachList((list) => {
-    // Including those that no removal of this plan makes room for: the removals are on hold, refused or contested.
-    const more = noRoom.flatMap((add) => (add.list === list ? [add.entry] : []));
-    return more.length === 0 ? drafts[list].leftOut : new Set([...drafts[list].leftOut, ...more]);
+    const more = noRoom.filter((add) => add.list === list).map(({ entry }) => entry);
+    return drafts[list].leftOut.union(new Set(more));
   });
   const outcomes = eachList((list) => outcomesOf(drafts[list], leftOut[list], decision.held?.removals[list] ?? []));
   const next = {

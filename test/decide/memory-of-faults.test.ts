@@ -83,8 +83,8 @@ describe("A dispute", () => {
     const disputes = disputedAt([-15, -10, -5, 0]);
     const adding = { gathered: { rules: [blocking("a", [one, "192.0.2.2"])] }, inventory: { disputes } };
     expect(operationsOf(adding)).toStrictEqual(["blocklist +192.0.2.2"]);
-    const [row] = planOf(adding).outcomes.blocklist;
-    expect(row).toMatchObject({ entry: one, outcome: { kind: "Contested", untilMs: nowMs + 5 * minuteMs } });
+    const outcome = { kind: "Contested", untilMs: nowMs + 5 * minuteMs };
+    expect(planOf(adding).outcomes.blocklist[0]).toMatchObject({ entry: one, outcome });
   });
 });
 
