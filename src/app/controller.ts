@@ -135,8 +135,6 @@ export class InstanceController extends Controller<InstanceRun, InstanceMemory> 
   /** Runs mostly wait for their WAF, so many may be in progress: a WAF that does not respond holds only the worker of its own run. */
   protected readonly workersMax = 256;
   readonly #options: InstanceControllerOptions;
-  /** Instances with a failed status write in their current run. */
-  readonly #unwritten = new Set<string>();
   /** `untilMs` is a time of the monotonic clock, because the wall clock may be set back. */
   readonly #settled = new Map<string, { readonly version: number; readonly untilMs: number }>();
   readonly #running = new Set<string>();
@@ -151,17 +149,9 @@ export class InstanceController extends Controller<InstanceRun, InstanceMemory> 
     this.queue.add(nameKey(instance), { priority, reason });
   }
 
-  /** Call this when a status could not be written: another run follows with backoff, although nothing has changed. */
-  statusUnwritten(instance: ObjectName): void {
-    const key = nameKey(instance);
-    this.#settled.delete(key);
-    if (this.#running.has(key)) this.#unwritten.add(key);
-    else this.queue.retry(key, "status unwritten");
-  }
-
   override forget(instance: ObjectName): void {
     super.forget(instance);
-    for (const known of [this.#settled, this.#unwritten]) known.delete(nameKey(instance));
+    this.#settled.delete(nameKey(instance));
   }
 
   protected override restOf(key: string): NextRun | undefined {
@@ -195,14 +185,13 @@ export class InstanceController extends Controller<InstanceRun, InstanceMemory> 
   }
 
   #nextRun(key: string, outcome: ReconcileOutcome, hasBegunBackOff: boolean): NextRun {
-    const { result, version, wakeAtMs } = outcome;
-    const isUnwritten = this.#unwritten.delete(key);
+    const { result, version, wakeAtMs, hasUnwritten = false } = outcome;
     this.#settled.delete(key);
     if (result.kind === "Gone") this.memories.delete(key);
     // A change during the run that the run has already taken into account needs no further run.
-    if (result.kind === "Done" && wakeAtMs !== undefined && !isUnwritten)
+    if (result.kind === "Done" && wakeAtMs !== undefined && !hasUnwritten)
       this.#settled.set(key, { version, untilMs: monotonicTimeOf(this.clock, wakeAtMs) });
     const priority = result.kind === "Done" ? "Resync" : "Retry";
-    return { wakeAtMs, hasFailed: hasBegunBackOff, mustRetry: isUnwritten, priority };
+    return { wakeAtMs, hasFailed: hasBegunBackOff, mustRetry: hasUnwritten, priority };
   }
 }

@@ -1,6 +1,5 @@
 // The work of the operator. Every replica watches; only the leader reconciles, writes statuses and emits events.
 import { randomUUID } from "node:crypto";
-import { ChangeSignal } from "../async/change-signal.ts";
 import { History } from "../history/history.ts";
 import type { ApiServer } from "../kube/api-server.ts";
 import type { KubeConfig } from "../kube/credentials.ts";
@@ -8,7 +7,7 @@ import type { KubeObject } from "../kube/kube-object.ts";
 import type { ObjectAddress } from "../kube/resource-path.ts";
 import { createLogOutputs, type LogOutputs, type LogOutputsOptions } from "../logs/log-outputs.ts";
 import type { LabelSelector } from "../model/declared.ts";
-import { nameKey, type ObjectName, type ResourceKind, resourceKey, type ResourceRef } from "../model/resource.ts";
+import { nameKey, type ObjectName, type ResourceKind, resourceKey } from "../model/resource.ts";
 import { readSecretValue } from "../source/cluster/api-keys.ts";
 import type { ClusterObject } from "../source/cluster/cluster-object.ts";
 import { ClusterRecords } from "../source/cluster/cluster-records.ts";
@@ -47,7 +46,6 @@ export class OperatorWork {
   readonly #records: ClusterRecords;
   readonly #history: History;
   readonly #outputs: LogOutputs;
-  readonly #changed = new ChangeSignal();
   #running: Promise<unknown> = Promise.resolve();
   #isWorking = false;
 
@@ -144,13 +142,11 @@ export class OperatorWork {
       ...this.options,
       api: this.api,
       onChange: (instance, reason) => {
-        this.#changed.notify();
         if (!this.#isWorking || !this.selected.has(instance)) return;
         const declared = this.source.declared(instance);
         if (declared !== undefined) this.work.wafClients.pace(declared);
         this.work.wake(instance, reason);
       },
-      onUnattachedChange: () => this.#changed.notify(),
       onFeedChange: () => this.work.feeds?.wake(),
       onStored: (change) => {
         this.#records.status.shown(change.object);
@@ -234,21 +230,17 @@ export class OperatorWork {
     return new UnattachedLoop({
       clock: this.options.clock,
       metrics: this.metrics,
-      changed: this.#changed,
       source: this.source,
       // Objects that no run covers belong to an operator by their own labels, like feeds, and all others by those of their instance.
-      isOwn: (object, instance) =>
-        instance === undefined
-          ? this.selected.matches(this.#labelsOf(object.kind, object))
-          : this.selected.has(instance),
+      isOwn: ({ metadata }, instance) =>
+        instance === undefined ? this.selected.matches(metadata.labels) : this.selected.has(instance),
       lifecycle: this.#records.lifecycle,
-      // No run covers such an object, so a failed status write does not requeue one.
-      status: (onUnwritten) => this.#statusFor(this.options.log, onUnwritten),
+      status: this.#statusFor(this.options.log),
     });
   }
 
   /** Logs every event as a line, and every failed status write as a warning. */
-  #statusFor(log: Logger, onUnwritten?: (object: ResourceRef) => void): ReportedStatus {
+  #statusFor(log: Logger): ReportedStatus {
     return reportedStatus({
       status: this.#records.status,
       redactor: this.options.redactor,
@@ -256,12 +248,7 @@ export class OperatorWork {
         const fields = { object: resourceKey(meta), reason, message, ...details };
         if (isRepeated !== true) log[type === "Warning" ? "warn" : "info"]("event", fields);
       },
-      onUnwritten: (object, problem) => {
-        log.warn("status write failed", { subject: resourceKey(object), problem });
-        const instance = onUnwritten === undefined ? this.source.instanceOf(object) : undefined;
-        if (instance !== undefined) this.work.statusUnwritten(instance);
-        onUnwritten?.(object);
-      },
+      onUnwritten: (object, problem) => log.warn("status write failed", { subject: resourceKey(object), problem }),
     });
   }
 }

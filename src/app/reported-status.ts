@@ -1,7 +1,7 @@
 // What runs report on objects, in a cluster and in a folder. Sanitizes all messages in one place: redacts every API key that the process
 // has ever known, and escapes invisible characters. Other strings in a status are data, which is compared with the declarations, and stay
 // unchanged.
-import type { LogStatusPort, StatusChange } from "../logs/forward-ports.ts";
+import type { LogStatusPort } from "../logs/forward-ports.ts";
 import { keepLogPart } from "../logs/forward-status.ts";
 import type { Redactor } from "../model/redactor.ts";
 import type { ResourceMeta } from "../model/resource.ts";
@@ -12,12 +12,8 @@ type Status = Readonly<Record<string, unknown>>;
 
 export interface ReportedStatus extends StatusPort, LogStatusPort {}
 
-/** Where statuses and events are stored. Writes return why they failed, or undefined. */
-export interface StatusStore extends Pick<StatusPort, "read" | "event"> {
-  write(meta: ResourceMeta, status: Status): Promise<string | void>;
-  /** Absent if one process writes all parts of a status, and reports nothing about logs. */
-  update?(meta: ResourceMeta, change: StatusChange): Promise<string | undefined>;
-}
+/** Where statuses and events are stored. `update` is absent if one process writes all parts of a status, and reports nothing about logs. */
+export type StatusStore = StatusPort & Partial<Pick<LogStatusPort, "update">>;
 
 export interface ReportOptions {
   readonly status: StatusStore;
@@ -30,23 +26,25 @@ export interface ReportOptions {
 
 export function reportedStatus({ status, redactor, onEvent, onUnwritten }: ReportOptions): ReportedStatus {
   const safe = (text: string): string => visibleText(redactor.redact(text));
-  const report = (object: ResourceMeta, problem: string | void): void => {
+  const noted = (object: ResourceMeta, problem: string | void): string | void => {
     if (typeof problem === "string") onUnwritten?.(object, problem);
+    return problem;
   };
   const update: LogStatusPort["update"] = async (meta, change) => {
     const changed = (current: Status): Status | undefined => {
       const next = change(current);
       return next && safeStatus(next, safe);
     };
-    report(meta, await status.update?.(meta, changed));
+    return noted(meta, await status.update?.(meta, changed));
   };
   return {
     read: (meta) => status.read(meta),
     write: async (meta, next) => {
       // `status.logs` belongs to the log forwarder; keep the stored value.
       if (meta.kind === "WafInstance" && status.update !== undefined) {
-        await update(meta, (current) => keepLogPart(next, current));
-      } else report(meta, await status.write(meta, safeStatus(next, safe)));
+        return await update(meta, (current) => keepLogPart(next, current));
+      }
+      return noted(meta, await status.write(meta, safeStatus(next, safe)));
     },
     update,
     event: (meta, given) => {

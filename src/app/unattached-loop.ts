@@ -2,15 +2,14 @@
 // so namespaces take turns, writes are rate-limited, and nothing here triggers a run.
 import { isDeepStrictEqual } from "node:util";
 import { type Condition, seeReady, withConditions } from "../kinds/conditions.ts";
-import type { ChangeSignal } from "../async/change-signal.ts";
 import type { Clock } from "../async/clock.ts";
 import { withDeadline } from "../async/deadline.ts";
 import { TimeSlices } from "../async/time-slices.ts";
-import { notReadyKinds, type ObjectName, resourceKey, type ResourceRef } from "../model/resource.ts";
+import { notReadyKinds, type ObjectName, type ResourceKind, resourceKinds } from "../model/resource.ts";
 import type { ReconcilePorts, StatusPort } from "../run/ports.ts";
 import { handledRequest } from "../run/status/write-status.ts";
 import type { Unattached, UnattachedObjects } from "../source/cluster/attachment.ts";
-import { instanceNameOf } from "../source/cluster/cluster-object.ts";
+import { type ClusterObject, instanceNameOf } from "../source/cluster/cluster-object.ts";
 import type { ClusterSource } from "../source/cluster/cluster-source.ts";
 import { saysNotReady } from "./measure.ts";
 import { type RuntimeMetrics, type UnattachedKey } from "../telemetry/metrics-runtime.ts";
@@ -25,33 +24,30 @@ const writeGapMs = 20;
 const roundMsMin = 2_000;
 
 export interface UnattachedOptions {
-  readonly source: Pick<ClusterSource, "objects"> & { readonly unattached: Pick<UnattachedObjects, "all" | "now"> };
+  readonly source: Pick<ClusterSource, "objects" | "objectOf"> & {
+    readonly unattached: Pick<UnattachedObjects, "find" | "changed">;
+  };
   /** Whether this process reports on the object. @param instance the one that it is attached to, if there is one */
-  readonly isOwn: (object: ResourceRef, instance?: ObjectName) => boolean;
-  /** Must call `onUnwritten` if a status could not be written. */
-  readonly status: (onUnwritten: (object: ResourceRef) => void) => StatusPort;
+  readonly isOwn: (object: ClusterObject, instance?: ObjectName) => boolean;
+  readonly status: StatusPort;
   readonly lifecycle: ReconcilePorts["lifecycle"];
-  readonly changed: ChangeSignal;
   readonly clock: Clock;
   readonly metrics: Pick<RuntimeMetrics, "unattached" | "notReady">;
 }
 
 export class UnattachedLoop {
   readonly #options: UnattachedOptions;
-  readonly #status: StatusPort;
   /** The last report on each stored object. */
   readonly #reported = new WeakMap<object, string>();
-  /** The current object, if its status could not be written. */
-  #unwritten: string | undefined;
 
   constructor(options: UnattachedOptions) {
     this.#options = options;
-    this.#status = options.status((object) => void (this.#unwritten = resourceKey(object)));
   }
 
   /** Runs until the signal aborts. Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
-    const { changed, clock } = this.#options;
+    const { source, clock } = this.#options;
+    const { changed } = source.unattached;
     while (!signal.aborted) {
       const { version } = changed;
       await this.round(signal);
@@ -62,72 +58,69 @@ export class UnattachedLoop {
 
   /** Reports on every object once, or stops early after a change. */
   async round(signal: AbortSignal): Promise<void> {
-    const { changed, clock } = this.#options;
-    const [startedMs, { version }] = [clock.monotonicMs(), changed];
+    const { source, clock } = this.#options;
+    const { unattached } = source;
+    const [startedMs, { version }] = [clock.monotonicMs(), unattached.changed];
     const slices = new TimeSlices(clock);
-    for (const object of inTurns(await this.#unreported(slices))) {
+    for (const { meta } of await this.#unreported(slices)) {
       if (signal.aborted) return;
-      if (changed.version !== version && clock.monotonicMs() - startedMs >= roundMsMin) return;
+      if (unattached.changed.version !== version && clock.monotonicMs() - startedMs >= roundMsMin) return;
       if (slices.isOver) await slices.pause();
       // By now, the object may be attached, and a run may cover its status.
-      const now = this.#options.source.unattached.now(object.meta);
+      const stored = source.objectOf(meta);
+      const now = stored && unattached.find(stored);
       if (now !== undefined && (await this.#report(now))) await clock.sleep(writeGapMs, signal);
     }
   }
 
-  /** The objects without an up-to-date report, by namespace. Counts all, and the other objects that are not Ready. */
-  async #unreported(slices: TimeSlices): Promise<ReadonlyMap<string, readonly Unattached[]>> {
-    const found = new Map<string, Unattached[]>();
+  /** The objects without an up-to-date report, one of each namespace in turn. Counts all, and the other objects that are not Ready. */
+  async #unreported(slices: TimeSlices): Promise<readonly Unattached[]> {
+    const { source, isOwn, metrics } = this.#options;
+    const unreported: { readonly object: Unattached; readonly turn: number }[] = [];
+    const turns = new Map<string, number>();
     const counts = new Map<UnattachedKey, number>();
-    const unattached = new Set<object>();
-    const { source, isOwn } = this.#options;
-    for (const object of source.unattached.all()) {
+    const notReady = new Map<ResourceKind, number>();
+    for (const stored of resourceKinds.flatMap((kind) => source.objects(kind))) {
       if (slices.isOver) await slices.pause();
-      if (object === undefined || !isOwn(object.meta)) continue;
-      unattached.add(object.stored);
-      const key = `${object.meta.kind} ${object.reason}` as const;
-      counts.set(key, (counts.get(key) ?? 0) + 1);
-      if (this.#reported.get(object.stored) === gistOf(object)) continue;
-      const { namespace } = object.meta;
-      const ofNamespace = found.get(namespace);
-      if (ofNamespace === undefined) found.set(namespace, [object]);
-      else ofNamespace.push(object);
-    }
-    this.#options.metrics.unattached(counts);
-    await this.#countNotReady(unattached, slices);
-    return found;
-  }
-
-  async #countNotReady(unattached: ReadonlySet<object>, slices: TimeSlices): Promise<void> {
-    for (const kind of notReadyKinds) {
-      let count = 0;
-      for (const object of this.#options.source.objects(kind)) {
-        if (slices.isOver) await slices.pause();
-        const { namespace = "", name } = object.metadata;
-        if (!this.#options.isOwn({ kind, namespace, name }, instanceNameOf(object))) continue;
-        if (saysNotReady(object.status) && !unattached.has(object)) count += 1;
+      const object = source.unattached.find(stored);
+      if (!isOwn(stored, object === undefined ? instanceNameOf(stored) : undefined)) continue;
+      const { kind } = stored;
+      if (object === undefined) {
+        if (saysNotReady(stored.status)) notReady.set(kind, (notReady.get(kind) ?? 0) + 1);
+        continue;
       }
-      this.#options.metrics.notReady(kind, count);
+      const key = `${kind} ${object.reason}` as const;
+      counts.set(key, (counts.get(key) ?? 0) + 1);
+      if (this.#reported.get(stored) === gistOf(object)) continue;
+      const { namespace } = object.meta;
+      const turn = turns.get(namespace) ?? 0;
+      turns.set(namespace, turn + 1);
+      unreported.push({ object, turn });
     }
+    metrics.unattached(counts);
+    for (const kind of notReadyKinds) metrics.notReady(kind, notReady.get(kind) ?? 0);
+    return unreported.toSorted((a, b) => a.turn - b.turn).map(({ object }) => object);
   }
 
-  /** True if a status was written. */
+  /** True if its status had to be written. */
   async #report(object: Unattached): Promise<boolean> {
+    const { status, clock } = this.#options;
     const { meta, reason, problem: message } = object;
-    this.#unwritten = undefined;
-    const isWritten = await reportUnattached(this.#status, object, this.#options.clock.nowMs());
-    if (isWritten) this.#status.event(meta, { type: "Warning", reason, message });
+    const after = unattachedStatus(status.read(meta) ?? {}, object, clock.nowMs());
+    const failure = after && (await status.write(meta, after));
+    if (after !== undefined) status.event(meta, { type: "Warning", reason, message });
     const mustGo = reason === "InvalidSpec" && meta.kind === "WafInstance" && meta.deleting;
-    const isDone = this.#unwritten !== resourceKey(meta) && (!mustGo || (await this.#release(object)));
+    const isDone = failure === undefined && (!mustGo || (await this.#release(object)));
     if (isDone) this.#reported.set(object.stored, gistOf(object));
-    return isWritten;
+    return after !== undefined;
   }
 
   /** A deleted instance that is invalid loses its finalizer, so that it does not stay in Terminating forever. */
   async #release({ meta, problem }: Unattached): Promise<boolean> {
-    if ((await this.#options.lifecycle.removeFinalizer(meta)) !== undefined) return false;
+    const { lifecycle, status } = this.#options;
+    if ((await lifecycle.removeFinalizer(meta)) !== undefined) return false;
     const kept = `The managed entries stay on the WAF, because this object is invalid: ${problem}`;
-    this.#status.event(meta, { type: "Warning", reason: "EntriesLeftBehind", message: kept });
+    status.event(meta, { type: "Warning", reason: "EntriesLeftBehind", message: kept });
     return true;
   }
 }
@@ -136,35 +129,22 @@ function gistOf({ reason, problem }: Unattached): string {
   return `${reason} ${problem}`;
 }
 
-/** One object of each namespace in turn. */
-function* inTurns(byNamespace: ReadonlyMap<string, readonly Unattached[]>): Generator<Unattached> {
-  let left = [...byNamespace.values()];
-  for (let turn = 0; left.length > 0; turn += 1) {
-    left = left.filter((objects) => objects.length > turn);
-    for (const objects of left) {
-      const object = objects[turn];
-      if (object !== undefined) yield object;
-    }
-  }
-}
-
 const wafState: ReadonlySet<string> = new Set(["entries", "progress", "rejected", "sources", "state", "addedTime"]);
 
-/** Writes the status of the object if it differs. Returns true if so. */
-export async function reportUnattached(
-  status: StatusPort,
+/** The status of the object after `before`; undefined if it stays. */
+export function unattachedStatus(
+  before: Readonly<Record<string, unknown>>,
   { meta, reason, problem: message }: Pick<Unattached, "meta" | "reason" | "problem">,
   nowMs: number,
-): Promise<boolean> {
+): Readonly<Record<string, unknown>> | undefined {
   const { generation } = meta;
-  if (meta.deleting && meta.kind !== "WafInstance") return false;
-  const before = status.read(meta) ?? {};
+  if (meta.deleting && meta.kind !== "WafInstance") return undefined;
   const known = (before["conditions"] ?? []) as readonly Condition[];
   const isInvalid = reason === "InvalidSpec";
   // A finished cache clear keeps its status: it needs nothing from the instance.
   const hasFinished = known.some(({ type, status: is }) => (type === "Complete" || type === "Failed") && is === "True");
   const isCurrent = meta.kind === "WafCacheClear" && before["observedGeneration"] === generation;
-  if (!isInvalid && isCurrent && hasFinished) return false;
+  if (!isInvalid && isCurrent && hasFinished) return undefined;
   const refused = { status: "False", reason, message: seeReady } as const;
   const next = {
     Accepted: refused,
@@ -182,7 +162,5 @@ export async function reportUnattached(
     observedGeneration: generation,
     conditions: withConditions(known, next, generation, nowMs),
   };
-  if (isDeepStrictEqual(after, before)) return false;
-  await status.write(meta, after);
-  return true;
+  return isDeepStrictEqual(after, before) ? undefined : after;
 }

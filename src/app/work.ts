@@ -147,11 +147,6 @@ export class Work {
     this.#logs?.wake(instance, reason);
   }
 
-  /** Call this when a status could not be written. */
-  statusUnwritten(instance: ObjectName): void {
-    this.#controller.statusUnwritten(instance);
-  }
-
   /** Works until the signal aborts and the current runs have ended. */
   async run(signal: AbortSignal, instances: () => readonly ObjectName[]): Promise<void> {
     const feeds = await this.openFeeds();

@@ -29,8 +29,8 @@ export interface LogOutputPort {
 export type StatusChange = (status: Readonly<Record<string, unknown>>) => Readonly<Record<string, unknown>> | undefined;
 
 export interface LogStatusPort extends Pick<StatusPort, "read" | "event"> {
-  /** Changes only the part that `change` sets, independent of other writers. Never rejects. */
-  update(instance: ResourceMeta, change: StatusChange): Promise<void>;
+  /** Changes only the part that `change` sets, independent of other writers. Never rejects. Returns why it could not, if so. */
+  update(instance: ResourceMeta, change: StatusChange): Promise<string | void>;
 }
 
 export interface ForwardLogsPorts {

@@ -58,8 +58,8 @@ export interface ObjectEvent {
 export interface StatusPort {
   /** The current status, or undefined if there is none. */
   read(object: ResourceMeta): Readonly<Record<string, unknown>> | undefined;
-  /** Writes the status if it differs from the current one. */
-  write(object: ResourceMeta, status: Readonly<Record<string, unknown>>): Promise<void>;
+  /** Writes the status if it differs from the current one. Returns why it could not be written, if so. */
+  write(object: ResourceMeta, status: Readonly<Record<string, unknown>>): Promise<string | void>;
   event(object: ResourceMeta, event: ObjectEvent): void;
 }
 

@@ -24,32 +24,31 @@ const statusesAtOnceMax = 3;
 
 type ReportPorts = Pick<ReconcilePorts, "status" | "statusOf" | "clock">;
 
-/** Writes the statuses of all objects for which a report `isWanted`. */
+/** Writes the statuses of all objects for which a report `isWanted`. Returns whether one of them could not be written. */
 export async function reportFacts(
   ports: ReportPorts,
   memory: InstanceMemory,
   facts: RunFacts,
   isWanted: (object: ResourceMeta) => boolean = () => true,
-): Promise<void> {
-  const { status, clock } = ports;
+): Promise<boolean> {
   // Usually, nothing is written and nothing waits, so yield explicitly: otherwise, the whole report would run in one piece.
-  const slices = new TimeSlices(clock);
+  const slices = new TimeSlices(ports.clock);
+  let hasUnwritten = false;
   await mapConcurrently(statusesOf(facts, memory, ports), statusesAtOnceMax, async ([meta, after]) => {
     if (slices.isOver) await slices.pause();
-    if (isWanted(meta)) await writeStatus(status, meta, after);
+    if (isWanted(meta) && (await writeStatus(ports.status, meta, after)) !== undefined) hasUnwritten = true;
   });
+  return hasUnwritten;
 }
 
 /** The next status of every object: of the instance, of the objects of hooks, and of the rules, those of owners first, and origins. */
 function statusesOf(facts: RunFacts, memory: InstanceMemory, { statusOf }: ReportPorts): ReportedObject[] {
   const { gathered, desired } = facts;
+  const { meta } = gathered.instance;
   const others = memory.hooks?.report(facts);
-  const instance: ReportedObject = [
-    gathered.instance.meta,
-    (before) => ({ ...instanceStatus(before, facts), ...others?.instance }),
-  ];
+  const instance: ReportedObject = [meta, (before) => ({ ...instanceStatus(before, facts), ...others?.instance })];
   // No run covers objects that are attached to an instance that is being deleted.
-  if (gathered.instance.meta.deleting) return [instance];
+  if (meta.deleting) return [instance];
   const rules = desired.rules
     .filter(({ rule }) => !rule.meta.deleting)
     .toSorted((a, b) => Number(b.isOwners) - Number(a.isOwners))
@@ -70,7 +69,7 @@ export class EarlyReports {
   /** Why the run is waiting at the moment. */
   waiting: string | undefined;
   readonly #world: World;
-  #written: Promise<void> = Promise.resolve();
+  #written: Promise<unknown> = Promise.resolve();
   #isWriting = false;
   #lastMs: number;
   #hasEnded = false;
@@ -130,6 +129,8 @@ export interface ReconcileOutcome {
   readonly wakeAtMs: number | undefined;
   /** Cache clears that are neither finished nor suspended. */
   readonly pendingClears: number;
+  /** Whether a status of the final report could not be written. */
+  readonly hasUnwritten?: boolean;
   /** The version of the source that the run has taken into account. */
   readonly version: number;
 }
@@ -156,10 +157,10 @@ export async function finishRun(world: World, result: RunResult, isDeferred: boo
   // After a limited time, only for as long as nothing changes: after a change, another, possibly urgent, run follows.
   const untilMs = ports.clock.monotonicMs() + reportMsMin;
   const hasTime = () => ports.clock.monotonicMs() < untilMs || ports.source.version(world.name) === version;
-  await reportFacts(ports, memory, facts, ({ kind }) => kind === "WafInstance" || hasTime());
+  const hasUnwritten = await reportFacts(ports, memory, facts, ({ kind }) => kind === "WafInstance" || hasTime());
   for (const object of others?.expired ?? []) if (!ports.stopping.aborted) await ports.source.removeObject?.(object);
   const pendingClears = others?.pending.length ?? 0;
-  return { result, facts, wakeAtMs: earliest(retryAtMs, others?.wakeAtMs), pendingClears, version };
+  return { result, facts, wakeAtMs: earliest(retryAtMs, others?.wakeAtMs), pendingClears, hasUnwritten, version };
 }
 
 /** Counts failures, and starts or ends the backoff. Returns when to run again. */

@@ -3,6 +3,7 @@ import { describe, expect, test } from "@jest/globals";
 import { InstanceController, turnMsMax, turnWritesMax } from "../../src/app/controller.ts";
 import { nameKey, type ObjectName } from "../../src/model/resource.ts";
 import type { RunResult } from "../../src/run/facts.ts";
+import type { StatusPort } from "../../src/run/ports.ts";
 import { addresses } from "../support/builders/manifests.ts";
 import { createMetrics } from "../../src/telemetry/metrics.ts";
 import { seededRandom } from "../support/builders/seeded-random.ts";
@@ -46,14 +47,13 @@ function stage({ latencyMs = 0, ...options }: { readonly latencyMs?: number; rea
   /** The reported failures of each run, with the reasons for the run. */
   const failures: { readonly reasons: readonly string[]; readonly code: string }[] = [];
   const errors: unknown[] = [];
-  /** Called at the end of each run. */
-  const hooks = { onRun: (): void => undefined };
+  const reports: { status: StatusPort } = { status: new RecordedStatus() };
   const controller = new InstanceController({
     startRun: (instance, reasons) => ({
       ports: {
         source,
         lifecycle: new MemoryLifecycle(),
-        status: new RecordedStatus(),
+        status: reports.status,
         inventory: places.get(nameKey(instance))?.inventory ?? new MemoryInventory(),
         openWaf: ({ meta }, key) => placeOf(meta).waf.port(key),
         clock,
@@ -65,7 +65,6 @@ function stage({ latencyMs = 0, ...options }: { readonly latencyMs?: number; rea
       },
       onOutcome: ({ result }) => {
         runs.push({ instance: nameKey(instance), kind: result.kind, atMs: clock.nowMs() });
-        hooks.onRun();
       },
       onError: (error) => void errors.push(error),
     }),
@@ -88,7 +87,7 @@ function stage({ latencyMs = 0, ...options }: { readonly latencyMs?: number; rea
   });
   const wake = (key: string) => controller.wake(nameOf(key), "test");
   const { waf, inventory } = declare(nameKey(instanceName), 1, latencyMs);
-  return { clock, source, controller, runs, failures, errors, hooks, metric, declare, wake, waf, inventory };
+  return { clock, source, controller, runs, failures, errors, reports, metric, declare, wake, waf, inventory };
 }
 
 function nameOf(key: string): ObjectName {
@@ -135,9 +134,9 @@ test("a wake without a change causes no run", async () => {
 });
 
 test("a status that could not be written is retried with backoff, until it is written", async () => {
-  const world = stage();
-  const { clock, controller, runs } = world;
-  world.hooks.onRun = () => controller.statusUnwritten(instanceName);
+  const { clock, controller, runs, reports } = stage();
+  const { status } = reports;
+  reports.status = { read: () => undefined, write: async () => "The API server refused it.", event: () => undefined };
   controller.wake(instanceName, "start");
   await clock.advance(3_600_000);
   const gaps = runs.slice(1).map(({ atMs }, index) => atMs - (runs[index]?.atMs ?? 0));
@@ -145,7 +144,7 @@ test("a status that could not be written is retried with backoff, until it is wr
   expect(gaps.every((gap) => gap <= resyncMs + 1_000)).toBe(true);
   expect(gaps.toSorted((left, right) => left - right).at(-1)).toBeGreaterThan(150_000);
   expect(runs.length).toBeLessThan(40);
-  world.hooks.onRun = () => undefined;
+  reports.status = status;
   await clock.advance(resyncMs + 1_000);
   const before = runs.length;
   await clock.advance(resyncMs - 60_000);

@@ -2,13 +2,7 @@
 import { expect, test } from "@jest/globals";
 import { UnattachedLoop } from "../../src/app/unattached-loop.ts";
 import { ChangeSignal } from "../../src/async/change-signal.ts";
-import {
-  nameKey,
-  resourceKey,
-  type ResourceKind,
-  type ResourceMeta,
-  type ResourceRef,
-} from "../../src/model/resource.ts";
+import { nameKey, nameOfKey, resourceKey, type ResourceKind, type ResourceMeta } from "../../src/model/resource.ts";
 import type { ClusterObject } from "../../src/source/cluster/cluster-object.ts";
 import type { Unattached } from "../../src/source/cluster/attachment.ts";
 import { aMeta } from "../support/builders/declare.ts";
@@ -17,18 +11,17 @@ import { createVirtualClock } from "../support/fakes/virtual-clock.ts";
 
 function stage() {
   const clock = createVirtualClock();
-  const changed = new ChangeSignal();
+  const stored = new Map<string, ClusterObject>();
+  /** Those of them that no run covers. */
   const objects = new Map<string, Unattached>();
   const written: string[] = [];
   const statuses = new Map<string, Readonly<Record<string, unknown>>>();
   const failing = new Set<string>();
   const events: string[] = [];
-  const attached: ClusterObject[] = [];
   const notReady: Record<string, number> = {};
   let counted: Readonly<Record<string, number>> = {};
   const loop = new UnattachedLoop({
     clock,
-    changed,
     lifecycle: new MemoryLifecycle(),
     isOwn: () => true,
     metrics: {
@@ -36,60 +29,60 @@ function stage() {
       notReady: (kind, count) => void (notReady[kind] = count),
     },
     source: {
-      objects: (kind) => attached.filter((object) => object.kind === kind),
+      objects: (kind) => [...stored.values()].filter((object) => object.kind === kind),
+      objectOf: (ref) => stored.get(resourceKey(ref)),
       unattached: {
-        all: () => objects.values() as Generator<Unattached>,
-        now: (ref: ResourceRef) => objects.get(resourceKey(ref)),
+        find: ({ kind, metadata: { namespace = "", name } }) => objects.get(resourceKey({ kind, namespace, name })),
+        changed: new ChangeSignal(),
       },
     },
-    status: (onUnwritten) => ({
+    status: {
       read: (meta: ResourceMeta) => statuses.get(resourceKey(meta)),
       write: async (meta, status) => {
         written.push(nameKey(meta));
-        if (failing.has(nameKey(meta))) onUnwritten(meta);
-        else statuses.set(resourceKey(meta), status);
+        if (!failing.has(nameKey(meta))) statuses.set(resourceKey(meta), status);
+        return failing.has(nameKey(meta)) ? "The API server refused it." : undefined;
       },
       event: (meta, { type, reason, message }) =>
         void events.push(`${type} ${resourceKey(meta)} ${reason}: ${message}`),
-    }),
+    },
   });
+  const store = (kind: ResourceKind, key: string, ready?: string): ClusterObject => {
+    const status = { conditions: [{ type: "Ready", status: ready }] };
+    const { namespace, name } = nameOfKey(key);
+    const object = { kind, metadata: { namespace, name, uid: key, resourceVersion: "1" }, status };
+    stored.set(resourceKey({ kind, namespace, name }), object);
+    return object;
+  };
   return {
     clock,
-    changed,
     objects,
     written,
     failing,
     events,
     counted: () => counted,
-    attached,
     notReady,
     loop,
-    add: (name: string): void => {
+    store,
+    add: (name: string, reason: Unattached["reason"] = "NotAllowed", ready?: string): void => {
       const meta = aMeta("WafIpRule", name);
-      const problem = "No access.";
-      objects.set(resourceKey(meta), { meta, reason: "NotAllowed", instance: undefined, problem, stored: {} });
+      const object = store("WafIpRule", name, ready);
+      objects.set(resourceKey(meta), { meta, reason, instance: undefined, problem: "No access.", stored: object });
     },
   };
 }
 
 test("objects that are not Ready are counted by kind, except those that no run covers", async () => {
-  const { loop, objects, attached, notReady, counted } = stage();
-  const store = (kind: ResourceKind, name: string, ready?: string): ClusterObject => {
-    const conditions = ready === undefined ? [] : [{ type: "Ready", status: ready }];
-    const metadata = { namespace: "shop", name, uid: name, resourceVersion: "1" };
-    const object = { kind, metadata, status: { conditions } };
-    attached.push(object);
-    return object;
-  };
-  store("WafIpRule", "ready", "True");
-  store("WafIpRule", "new");
-  store("WafIpRule", "rejected", "False");
-  store("WafFeed", "down", "False");
-  store("WafFeed", "waiting", "Unknown");
-  const stored = store("WafIpRule", "typo", "False");
-  const meta = aMeta("WafIpRule", "typo");
-  objects.set("typo", { meta, reason: "InstanceNotFound", instance: undefined, problem: "No instance.", stored });
-  await loop.round(new AbortController().signal);
+  const { clock, loop, store, add, notReady, counted } = stage();
+  store("WafIpRule", "shop/ready", "True");
+  store("WafIpRule", "shop/new");
+  store("WafIpRule", "shop/rejected", "False");
+  store("WafFeed", "shop/down", "False");
+  store("WafFeed", "shop/waiting", "Unknown");
+  add("shop/typo", "InstanceNotFound", "False");
+  const round = loop.round(new AbortController().signal);
+  await clock.advance(1_000);
+  await round;
   expect(notReady).toStrictEqual({ WafIpRule: 1, WafOrigin: 0, WafAutoBlock: 0, WafFeed: 1 });
   expect(counted()).toStrictEqual({ "WafIpRule InstanceNotFound": 1 });
 });

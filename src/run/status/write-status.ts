@@ -1,4 +1,4 @@
-// Writes the status of one object, derived from the current one. The port writes only differences.
+// Writes the status of one object, derived from the current one. The port writes only differences, and says why it could not write.
 import { requestedAtAnnotation } from "../../kinds/kinds.ts";
 import type { ResourceMeta } from "../../model/resource.ts";
 import type { StatusPort } from "../ports.ts";
@@ -10,9 +10,9 @@ export async function writeStatus(
   status: StatusPort,
   meta: ResourceMeta,
   next: (before: object) => object,
-): Promise<void> {
+): Promise<string | void> {
   const before = status.read(meta) ?? {};
-  await status.write(meta, withoutUndefined({ ...next(before), ...handledRequest(meta) }));
+  return await status.write(meta, withoutUndefined({ ...next(before), ...handledRequest(meta) }));
 }
 
 /** Acknowledges the annotation that requests a reconcile run. */

@@ -1,19 +1,12 @@
 // Determines which objects are attached to an instance, by kind and namespace: all others are excluded before anything is read for them, so
 // that they do not affect the instance. And finds objects that no reconcile run covers but whose status must report the reason: their
 // instance does not exist, is being deleted or grants no access, or they are invalid.
+import { ChangeSignal } from "../../async/change-signal.ts";
 import { decideAttachment } from "../../model/attachment.ts";
 import { continuesOf } from "../../model/continues.ts";
 import type { DeclaredInstance } from "../../model/declared.ts";
 import type { BrokenReference, BrokenReferences } from "../../model/gathered.ts";
-import {
-  nameKey,
-  type ObjectName,
-  resourceKey,
-  resourceKinds,
-  type ResourceMeta,
-  type ResourceRef,
-  entryKinds,
-} from "../../model/resource.ts";
+import { nameKey, type ObjectName, resourceKey, type ResourceMeta, entryKinds } from "../../model/resource.ts";
 import { asSentence, capitalized } from "../../model/sentence.ts";
 import { type LabelsOf, missingInstance } from "../gather.ts";
 import { type ClusterObject, instanceNameOf, metaOfObject, parseInstance, parseObject } from "./cluster-object.ts";
@@ -28,7 +21,7 @@ export interface Unattached {
   /** The problem, its cause, and what to do. */
   readonly problem: string;
   /** The cached object, which is replaced on each change. */
-  readonly stored: object;
+  readonly stored: ClusterObject;
 }
 
 /** The objects in the stores that are not attached. */
@@ -36,6 +29,8 @@ export class UnattachedObjects {
   readonly #stores: ClusterStores["byKind"];
   readonly #labelsOf: LabelsOf;
   readonly #watchedNamespace: string | undefined;
+  /** Tells of every change that may attach or detach an object. */
+  readonly changed = new ChangeSignal();
   #broken: BrokenReferences | undefined;
   /** By instance and whether it is named in its own namespace. Many objects can name the same one, and finding a similar name is slow. */
   readonly #missing = new Map<string, string>();
@@ -46,24 +41,14 @@ export class UnattachedObjects {
     this.#watchedNamespace = watchedNamespace;
   }
 
-  changed(): void {
+  /** Call this when an object has changed. */
+  noteChange(): void {
     this.#broken = undefined;
     this.#missing.clear();
+    this.changed.notify();
   }
 
-  /** Undefined for each object that a run reports on, so that a walk through many objects can be interrupted. */
-  *all(): Generator<Unattached | undefined> {
-    for (const kind of resourceKinds) {
-      for (const object of this.#stores[kind].list()) yield this.find(object);
-    }
-  }
-
-  /** The current version of an object. */
-  now(ref: ResourceRef): Unattached | undefined {
-    const object = this.#stores[ref.kind].get(nameKey(ref));
-    return object === undefined ? undefined : this.find(object);
-  }
-
+  /** Undefined if a run reports on the object. */
   find(stored: ClusterObject): Unattached | undefined {
     const { kind } = stored;
     const parsed = parseObject(stored);

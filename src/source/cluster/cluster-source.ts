@@ -20,7 +20,6 @@ import { UnattachedObjects } from "./attachment.ts";
 import {
   type ClusterObject,
   hasOtherLabels,
-  instanceNameOf,
   isMeaningfulChange,
   parseInstance,
   slimObject,
@@ -36,8 +35,6 @@ import { Rollouts } from "./rollouts.ts";
 export interface ClusterSourceOptions extends ClusterAccess {
   /** Called when something that concerns the instance has changed, even if it does not exist. Must return immediately. */
   readonly onChange: (instance: ObjectName, reason: string) => void;
-  /** Called when an object has changed that no run covers. Must return immediately. */
-  readonly onUnattachedChange?: () => void;
   /** Called when a feed has changed. Must return immediately. */
   readonly onFeedChange?: () => void;
   /** Called with each change of a stored object. Must return immediately. */
@@ -67,12 +64,14 @@ export class ClusterSource {
       onObject: (change) => {
         options.onStored?.(change);
         if (change.type === "Changed" && !isMeaningfulChange(change.old, change.object)) return;
-        if (change.object.kind !== "WafFeed") this.unattached.changed();
+        this.unattached.noteChange();
         this.changes.objectChanged(change);
       },
       onConfigMap: ({ object }) => this.#texts.configMapChanged(object),
       onNamespace: (change) => {
-        if (hasOtherLabels(change)) this.changes.namespaceChanged(change);
+        if (!hasOtherLabels(change)) return;
+        this.unattached.changed.notify();
+        this.changes.namespaceChanged(change);
       },
       onProblem: (plural, problem) => onProblem?.(plural, problem),
     });
@@ -169,14 +168,6 @@ export class ClusterSource {
     if (!terminating.ok || terminating.value !== "WafInstance") return false;
     this.watches.markCrdTerminating("WafInstance");
     return true;
-  }
-
-  /** The instance that the object refers to or is; undefined if unknown. */
-  instanceOf(ref: ResourceRef): ObjectName | undefined {
-    const { kind, namespace, name } = ref;
-    if (kind === "WafInstance") return { namespace, name };
-    const object = this.objectOf(ref);
-    return object === undefined ? undefined : instanceNameOf(object);
   }
 
   /** Deletes an object if it is still the same one. Never rejects. */

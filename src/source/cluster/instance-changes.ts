@@ -29,8 +29,6 @@ export interface InstanceChangesOptions {
   readonly keys: ApiKeys;
   readonly texts: Pick<DataTexts, "forget" | "refresh">;
   readonly onChange: (instance: ObjectName, reason: string) => void;
-  /** Called when an object that no run covers has changed or appeared. */
-  readonly onUnattachedChange?: () => void;
   /** Called when the declared feeds, or their use, may have changed. */
   readonly onFeedChange?: () => void;
 }
@@ -107,7 +105,6 @@ export class InstanceChanges {
       });
     });
     this.#touchAll(concerned, `Namespace ${namespace} changed`);
-    this.#options.onUnattachedChange?.();
   }
 
   /** The key of the instance has changed. This affects all instances with the former key or the new one. */
@@ -184,7 +181,6 @@ export class InstanceChanges {
       names.push(...this.#instanceStore.list().flatMap((stored) => this.#attaching(change.object, stored)));
     }
     this.#touchAll(names, `${key} ${change.type.toLowerCase()}`);
-    this.#options.onUnattachedChange?.();
   }
 
   /** Drops what was read of the sources of former versions, unless another object uses them. */

@@ -7,7 +7,6 @@ import { type ApiResult, localFault } from "../../../src/kube/api-result.ts";
 import type { ApiRequest } from "../../../src/kube/api-server.ts";
 import type { Gathered } from "../../../src/model/gathered.ts";
 import { nameKey, type ObjectName, type ResourceKind, type ResourceRef } from "../../../src/model/resource.ts";
-import type { Unattached } from "../../../src/source/cluster/attachment.ts";
 import { readInstanceOnce } from "../../../src/source/cluster/read-cluster.ts";
 import { createAll, deleteManifest, patchObject } from "../../support/fakes/api-clients.ts";
 import { sourceOver, type WatchingSource, watchingSource } from "./watching-source.ts";
@@ -38,10 +37,6 @@ await describeWithOwnControlPlane("desired state from a cluster", (cluster) => {
   }
 
   const gather = async (of: ObjectName = name): Promise<Gathered> => await world.gather(of);
-
-  function unattached(): Unattached[] {
-    return [...world.source.unattached.all()].filter((object) => object !== undefined);
-  }
 
   async function keyOf(of: ObjectName): Promise<string | undefined> {
     const { key } = await gather(of);
@@ -175,10 +170,10 @@ await describeWithOwnControlPlane("desired state from a cluster", (cluster) => {
     await createAll(cluster, lost, early);
     await world.seen(lost);
     await world.seen(early);
-    const problems = unattached().map(({ meta, problem }) => [meta.name, problem]);
+    const problems = world.unattached().map(({ meta, problem }) => [meta.name, problem]);
     expect(problems).toContainEqual(["lost", `There is no WafInstance ${namespace}/wav; did you mean waf?`]);
     expect(problems).toContainEqual(["early", `There is no WafInstance ${namespace}/nothing-like-it.`]);
-    expect(unattached().filter(({ reason }) => reason === "InvalidSpec")).toStrictEqual([]);
+    expect(world.unattached().filter(({ reason }) => reason === "InvalidSpec")).toStrictEqual([]);
     await deleteManifest(cluster, lost);
     await deleteManifest(cluster, early);
   });
@@ -261,7 +256,7 @@ await describeWithOwnControlPlane("desired state from a cluster", (cluster) => {
       if (stored !== undefined) await deleteManifest(cluster, newer);
       return undefined;
     });
-    expect(unattached().filter(({ reason }) => reason === "InvalidSpec")).toMatchObject([
+    expect(world.unattached().filter(({ reason }) => reason === "InvalidSpec")).toMatchObject([
       { meta: { name: "newer" }, instance: name, problem: expect.stringContaining("reputation") },
     ]);
     const { brokenSources, invalidObjects, rules } = await gather();

@@ -66,8 +66,8 @@ await describeWithOwnControlPlane("strangers", (cluster) => {
     expect(confirmed).toMatchObject({ state: "Read", gathered: { rules: [], origins: [], cacheClears: [] } });
     expect(readsOf("/configmaps/huge")).toBe(0);
     expect(readsOf(`/namespaces/${stranger}/`)).toBe(0);
-    const told = [...world.source.unattached.all()].filter((object) => object?.meta.namespace === stranger);
-    expect(told.map((object) => object?.reason)).toStrictEqual(["NotAllowed", "NotAllowed", "NotAllowed"]);
+    const told = world.unattached().filter((object) => object.meta.namespace === stranger);
+    expect(told.map((object) => object.reason)).toStrictEqual(["NotAllowed", "NotAllowed", "NotAllowed"]);
     expect(told[0]?.problem).toContain(`does not grant WafIpRule objects to namespace ${stranger}`);
   });
 
@@ -78,7 +78,7 @@ await describeWithOwnControlPlane("strangers", (cluster) => {
     await created(rule(stranger, "guess", ["198.51.100.2"], { instanceRef }));
     await created(rule(name.namespace, "typo", ["198.51.100.2"], { instanceRef: { name: "wav" } }));
     const problemOf = (namespace: string) =>
-      [...world.source.unattached.all()].find((object) => object?.meta.namespace === namespace)?.problem;
+      world.unattached().find((object) => object.meta.namespace === namespace)?.problem;
     expect(problemOf(stranger)).toBe(`There is no WafInstance ${name.namespace}/wav.`);
     expect(problemOf(name.namespace)).toBe(`There is no WafInstance ${name.namespace}/wav; did you mean waf?`);
   });

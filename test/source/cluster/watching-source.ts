@@ -2,7 +2,8 @@
 import { realClock } from "../../../src/async/clock.ts";
 import type { ApiServer } from "../../../src/kube/api-server.ts";
 import type { Gathered } from "../../../src/model/gathered.ts";
-import type { ObjectName, ResourceKind } from "../../../src/model/resource.ts";
+import { type ObjectName, type ResourceKind, resourceKinds } from "../../../src/model/resource.ts";
+import type { Unattached } from "../../../src/source/cluster/attachment.ts";
 import { ClusterSource } from "../../../src/source/cluster/cluster-source.ts";
 import { installDefinitions, waitFor } from "../../support/builders/cluster-objects.ts";
 import type { Manifest } from "../../support/builders/manifests.ts";
@@ -41,6 +42,8 @@ export async function watchingSource(cluster: ClusterAccess, namespace?: string)
         return version === undefined || stored.metadata.resourceVersion === version ? true : undefined;
       });
     },
+    unattached: (): Unattached[] =>
+      resourceKinds.flatMap((kind) => source.objects(kind).flatMap((object) => source.unattached.find(object) ?? [])),
     gather: async (name: ObjectName): Promise<Gathered> => {
       const gathered = await source.gather(name);
       if (gathered === undefined) throw new Error("there is no such instance");
