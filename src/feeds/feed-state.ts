@@ -104,9 +104,9 @@ export function adaptFeedState(state: FeedState, feed: DeclaredFeed): FeedState 
   };
 }
 
-/** When the feed has to be fetched; undefined while it is suspended. If the clock was set back since the last fetch, it is due. */
-export function fetchDueMs(state: FeedState, feed: DeclaredFeed, nowMs: number): number | undefined {
-  if (feed.suspend) return undefined;
+/** When the feed has to be fetched; infinite while it is suspended. If the clock was set back since the last fetch, it is due. */
+export function fetchDueMs(state: FeedState, feed: DeclaredFeed, nowMs: number): number {
+  if (feed.suspend) return Number.POSITIVE_INFINITY;
   return (state.lastFetchMs ?? 0) > nowMs ? nowMs : (state.nextFetchMs ?? nowMs);
 }
 

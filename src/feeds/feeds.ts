@@ -48,10 +48,8 @@ interface Known {
   state: FeedState;
   /** The content without expired entries. */
   content: FeedContent | undefined;
-  /** Why the state could not be read or written. */
-  storeProblem: string | undefined;
-  /** By the monotonic clock. */
-  storeRetryAtMs: number;
+  /** Why the state could not be read or written, and until when, by the monotonic clock, that is not tried again. */
+  storeFault: { readonly problem: string; readonly retryAtMs: number } | undefined;
 }
 
 /** Called with the changed feeds, as `namespace/name`. */
@@ -130,21 +128,21 @@ export class Feeds {
     const isOwn = this.#ports.isOwn?.(before.feed.meta) !== false;
     if (!before.isUsed) return isOwn ? await this.#report(before) : undefined;
     if (!isOwn) await this.#follow(before);
-    else if ((this.#dueMs(before) ?? Number.POSITIVE_INFINITY) <= clock.nowMs()) await this.#refresh(before, signal);
+    else if (this.#dueMs(before) <= clock.nowMs()) await this.#refresh(before, signal);
     const known = this.#known.get(key);
     if (known === undefined || signal.aborted) return undefined;
     this.#dropEnded(known);
     const endMs = known.content === undefined ? Number.POSITIVE_INFINITY : firstEndMs(known.content);
     if (!isOwn) return Math.min(endMs, clock.nowMs() + followMs);
     await this.#report(known);
-    return Math.min(endMs, this.#dueMs(known) ?? Number.POSITIVE_INFINITY, clock.nowMs() + statusMs);
+    return Math.min(endMs, this.#dueMs(known), clock.nowMs() + statusMs);
   }
 
   /** The problems of each feed, in one or more sentences. */
   problems(): string[] {
-    return [...this.#known.values()].flatMap(({ feed, state, storeProblem }) => {
+    return [...this.#known.values()].flatMap(({ feed, state, storeFault }) => {
       const { message, next } = judgeFeed(state, feed, this.#ports.clock.nowMs());
-      if (storeProblem !== undefined) return [`${feedSourceName(feed.meta)}: nothing is fetched: ${storeProblem}`];
+      if (storeFault !== undefined) return [`${feedSourceName(feed.meta)}: nothing is fetched: ${storeFault.problem}`];
       return next === "Retrying" || next === "Person" ? [`${feedSourceName(feed.meta)}: ${message}`] : [];
     });
   }
@@ -156,11 +154,11 @@ export class Feeds {
     const known = this.#known.get(nameKey(feed.meta));
     if (!stored.ok || stored.state === undefined || known === undefined) return;
     known.state = adaptFeedState(stored.state, known.feed);
-    known.storeProblem = undefined;
-    if (stored.state.good?.content.entries !== known.content?.entries) this.#use(known, stored.state.good?.content);
+    known.storeFault = undefined;
+    this.#use(known, stored.state.good?.content);
   }
 
-  async #report({ feed, isUsed, state, content, storeProblem }: Known): Promise<undefined> {
+  async #report({ feed, isUsed, state, content, storeFault }: Known): Promise<undefined> {
     const { status, clock, observer } = this.#ports;
     const nowMs = clock.nowMs();
     if (isUsed) {
@@ -170,7 +168,7 @@ export class Feeds {
         isStale: isStale(state, feed, nowMs),
       });
     }
-    await writeFeedStatus(status, { feed, state, content, storeProblem, isUsed, nowMs });
+    await writeFeedStatus(status, { feed, state, content, storeProblem: storeFault?.problem, isUsed, nowMs });
   }
 
   /** Drops expired entries, which needs no response from the source. */
@@ -190,11 +188,14 @@ export class Feeds {
     this.#changed.add(nameKey(feed));
   }
 
-  #dueMs({ feed, state, storeProblem, storeRetryAtMs }: Known): number | undefined {
-    const dueMs = fetchDueMs(state, feed, this.#ports.clock.nowMs());
-    return dueMs === undefined || storeProblem === undefined
-      ? dueMs
-      : Math.max(dueMs, wallTimeOf(this.#ports.clock, storeRetryAtMs));
+  #dueMs({ feed, state, storeFault }: Known): number {
+    const { clock } = this.#ports;
+    const dueMs = fetchDueMs(state, feed, clock.nowMs());
+    return storeFault === undefined ? dueMs : Math.max(dueMs, wallTimeOf(clock, storeFault.retryAtMs));
+  }
+
+  #storeFault(problem: string): Known["storeFault"] {
+    return { problem, retryAtMs: this.#ports.clock.monotonicMs() + storeRetryMs };
   }
 
   #forget(key: string, { feed, isUsed }: Known): void {
@@ -216,7 +217,7 @@ export class Feeds {
     const names = new Set(used.map(({ meta }) => nameKey(meta)));
     for (const [key, known] of this.#known) if (!names.has(key)) this.#forget(key, known);
     for (const feed of unused) {
-      const nothing = { state: initialFeedState(feed), content: undefined, storeProblem: undefined, storeRetryAtMs: 0 };
+      const nothing = { state: initialFeedState(feed), content: undefined, storeFault: undefined };
       this.#known.set(nameKey(feed.meta), { feed, isUsed: false, ...nothing });
     }
     await mapConcurrently(used, storeReadsMax, async (feed) => await this.#declareOne(feed));
@@ -227,7 +228,7 @@ export class Feeds {
     const key = nameKey(feed.meta);
     const former = this.#known.get(key);
     const before = former?.isUsed === true ? former : undefined;
-    if (before !== undefined && !(before.storeProblem !== undefined && clock.monotonicMs() >= before.storeRetryAtMs)) {
+    if (before !== undefined && clock.monotonicMs() < (before.storeFault?.retryAtMs ?? Number.POSITIVE_INFINITY)) {
       if (accessOf(before.feed) !== accessOf(feed)) this.#changedFor(feed.meta);
       before.feed = feed;
       before.state = adaptFeedState(before.state, feed);
@@ -240,8 +241,7 @@ export class Feeds {
       isUsed: true,
       state: adaptFeedState(state ?? before?.state ?? initialFeedState(feed), feed),
       content: before?.content,
-      storeProblem: stored.ok ? undefined : stored.problem,
-      storeRetryAtMs: clock.monotonicMs() + storeRetryMs,
+      storeFault: stored.ok ? undefined : this.#storeFault(stored.problem),
     };
     this.#known.set(key, known);
     this.#changedFor(feed.meta);
@@ -250,9 +250,9 @@ export class Feeds {
 
   async #refresh(known: Known, signal: AbortSignal): Promise<void> {
     const { clock, random, fetch, store, status, observer } = this.#ports;
-    if (known.storeProblem !== undefined) await this.#declareOne(known.feed);
+    if (known.storeFault !== undefined) await this.#declareOne(known.feed);
     const current = this.#known.get(nameKey(known.feed.meta));
-    if (current === undefined || current.storeProblem !== undefined) return;
+    if (current === undefined || current.storeFault !== undefined) return;
     const isForgotten = (): boolean => this.#known.get(nameKey(feed.meta)) !== current;
     const { feed, state: before } = current;
     const { namespace } = feed.meta;
@@ -263,8 +263,7 @@ export class Feeds {
     const problem = await store.save(feed.meta, state);
     if (isForgotten()) return;
     if (problem !== undefined) {
-      current.storeProblem = problem;
-      current.storeRetryAtMs = clock.monotonicMs() + storeRetryMs;
+      current.storeFault = this.#storeFault(problem);
       return;
     }
     // A new source, request or acceptance may have been declared during the fetch.

@@ -143,7 +143,7 @@ describe("A fetch is due", () => {
   test("immediately at the start, never while the feed is suspended, and immediately on request", () => {
     const feed = aFeed();
     expect(fetchDueMs(initialFeedState(feed), feed, 5)).toBe(5);
-    expect(fetchDueMs(initialFeedState(feed), aFeed({ suspend: true }), 5)).toBeUndefined();
+    expect(fetchDueMs(initialFeedState(feed), aFeed({ suspend: true }), 5)).toBe(Infinity);
     const state = after([read(100)]);
     expect(fetchDueMs(adaptFeedState(state, feed), feed, 5)).toBe(hourMs);
     const requested = aFeed({ annotations: { "wafsync.dev/requested-at": "now" } });
