@@ -247,17 +247,14 @@ const linesShownMax = 40;
 /** How many differences with the same reason are shown. */
 const linesPerReasonMax = 5;
 
-/**
- * The planned changes: one line each, with its reason. Nothing for an instance that cannot be reconciled.
- * @param isFaulty Whether some files, or parts of them, are not in the plan.
- */
-export function planLines(view: InstanceView, paint: Paint, isFaulty: boolean, isFull = false): string[] {
+/** What was done, what differs from the declared state, and the verdict. Nothing for an instance that cannot be reconciled. */
+export function instanceLines(view: InstanceView, { text, isClean }: Verdict, paint: Paint, isFull = false): string[] {
   if (view.trouble !== undefined) return [];
-  const { text, isClean } = planVerdict(view, isFaulty);
   const where = view.domain === undefined ? "" : ` → ${view.domain}`;
   const primary = view.primaryOrigin === undefined ? "" : paint("dim", `  (primary origin ${view.primaryOrigin})`);
   return [
     `${paint("bold", nameKey(view))}${where}${primary}`,
+    ...(view.changes ?? []).map((change) => `  ${change}`),
     ...remarkLines(view, paint, isFull),
     paint(isClean ? "green" : "bold", `  ${text}`),
   ];

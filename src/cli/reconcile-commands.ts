@@ -10,11 +10,11 @@ import type { ApplyOptions, PlanOptions, RunOptions } from "./commands/folder-co
 import {
   applyVerdict,
   countsLine,
+  instanceLines,
   isIncomplete,
   isPartial,
   markDrift,
   objectTable,
-  planLines,
   planVerdict,
   remarkLines,
   type InstanceView,
@@ -99,7 +99,7 @@ async function printPlan(
   const comment = { command: "plan", verdictOf, faults: faultTexts(faults, views, "plan"), first, last } as const;
   await print(out, output, { hash, instances: views }, comment, () => [
     ...first,
-    ...views.flatMap((view) => planLines(view, out.paint, isFaulty, full)),
+    ...views.flatMap((view) => instanceLines(view, verdictOf(view), out.paint, full)),
     ...last,
   ]);
   if (hasFailed(standalone, notes, views, faults, "plan") || views.some(isPartial)) return 2;
@@ -132,7 +132,8 @@ export async function runApply(options: ApplyOptions): Promise<number> {
 async function confirm(views: readonly InstanceView[], { out }: Session): Promise<number> {
   const removing = views.filter(({ outcomes }) => outcomes.some(({ outcome }) => outcome === "Remove"));
   if (removing.length === 0) return 0;
-  for (const line of removing.flatMap((view) => planLines(view, out.paint, false))) out.line(line);
+  for (const line of removing.flatMap((view) => instanceLines(view, planVerdict(view, false), out.paint)))
+    out.line(line);
   const answer = await ask("Make these changes?");
   if (answer !== "Yes") out.line("Nothing was changed.");
   return { Yes: 0, No: 1, Stopped: 130 }[answer];
@@ -188,7 +189,10 @@ async function apply(options: ApplyOptions, review?: Review): Promise<number> {
       return [{ ...view, cleared, changes, warnings: [...drift, ...view.warnings] }];
     });
     const comment = { command: "apply", verdictOf: applyVerdict, faults: faultTexts(faults, views, "apply") } as const;
-    await print(out, options.output, { instances: views }, comment, () => appliedLines(views, out.paint));
+    const done = () => views.flatMap((view) => instanceLines(view, applyVerdict(view), out.paint));
+    await print(out, options.output, { instances: views }, comment, () =>
+      views.length === 0 ? [] : [...objectTable(views, out.paint), "", ...done()],
+    );
     const isFailed = hasFailed(standalone, notes, views, faults, "apply");
     if (stopping().stop.aborted && standalone.lost() === undefined) {
       notes.line("Stopped. Completed changes are recorded: run the command again to continue.");
@@ -203,19 +207,6 @@ async function apply(options: ApplyOptions, review?: Review): Promise<number> {
     const hasPendingClears = results.some(({ outcome }) => outcome.pendingClears > 0);
     return hasPendingClears || standalone.feedProblems().length > 0 || views.some(isIncomplete) ? 1 : 0;
   });
-}
-
-/** What a run did and left, below the table of all objects. */
-function appliedLines(views: readonly InstanceView[], paint: Paint): string[] {
-  if (views.length === 0) return [];
-  const details = views
-    .filter(({ trouble }) => trouble === undefined)
-    .flatMap((view) => [
-      `\n${countsLine(view, paint)}`,
-      ...(view.changes ?? []).map((change) => `  ${change}`),
-      ...remarkLines(view, paint),
-    ]);
-  return [...objectTable(views, paint), ...details];
 }
 
 /** Prints a result in the requested format. @param lines for a terminal */

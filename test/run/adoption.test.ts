@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import { planLines, viewInstance } from "../../src/cli/instance-view.ts";
+import { instanceLines, planVerdict, viewInstance } from "../../src/cli/instance-view.ts";
 import { addresses, anInstance, anOrigin, blocking } from "../support/builders/declare.ts";
 import { anInventory, entry } from "../support/builders/gathered.ts";
 import { ConvergeWorld } from "../support/worlds/converge-world.ts";
@@ -36,8 +36,8 @@ describe("What a plan prints", () => {
   const look = { readStatus: () => undefined, placeOf: () => "" };
 
   async function printed(world: ConvergeWorld): Promise<string> {
-    const facts = await world.preview();
-    return planLines(viewInstance(facts!, look, []), plain, false).join("\n");
+    const view = viewInstance((await world.preview())!, look, []);
+    return instanceLines(view, planVerdict(view, false), plain).join("\n");
   }
 
   test("counts adoptions as changes", async () => {
