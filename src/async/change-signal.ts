@@ -1,9 +1,10 @@
 // Wakes waiters when something has changed, without details about the change. The version ensures that a waiter does not miss a
 // change between its read and its wait.
+import { EventEmitter, once } from "node:events";
 
 export class ChangeSignal {
   #version = 0;
-  readonly #waiters = new Set<() => void>();
+  readonly #changes = new EventEmitter();
 
   /** Read this before the state that the signal is about, and pass it to `wait`. */
   get version(): number {
@@ -13,9 +14,7 @@ export class ChangeSignal {
   /** Wakes all waiters. */
   notify(): void {
     this.#version += 1;
-    const waiters = [...this.#waiters];
-    this.#waiters.clear();
-    for (const wake of waiters) wake();
+    this.#changes.emit("change");
   }
 
   /**
@@ -23,17 +22,7 @@ export class ChangeSignal {
    * rejects, so check the signal afterwards.
    */
   async wait(sinceVersion: number, signal?: AbortSignal): Promise<number> {
-    if (this.#version === sinceVersion && signal?.aborted !== true) {
-      await new Promise<void>((resolve) => {
-        const wake = (): void => {
-          this.#waiters.delete(wake);
-          signal?.removeEventListener("abort", wake);
-          resolve();
-        };
-        this.#waiters.add(wake);
-        signal?.addEventListener("abort", wake, { once: true });
-      });
-    }
+    if (this.#version === sinceVersion) await once(this.#changes, "change", { signal }).catch(() => undefined);
     return this.#version;
   }
 }

@@ -48,15 +48,11 @@ export const readLogAnswer: AnswerReader<LogPage> = (text, keys) => {
   if (!answer.ok) return answer;
   const { _scroll_id: scrollId, hits } = answer.value;
   const { entries, broken } = sortOut(hits.hits);
-  const clean = keys.occursIn(plainJson(text)) ? entries.map((entry) => redactEntry(entry, keys)) : entries;
+  const clean = keys.occursIn(plainJson(text)) ? entries.map((entry) => redactValue(entry, keys) as LogEntry) : entries;
   return { ok: true, value: { scrollId, total: hits.total.value, entries: clean, broken } };
 };
 
 /** Names of undocumented fields may contain the key too. The depth of an entry has already been limited. */
-function redactEntry(entry: LogEntry, keys: SecretSearch): LogEntry {
-  return redactValue(entry, keys) as LogEntry;
-}
-
 function redactValue(value: unknown, keys: SecretSearch): unknown {
   if (typeof value === "string") return keys.redact(value);
   // A key can consist of digits alone.
