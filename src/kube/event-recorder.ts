@@ -32,7 +32,6 @@ export interface EventNote {
 
 /** One Event object that exists or will be created. */
 interface EventSeries {
-  readonly key: string;
   readonly note: EventNote;
   /** The name of the Event object. */
   readonly name: string;
@@ -41,6 +40,10 @@ interface EventSeries {
   lastMs: number;
   /** Whether the object has been created, as far as this process knows. */
   created: boolean;
+  /** The number of attempts to write the pending occurrences. */
+  attempts: number;
+  /** The monotonic time from which it may be sent. */
+  dueMs: number;
 }
 
 export const messageBytesMax = 1_024;
@@ -75,7 +78,7 @@ export interface EventRecorderOptions {
   readonly controller: string;
   /** Identifies this process, for example the pod's name. */
   readonly instance: string;
-  readonly onDropped?: (reason: EventDropReason, message: string) => void;
+  readonly onDropped?: (reason: EventDropReason) => void;
 }
 
 const events: ResourceType = { group: "", version: "v1", plural: "events", namespaced: true };
@@ -91,14 +94,6 @@ const worthRetrying: ReadonlySet<ApiFaultCode> = new Set([
   "NoCredentials",
 ]);
 
-interface PendingEvent {
-  readonly series: EventSeries;
-  /** The number of the next attempt, from 1. */
-  readonly attempt: number;
-  /** The monotonic time from which it may be sent. */
-  readonly dueMs: number;
-}
-
 export class EventRecorder {
   readonly #options: EventRecorderOptions;
   readonly #series = new LruMap<string, EventSeries>(rememberedMax);
@@ -106,7 +101,7 @@ export class EventRecorder {
   readonly #left = new LruMap<string, { readonly requests: number; readonly atMs: number }>(rememberedMax);
   /** Ensures that two processes, or two events in the same millisecond, get different names. */
   #sequence: number;
-  readonly #pending = new Map<string, PendingEvent>();
+  readonly #pending = new Set<EventSeries>();
   readonly #stop = new AbortController();
   #added = new AbortController();
   #accepting = true;
@@ -125,10 +120,10 @@ export class EventRecorder {
     }
     const nowMs = this.#options.clock.nowMs();
     const series = this.#count(note, nowMs);
-    if (this.#pending.has(series.key)) return;
+    if (this.#pending.has(series)) return;
     if (this.#pending.size >= queueLengthMax) this.#drop("QueueFull");
     else if (this.#allow(note.object, nowMs)) {
-      this.#pending.set(series.key, { series, attempt: 1, dueMs: 0 });
+      this.#pending.add(Object.assign(series, { attempts: 0, dueMs: 0 }));
       // With a reason, because the default one is an exception for each event.
       this.#added.abort("added");
       this.#sending ??= this.#sendAll();
@@ -152,7 +147,8 @@ export class EventRecorder {
     this.#sequence = (this.#sequence + 1) % sequenceEnd;
     const unique = `${nowMs.toString(16)}${this.#sequence.toString(16).padStart(5, "0")}`;
     const name = `${note.object.name.slice(0, objectNameLengthMax)}.${unique}`;
-    const series = { key, note, name, count: 1, firstMs: nowMs, lastMs: nowMs, created: false };
+    const times = { count: 1, firstMs: nowMs, lastMs: nowMs };
+    const series = { note, name, ...times, created: false, attempts: 0, dueMs: 0 };
     this.#series.set(key, series);
     return series;
   }
@@ -176,29 +172,30 @@ export class EventRecorder {
       const nowMs = clock.monotonicMs();
       const due = this.#pending.values().find(({ dueMs }) => dueMs <= nowMs);
       if (due === undefined) {
-        const dueMs = Math.min(...Array.from(this.#pending.values(), (pending) => pending.dueMs));
+        const dueMs = Math.min(...Array.from(this.#pending, (series) => series.dueMs));
         this.#added = new AbortController();
         await clock.sleep(dueMs - nowMs, AbortSignal.any([signal, this.#added.signal]));
       } else {
-        this.#pending.delete(due.series.key);
+        this.#pending.delete(due);
         await this.#send(due);
       }
     }
     this.#sending = undefined;
   }
 
-  async #send({ series, attempt }: PendingEvent): Promise<void> {
+  async #send(series: EventSeries): Promise<void> {
     const { clock, random } = this.#options;
     const { signal } = this.#stop;
+    const attempt = series.attempts + 1;
     const fault = await this.#write(series);
     if (fault === undefined || isGoingAway(fault)) return;
     if (signal.aborted) return this.#drop("Stopped");
-    if (!worthRetrying.has(fault.code)) return this.#drop("Refused", fault.message);
+    if (!worthRetrying.has(fault.code)) return this.#drop("Refused");
     if (attempt === attemptsMax) return this.#drop("Unavailable");
     const { status, retryAfterMs } = fault;
     const backOffMs = upwardBackOffDelayMs({ ...retryBackOff, attempt, random });
     const delayMs = Math.max(backOffMs, Math.min(retryAfterMs ?? 0, retryBackOff.maxMs));
-    this.#pending.set(series.key, { series, attempt: attempt + 1, dueMs: clock.monotonicMs() + delayMs });
+    this.#pending.add(Object.assign(series, { attempts: attempt, dueMs: clock.monotonicMs() + delayMs }));
     // A server that asks for a delay or does not respond concerns all events. Any other refusal may concern only this one.
     if (status === undefined || retryAfterMs !== undefined) await clock.sleep(delayMs, signal);
   }
@@ -244,8 +241,8 @@ export class EventRecorder {
     };
   }
 
-  #drop(reason: EventDropReason, message = ""): void {
-    this.#options.onDropped?.(reason, message);
+  #drop(reason: EventDropReason): void {
+    this.#options.onDropped?.(reason);
   }
 }
 

@@ -73,10 +73,6 @@ export class LeaseElector {
     return this.#lost.promise;
   }
 
-  get standing(): LeaseStanding {
-    return this.#standing;
-  }
-
   /** Resolves with true when writes may start, and with false if this process ends without ever leading. */
   whenLeading(): Promise<boolean> {
     return this.#leading.promise;

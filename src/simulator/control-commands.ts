@@ -4,7 +4,6 @@
 // Every field is validated, and an unknown field is an error, because a misspelled fault would never happen.
 import * as z from "zod";
 import { faultKinds, faultRule } from "./fault-rule.ts";
-import type { LogEntry } from "./log-entries.ts";
 import { spellingModes } from "./network.ts";
 import type { ListChange } from "./simulated-list.ts";
 import { listNames, type SimulatedWaf } from "./simulated-waf.ts";
@@ -94,18 +93,6 @@ export const controlCommands: Readonly<Record<string, ControlCommand>> = {
       }
       if (newKey !== undefined) world.replaceKey(waf, newKey);
       waf.domain = newDomain ?? waf.domain;
-    },
-  ),
-  "POST /logs": command(
-    '{"domain", "entries": [...]}: adds log rows',
-    { ...forWaf, entries: z.array(z.record(z.string(), z.unknown())) },
-    (world, { domain, entries }) => {
-      const waf = findWaf(world, domain);
-      const rows = entries as readonly unknown[] as readonly LogEntry[];
-      if (rows.some(({ timestamp }) => typeof timestamp !== "string" || Number.isNaN(Date.parse(timestamp)))) {
-        throw new ControlProblem("each entry needs a timestamp in ISO 8601");
-      }
-      for (const row of rows) waf.logs.add(row, world.clock.nowMs());
     },
   ),
   "POST /reset": command("resets everything to the initial state", {}, (world) => world.reset()),

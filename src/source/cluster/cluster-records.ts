@@ -76,7 +76,7 @@ export class ClusterRecords {
       random,
       controller: `${apiGroup}/operator`,
       instance: podName,
-      onDropped: (reason) => onEventDropped(reason),
+      onDropped: onEventDropped,
     });
     this.inventory = createInventoryRecords(this.store);
     this.status = new ClusterStatus({ api, objectOf, events: this.#events, mayWrite });
