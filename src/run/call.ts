@@ -52,7 +52,7 @@ async function accepted(world: World, operation: Operation, { domain }: WriteAcc
   // An observer may stop the run before its next call.
   ports.observer.operationDone?.(name, operation, world.left);
   world.happened({ kind: "Accepted", operation });
-  const inventory = ledger.accepted(operation, world.inventory, nowMs);
+  const inventory = ledger.accepted(operation);
   if (operation.kind === "AddEntry") for (const id of operation.rules) memory.ruleChangedMs.set(id, nowMs);
   if (isOriginOperation(operation)) {
     const did = operation.kind === "AddOrigin" ? "Added" : "Removed";
@@ -87,9 +87,9 @@ async function failed(world: World, operation: Operation, fault: WafFault): Prom
 }
 
 async function refused(world: World, operation: Operation, words: string): Promise<RunResult | undefined> {
-  const { ledger, ports } = world;
+  const { ledger } = world;
   world.advance();
-  const inventory = ledger.refused(operation, words, world, ports.clock.nowMs());
+  const inventory = ledger.refused(operation, words);
   // No read can verify the refusal of an origin, so verify at least that the same WAF sent it.
   if (isOriginOperation(operation)) {
     world.doubtDomain();

@@ -15,6 +15,7 @@ import { finishRun, type ReconcileOutcome } from "./report.ts";
 import type { InstanceMemory } from "./instance-memory.ts";
 import { inMemory } from "./preview.ts";
 import { endRelease, openRelease } from "./release.ts";
+import { emitChanges } from "./status/events.ts";
 import { takeOverRecord } from "./take-over.ts";
 import { World } from "./world.ts";
 import { isRemoval } from "./write-ledger.ts";
@@ -41,7 +42,7 @@ export async function reconcileInstance(
   } finally {
     await world.reports.end();
   }
-  world.emitChanges();
+  emitChanges(world);
   return await finishRun(world, await endRelease(world, result), deferred !== undefined);
 }
 

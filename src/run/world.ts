@@ -8,7 +8,7 @@ import { emptyInventory, type Inventory } from "../model/inventory.ts";
 import { observeSpellings } from "../model/observed.ts";
 import type { Observed } from "../model/observed.ts";
 import type { Effect, Operation } from "../model/operation.ts";
-import { type ObjectName, resourceKey } from "../model/resource.ts";
+import type { ObjectName } from "../model/resource.ts";
 import type { WafResult, WafPort } from "../model/waf-result.ts";
 import { admitInstance, attemptOf } from "../decide/admit-instance.ts";
 import { compileInSlices, type DesiredState, nothingDesired } from "../decide/desired.ts";
@@ -18,7 +18,7 @@ import { progressOf } from "../decide/progress.ts";
 import { type DriftedEntry, findDrift, noteDisputes } from "../decide/disputes.ts";
 import { blocked, resultOfFault, type RunFacts, type RunResult } from "./facts.ts";
 import type { Happening, ReconcilePorts } from "./ports.ts";
-import { emitApproval, emitChange, emitDrift, emitEntries } from "./status/events.ts";
+import { emitApproval, emitChange, emitDrift } from "./status/events.ts";
 import type { InstanceMemory } from "./instance-memory.ts";
 import { type Release, wantsRemoval } from "./release.ts";
 import { EarlyReports } from "./report.ts";
@@ -96,7 +96,7 @@ export class World {
     this.version = version;
     this.gathered = whileArriving(gathered, ports, memory);
     this.beganMs = ports.clock.monotonicMs();
-    this.ledger = new WriteLedger((happening) => this.happened(happening), memory.olderRefusals);
+    this.ledger = new WriteLedger(this);
     this.reports = new EarlyReports(this);
     memory.hooks ??= ports.newHooks?.();
   }
@@ -328,7 +328,7 @@ export class World {
       const read = await this.#readList(list, this.observed);
       if (!read.ok) return resultOfFault(read.fault);
       this.#observed = read.value;
-      this.#inventory = this.ledger.listRead(list, read.value.lists[list], this, this.ports.clock.nowMs());
+      this.#inventory = this.ledger.listRead(list, read.value.lists[list]);
     }
     await this.learn({});
     return undefined;
@@ -399,7 +399,6 @@ export class World {
     const next = { ...inventory, version };
     const saved = await this.ports.inventory.save(this.name, next, this.#revision);
     if (saved.state !== "Saved") return blocked("InventoryUnwritable", saved.problem);
-    emitEntries(this, "Adopted", plan.adoptions);
     for (const adoption of plan.adoptions) this.happened({ kind: "Adopted", adoption });
     const approval = next.approvals > this.#stored.approvals ? next.approval : undefined;
     if (approval !== undefined) {
@@ -412,11 +411,6 @@ export class World {
     this.#callsAtSave = this.counted.calls;
     await this.learn({ inventory: next });
     return undefined;
-  }
-
-  /** Emits events about the entries that the run added and removed. */
-  emitChanges(): void {
-    for (const change of ["Added", "Removed"] as const) emitEntries(this, change, this.ledger.changed(change));
   }
 
   /** Tells the history. Call it before the world changes. */
@@ -519,20 +513,18 @@ function orphansEntries({ origins }: Inventory, { inventory: next, outcomes }: P
   );
 }
 
-/** True if a cache shows the same version of every object as a fresh read. */
+/** True if a cache shows the same content of every object as a fresh read. */
 export function showsSame(cached: Gathered, read: Gathered): boolean {
-  return cached === read || versionsIn(cached) === versionsIn(read);
+  return cached === read || contentOf(cached) === contentOf(read);
 }
 
-function versionsIn({ instance, rules, origins, cacheClears, brokenSources, ...gathered }: Gathered): string {
+function contentOf({ instance, rules, origins, cacheClears, brokenSources, ...gathered }: Gathered): string {
   const { autoBlocks = [], brokenReferences, invalidObjects = [] } = gathered;
   const broken = [...(brokenReferences?.objects.values() ?? [])].map(({ declared }) => declared);
-  const objects = [instance, ...rules.map(({ rule }) => rule), ...origins, ...cacheClears, ...autoBlocks, ...broken];
-  const versions = objects.map((object) => {
-    const { uid, generation, annotations, deleting } = object.meta;
-    // Objects in a directory have no versions, so their content is compared.
-    if (uid === "") return JSON.stringify(object);
-    return JSON.stringify([resourceKey(object.meta), uid, generation, annotations, deleting]);
-  });
-  return JSON.stringify([versions.toSorted(), rules.flatMap(({ texts }) => texts), [...invalidObjects], brokenSources]);
+  const objects = [instance, ...rules, ...origins, ...cacheClears, ...autoBlocks, ...broken];
+  return JSON.stringify([
+    objects.map((object) => JSON.stringify(object)).toSorted(),
+    [...invalidObjects],
+    brokenSources,
+  ]);
 }

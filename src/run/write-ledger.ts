@@ -7,20 +7,17 @@ import { readOwners, unknownOwners } from "../model/entry-owners.ts";
 import type { Entry } from "../address/entry.ts";
 import type { Inventory, OwnedOrigin, Refusal } from "../model/inventory.ts";
 import type { Observed, ObservedEntries } from "../model/observed.ts";
-import { type Operation, operationKey } from "../model/operation.ts";
+import { type Adoption, type Operation, operationKey } from "../model/operation.ts";
 import { ruleIdOfOwner } from "../model/rule-id.ts";
 import type { Plan } from "../decide/plan.ts";
 import type { Changed } from "./status/events.ts";
 import { asksToAdopt } from "../decide/ownership.ts";
 import { displacedBy, RuleVersions, versionOf, withRefusal } from "../decide/refusals.ts";
 import { nothingDone, type WritesDone } from "./facts.ts";
-import type { Happening, Known } from "./ports.ts";
+import type { World } from "./world.ts";
 
 export type EntryOperation = Extract<Operation, { kind: "AddEntry" | "RemoveEntry" }>;
 export type OriginOperation = Extract<Operation, { kind: "AddOrigin" | "RemoveOrigin" }>;
-
-/** The state by which an outcome is judged. */
-type Basis = Pick<Known, "inventory" | "desired">;
 
 export class WriteLedger {
   readonly #lists: Readonly<Record<ListName, ListWrites>> = {
@@ -29,28 +26,26 @@ export class WriteLedger {
   };
   /** Hosts that were recorded in this run and not sent yet. */
   readonly #unsentOrigins = new Set<string>();
-  readonly #happened: (happening: Happening) => void;
-  readonly #olderRefusals: Map<string, Refusal>;
+  readonly #world: World;
   readonly #done = { ...nothingDone };
-  /** The entries of all accepted writes. */
-  readonly #changed = { Added: new Map<string, Changed>(), Removed: new Map<string, Changed>() };
+  /** The entries that were changed, each once, even if its write is repeated because the WAF does not show it. */
+  readonly #changed = new Map<string, Changed>();
 
-  /** @param olderRefusals gets the refusals that the inventory no longer has room for */
-  constructor(happened: (happening: Happening) => void, olderRefusals: Map<string, Refusal>) {
-    this.#happened = happened;
-    this.#olderRefusals = olderRefusals;
+  constructor(world: World) {
+    this.#world = world;
   }
 
   get done(): WritesDone {
     return { ...this.#done };
   }
 
-  /**
-   * The entries that were added or removed, with the `namespace/name` of the rules that declare them or last declared them. Each is
-   * named once, even if its write is repeated because the WAF does not show it.
-   */
-  changed(change: "Added" | "Removed"): Changed[] {
-    return [...this.#changed[change].values()];
+  /** The entries that were added, removed and adopted. */
+  get changed(): readonly Changed[] {
+    return [...this.#changed.values()];
+  }
+
+  #note(change: Changed["change"], { list, entry }: Adoption | EntryOperation, rules: readonly string[]): void {
+    this.#changed.set(`${change} ${list} ${entry}`, { change, entry, rules });
   }
 
   /** The lists that were written to, or where a write was refused, since they were last read. */
@@ -79,6 +74,7 @@ export class WriteLedger {
   /** Call this when the inventory of the plan was stored. Notes the entries that were recorded before their call. */
   recorded(before: Inventory, { adoptions, operations }: Pick<Plan, "adoptions" | "operations">): void {
     this.#done.adopted += adoptions.length;
+    for (const adoption of adoptions) this.#note("Adopted", adoption, adoption.rules);
     for (const operation of operations) {
       if (operation.kind === "AddEntry") {
         const { list, entry } = operation;
@@ -90,32 +86,26 @@ export class WriteLedger {
   }
 
   /** Call this when the API accepted the write. Returns the resulting inventory. */
-  accepted(operation: Operation, inventory: Inventory, nowMs: number): Inventory {
-    switch (operation.kind) {
-      case "AddEntry": {
-        const { list, entry, rules } = operation;
-        this.#lists[list].accepted(operation);
-        this.#changed.Added.set(`${list} ${entry}`, { entry, rules: rules.slice(0, 1) });
-        this.#done.added += 1;
-        return inventory;
-      }
-      case "RemoveEntry": {
-        const { list, entry } = operation;
-        const { owners = unknownOwners } = inventory.entries[list].get(entry) ?? {};
-        const rules = readOwners(owners).flatMap((owner) => ruleIdOfOwner(owner) ?? []);
-        this.#lists[list].accepted(operation);
-        this.#changed.Removed.set(`${list} ${entry}`, { entry, rules });
-        this.#done.removed += 1;
-        return inventory;
-      }
-      case "AddOrigin":
-        this.#unsentOrigins.delete(operation.host);
-        this.#done.added += 1;
-        return withOriginAdded(inventory, operation, nowMs);
-      case "RemoveOrigin":
-        this.#done.removed += 1;
-        return withoutOrigin(inventory, operation.host);
+  accepted(operation: Operation): Inventory {
+    const { inventory, ports } = this.#world;
+    this.#done[isRemoval(operation) ? "removed" : "added"] += 1;
+    if (operation.kind === "RemoveOrigin") return withoutOrigin(inventory, operation.host);
+    if (operation.kind === "AddOrigin") {
+      this.#unsentOrigins.delete(operation.host);
+      return withOriginAdded(inventory, operation, ports.clock.nowMs());
     }
+    const { list, entry } = operation;
+    this.#lists[list].accepted(operation);
+    if (operation.kind === "AddEntry") this.#note("Added", operation, operation.rules);
+    else {
+      const { owners = unknownOwners } = inventory.entries[list].get(entry) ?? {};
+      this.#note(
+        "Removed",
+        operation,
+        readOwners(owners).flatMap((owner) => ruleIdOfOwner(owner) ?? []),
+      );
+    }
+    return inventory;
   }
 
   /**
@@ -138,34 +128,35 @@ export class WriteLedger {
    * Call this when the API refused the write. For an entry, the next read of the list shows why. Origins can't be read, so the
    * refusal takes effect immediately. Returns the resulting inventory.
    */
-  refused(operation: Operation, message: string, basis: Basis, nowMs: number): Inventory {
-    if (isOriginOperation(operation)) return this.#refusedOrigin(operation, message, basis, nowMs);
+  refused(operation: Operation, message: string): Inventory {
+    if (isOriginOperation(operation)) return this.#refusedOrigin(operation, message);
     const writes = this.#lists[operation.list];
     writes.refused.set(operationKey(operation), { operation, message });
     writes.isUnread = true;
-    return basis.inventory;
+    return this.#world.inventory;
   }
 
   /**
    * Call this when a list was read. Decides which refused writes had already taken effect, and which stay refused. Returns the
    * resulting inventory.
    */
-  listRead(list: ListName, live: ObservedEntries, basis: Basis, nowMs: number): Inventory {
+  listRead(list: ListName, live: ObservedEntries): Inventory {
+    const { desired } = this.#world;
     const writes = this.#lists[list];
     for (const operation of writes.uncertain.values()) {
-      if (isDone(operation, live)) this.#happened({ kind: "Settled", operation });
+      if (isDone(operation, live)) this.#world.happened({ kind: "Settled", operation });
     }
     const refused = [...writes.refused];
     writes.read();
     const shown = [...writes.unsent].filter((entry) => live.has(entry));
-    let inventory = this.#disowned(basis.inventory, list, shown);
+    let inventory = this.#disowned(this.#world.inventory, list, shown);
     const versions = new RuleVersions();
     for (const [key, { operation, message }] of refused) {
       if (operation.kind === "AddEntry") inventory = this.#disowned(inventory, list, [operation.entry]);
       if (isDone(operation, live)) continue;
-      const rules = basis.desired.lists[list].get(operation.entry)?.rules ?? [];
+      const rules = desired.lists[list].get(operation.entry)?.rules ?? [];
       const wantedBy = operation.kind === "RemoveEntry" ? "" : versions.of(rules);
-      inventory = this.#withRefusal(inventory, { operation: key, message, refusedAtMs: nowMs, wantedBy });
+      inventory = this.#withRefusal(inventory, { operation: key, message, wantedBy });
     }
     return inventory;
   }
@@ -175,7 +166,9 @@ export class WriteLedger {
    * addition counts as added, because the origin may exist and serve. A refused removal means that there is nothing to remove,
    * because no read can show more.
    */
-  #refusedOrigin(operation: OriginOperation, message: string, { inventory, desired }: Basis, nowMs: number): Inventory {
+  #refusedOrigin(operation: OriginOperation, message: string): Inventory {
+    const { inventory, desired, ports } = this.#world;
+    const nowMs = ports.clock.nowMs();
     if (operation.kind === "RemoveOrigin") return withoutOrigin(inventory, operation.host);
     const declared = desired.origins.get(operation.host);
     const isUnsent = this.#unsentOrigins.delete(operation.host);
@@ -184,14 +177,19 @@ export class WriteLedger {
       return withOriginAdded(inventory, operation, nowMs, { unconfirmed: message, manner: "Adopted" });
     }
     const wantedBy = declared === undefined ? "" : versionOf(declared);
-    const refusal = { operation: operationKey(operation), message, refusedAtMs: nowMs, wantedBy };
-    return this.#withRefusal(withoutOrigin(inventory, operation.host), refusal);
+    return this.#withRefusal(withoutOrigin(inventory, operation.host), {
+      operation: operationKey(operation),
+      message,
+      wantedBy,
+    });
   }
 
-  #withRefusal(inventory: Inventory, refusal: Refusal): Inventory {
-    this.#happened({ kind: "Refused", refusal });
+  #withRefusal(inventory: Inventory, refused: Omit<Refusal, "refusedAtMs">): Inventory {
+    const { ports, memory } = this.#world;
+    const refusal = { ...refused, refusedAtMs: ports.clock.nowMs() };
+    this.#world.happened({ kind: "Refused", refusal });
     const displaced = displacedBy(inventory.refusals, refusal);
-    if (displaced !== undefined) this.#olderRefusals.set(displaced.operation, displaced);
+    if (displaced !== undefined) memory.olderRefusals.set(displaced.operation, displaced);
     return { ...inventory, refusals: withRefusal(inventory.refusals, refusal) };
   }
 

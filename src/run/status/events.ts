@@ -138,23 +138,28 @@ const rulesOnInstanceMax = 5;
 export const rulesWithEventMax = 20;
 const entriesShownMax = 10;
 
-/** An entry that was added, removed or adopted, and the `namespace/name` of its rules, or of those that last declared it. */
-export type Changed = Pick<Adoption, "entry" | "rules">;
+/** An entry that a run changed, and the `namespace/name` of its rules, or of those that last declared it. */
+export interface Changed extends Pick<Adoption, "entry" | "rules"> {
+  readonly change: "Added" | "Removed" | "Adopted";
+}
 
-/**
- * Emits events about entries that were added, removed or adopted: one per rule, with the first entries, on the rule and on the
- * instance. If many rules changed, the instance gets a single summary instead.
- */
-export function emitEntries(
+/** Emits events about the entries that a run changed. */
+export function emitChanges(world: World): void {
+  const changes = Map.groupBy(world.ledger.changed, ({ change }) => change);
+  for (const [change, entries] of changes) emitEntries(world, change, entries);
+}
+
+/** One event per rule, with the first entries, on the rule and on the instance. If many rules changed, the instance gets only a summary. */
+function emitEntries(
   { ports: { status }, gathered: { instance, rules } }: Emitting,
-  change: keyof typeof reasons,
+  change: Changed["change"],
   entries: readonly Changed[],
 ): void {
   const metas = new Map(rules.map(({ rule: { meta } }) => [ruleIdOf(meta), meta]));
   // If several rules declared an entry, it belongs to the first one that still exists.
   const byRule = Map.groupBy(entries, ({ rules: ids }) => ids.find((id) => metas.has(id)) ?? ids[0]);
   const isSummed = byRule.size > rulesOnInstanceMax;
-  const common = { type: "Normal", reason: reasons[change] } as const;
+  const common = { type: "Normal", reason: `Entries${change}` } as const;
   if (isSummed) status.event(instance.meta, { ...common, message: sumInWords(change, byRule) });
   for (const [rule, items] of [...byRule].slice(0, rulesWithEventMax)) {
     const all = items.map(({ entry }) => entry);
@@ -169,14 +174,13 @@ export function emitEntries(
   }
 }
 
-const reasons = { Added: "EntriesAdded", Removed: "EntriesRemoved", Adopted: "EntriesAdopted" } as const;
 const prepositions = { Added: "for", Removed: "of", Adopted: "for" } as const;
 
-function whoseInWords(change: keyof typeof reasons, rule: string | undefined): string {
+function whoseInWords(change: Changed["change"], rule: string | undefined): string {
   return rule === undefined ? "without a recorded rule" : `${prepositions[change]} ${ruleLabel(rule)}`;
 }
 
-function sumInWords(change: keyof typeof reasons, byRule: ReadonlyMap<string | undefined, readonly Changed[]>): string {
+function sumInWords(change: Changed["change"], byRule: ReadonlyMap<string | undefined, readonly Changed[]>): string {
   const counts = [...byRule].map(([rule, items]) => ({ rule, count: items.length }));
   const total = counts.reduce((sum, { count }) => sum + count, 0);
   const largest = counts.toSorted((a, b) => b.count - a.count).slice(0, rulesOnInstanceMax);

@@ -106,38 +106,36 @@ function withoutIds(message: string): string {
 // The problem that prevents the sync of a whole instance: one finding, which the instance and all attached objects show.
 
 /** The finding that overrides everything else, or undefined if the WAF can be reconciled. */
-export function troubleOf(facts: Pick<RunFacts, "result" | "desired">): SyncedFinding | undefined {
-  const { result } = facts;
+export function troubleOf({ result, desired }: Pick<RunFacts, "result" | "desired">): SyncedFinding | undefined {
   if (result?.kind === "Failed") return faultFinding(result.fault);
   if (result?.kind === "Blocked") return blockerFinding(result.blocker, result.message);
   if (result?.kind === "Unsettled") {
-    const cause = "The lists keep changing while they are written: another writer is active.";
-    return { status: "False", reason: "Contested", message: `${cause} wafsync retries.`, cause, next: "Retrying" };
+    return retrying("Contested", "The lists keep changing while they are written: another writer is active.");
   }
-  const fault = facts.desired.instanceFaults[0];
-  if (fault !== undefined) {
-    return forPerson("Blocked", `A guard of the instance can't be read, so wafsync writes nothing. ${fault}`);
-  }
-  return undefined;
+  const [fault] = desired.instanceFaults;
+  if (fault === undefined) return undefined;
+  return forPerson("Blocked", `A guard of the instance can't be read, so wafsync writes nothing. ${fault}`);
 }
 
 /** The finding for all objects until the WAF has been read. It says nothing of the result for an earlier generation. */
 export const reading = pendingFinding("The WAF is being read.");
 
-function faultFinding({ code, message: cause }: WafFault): SyncedFinding {
+function faultFinding({ code, message }: WafFault): SyncedFinding {
   if (code === "BadApiKey") {
-    const message = `${cause} Store the correct key in the Secret that spec.apiKeySecretRef names; wafsync reads it again before each attempt.`;
-    return { ...forPerson("BadApiKey", message), quotesApi: true };
+    const store = `Store the correct key in the Secret that spec.apiKeySecretRef names; wafsync reads it again before each attempt.`;
+    return { ...forPerson("BadApiKey", `${message} ${store}`), quotesApi: true };
   }
-  const retried = forPerson("ApiUnavailable", `${cause} wafsync retries.`);
-  return code === "TooLarge" ? retried : { ...retried, cause, quotesApi: true, next: "Retrying" };
+  if (code === "TooLarge") return forPerson("ApiUnavailable", `${message} wafsync retries.`);
+  return { ...retrying("ApiUnavailable", message), quotesApi: true };
 }
 
-function blockerFinding(blocker: Blocker, cause: string): SyncedFinding {
-  if (blocker === "MissingApiKey") return forPerson("BadApiKey", cause);
-  const isRetried = blocker === "InventoryUnwritable" || blocker === "Unconfirmed";
-  if (!isRetried) return forPerson("Blocked", cause);
-  return { status: "False", reason: "Blocked", message: `${cause} wafsync retries.`, cause, next: "Retrying" };
+function blockerFinding(blocker: Blocker, message: string): SyncedFinding {
+  if (blocker === "InventoryUnwritable" || blocker === "Unconfirmed") return retrying("Blocked", message);
+  return forPerson(blocker === "MissingApiKey" ? "BadApiKey" : "Blocked", message);
+}
+
+function retrying(reason: SyncedReason, cause: string): SyncedFinding {
+  return { status: "False", reason, message: `${cause} wafsync retries.`, cause, next: "Retrying" };
 }
 
 /** The finding for what is not on the WAF yet, or still. @param so the beginning of the message, without a full stop */

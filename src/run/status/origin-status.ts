@@ -34,22 +34,20 @@ export function originStatus(
   compiled: CompiledOrigin,
   facts: RunFacts,
 ): Partial<WafOriginStatus> {
-  const { verdict, isAttached, message } = compiled;
-  const { meta } = compiled.origin;
+  const { verdict, isAttached, message: fault, origin } = compiled;
   const isInEffect = isAttached && verdict !== "Conflict";
   const known = isInEffect ? knownOf(compiled, facts) : undefined;
   const found = isInEffect ? (troubleOf(facts) ?? known?.finding ?? reading) : notInEffect;
-  const acceptance = verdict === "Accepted" ? accepted : ({ status: "False", reason: verdict, message } as const);
-  const assessment = { accepted: acceptance, found };
+  const acceptance =
+    verdict === "Accepted" ? accepted : ({ status: "False", reason: verdict, message: fault } as const);
+  const common = withFindings(before, origin.meta, "Synced", { accepted: acceptance, found }, facts.nowMs);
+  if (known === undefined) return common;
+  const { state, addedAtMs, message } = known;
   return {
-    ...withFindings(before, meta, "Synced", assessment, facts.nowMs),
-    ...(known === undefined
-      ? {}
-      : {
-          state: known.state,
-          addedTime: formatTime(known.addedAtMs),
-          message: known.message === undefined ? undefined : shortened(known.message, messageLengthMax),
-        }),
+    ...common,
+    state,
+    addedTime: formatTime(addedAtMs),
+    message: message === undefined ? undefined : shortened(message, messageLengthMax),
   };
 }
 

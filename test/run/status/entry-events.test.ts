@@ -2,6 +2,7 @@
 import { describe, expect, test } from "@jest/globals";
 import type { Entry } from "../../../src/address/entry.ts";
 import { emptyInventory } from "../../../src/model/inventory.ts";
+import type { World } from "../../../src/run/world.ts";
 import { WriteLedger } from "../../../src/run/write-ledger.ts";
 import { addresses, anInstance, blocking } from "../../support/builders/declare.ts";
 import { ConvergeWorld, converged } from "../../support/worlds/converge-world.ts";
@@ -30,17 +31,15 @@ describe("An event about entries", () => {
   });
 
   test("counts an entry once, even if the WAF accepts it again and again and never shows it", () => {
-    const ledger = new WriteLedger(() => undefined, new Map());
+    const ledger = new WriteLedger({ inventory: emptyInventory } as World);
     const rules = ["edge/feed"];
     const [first, second] = ["192.0.2.1" as Entry, "192.0.2.2" as Entry];
     for (const entry of [first, first, first, second]) {
       const operation = { kind: "AddEntry", list: "blocklist", entry, rules, reason: "" } as const;
-      ledger.accepted(operation, emptyInventory, 0);
+      ledger.accepted(operation);
     }
-    expect(ledger.changed("Added")).toStrictEqual([
-      { entry: first, rules },
-      { entry: second, rules },
-    ]);
+    const added = { change: "Added", rules };
+    expect(ledger.changed).toStrictEqual([first, second].map((entry) => ({ ...added, entry })));
   });
 
   test("names the rule that still exists if several rules last declared the entry", async () => {
