@@ -82,10 +82,10 @@ export function measureOutcome(
   }
   if (blocks?.state !== "Known") return;
   const figures = autoBlocks.flatMap(({ meta }) => {
-    const judgement = blocks.judgements.get(blockKey(meta));
+    const judgement = blocks.judgements[blockKey(meta)];
     if (judgement === undefined) return [];
-    const { entries, leftOut, rows } = judgement;
-    return [[nameKey(meta), { listed: entries.length, leftOut, rows: rows.matched }] as const];
+    const { listed, leftOut, rows } = judgement;
+    return [[nameKey(meta), { listed: listed.length, leftOut, rows: rows.matched }] as const];
   });
   metrics.autoBlocksSeen(name, new Map(figures));
 }

@@ -5,7 +5,6 @@ import type { Clock } from "../async/clock.ts";
 import type { ReasonOf } from "../kinds/reasons.ts";
 import { nameKey, type ObjectName } from "../model/resource.ts";
 import { counted, listed } from "../model/sentence.ts";
-import { judgementsIn } from "./judges.ts";
 import type { PublishedJudgements } from "./judges.ts";
 import type { DeclaredAutoBlock } from "../model/declared.ts";
 import type { JudgedEntry } from "./judge.ts";
@@ -72,7 +71,7 @@ export class BlockBook {
     const view: BlocksView =
       loaded.state === "Unreachable"
         ? { state: "Unreachable", problem: loaded.problem }
-        : { state: "Known", judgements: judgementsIn(loaded.record?.judges ?? {}), reading: undefined };
+        : { state: "Known", judgements: loaded.record?.judges ?? {}, reading: undefined };
     this.#views.set(key, view);
     this.#retryAtMs.set(key, clock.monotonicMs() + retryMs);
     return view;
@@ -111,10 +110,10 @@ export class BlockBook {
 /** Which clients are listed, and until when. Further evidence alone does not require a run. */
 function gistOf(judgements: PublishedJudgements): string {
   return JSON.stringify(
-    [...judgements].map(([key, { leftOut, entries }]) => [
+    Object.entries(judgements).map(([key, { leftOut, listed: clients }]) => [
       key,
       leftOut > 0,
-      entries.map(({ entry, untilMs }) => [entry, untilMs]),
+      clients.map(({ entry, untilMs }) => [entry, untilMs]),
     ]),
   );
 }

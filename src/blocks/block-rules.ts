@@ -5,7 +5,7 @@ import type { Entry } from "../address/entry.ts";
 import { attachmentOf } from "../model/attachment.ts";
 import { emptyRule } from "../model/declared.ts";
 import type { DeclaredAutoBlock } from "../model/declared.ts";
-import type { JudgedEntry } from "./judge.ts";
+import { type JudgedEntry, topReasons } from "./judge.ts";
 import type { AddressText, Gathered, GatheredRule } from "../model/gathered.ts";
 import { inThousands } from "../model/sentence.ts";
 import { visibleText } from "../model/visible-text.ts";
@@ -44,7 +44,7 @@ export function blockRule(declared: DeclaredAutoBlock, gathered: Gathered, view:
     },
     texts: [
       view.state === "Known"
-        ? listedText(view.judgements.get(blockKey(meta))?.entries ?? noClients, maxTtlOf(declared, gathered))
+        ? listedText(view.judgements[blockKey(meta)]?.listed ?? noClients, maxTtlOf(declared, gathered))
         : { state: "Missing", source, problem: view.problem },
     ],
   };
@@ -79,9 +79,12 @@ function maxTtlOf({ meta }: DeclaredAutoBlock, gathered: Gathered): number {
 }
 
 /** `63 requests from 2026-11-22T09:12:01Z to 2026-11-22T09:14:30Z: 60 SQL Injection, 3 Scanner`. */
-function evidenceOf({ requests, firstMs, lastMs, reasons, times }: JudgedEntry): string {
+function evidenceOf(client: JudgedEntry): string {
+  const { requests, firstMs, lastMs, times } = client;
   const count = requests === 1 ? "1 request" : `${inThousands(requests)} requests`;
-  const why = reasons.map(({ label, requests: of }) => `${inThousands(of)} ${visibleText(label)}`).join(", ");
+  const reasons = topReasons(client)
+    .map(([label, of]) => `${inThousands(of)} ${visibleText(label)}`)
+    .join(", ");
   const again = times === 1 ? "" : `; listed ${times} times`;
-  return `${count} from ${formatTime(firstMs)} to ${formatTime(lastMs)}${why === "" ? "" : `: ${why}`}${again}`;
+  return `${count} from ${formatTime(firstMs)} to ${formatTime(lastMs)}${reasons === "" ? "" : `: ${reasons}`}${again}`;
 }

@@ -10,7 +10,7 @@ import {
 } from "../kinds/conditions.ts";
 import { entriesShownMax, type WafAutoBlockStatus } from "../kinds/waf-auto-block.ts";
 import type { DeclaredAutoBlock } from "../model/declared.ts";
-import type { JudgedEntry, Judgement } from "./judge.ts";
+import { fresh, type JudgedEntry, type Judgement, topReasons } from "./judge.ts";
 import { counted, inThousands, shortened } from "../model/sentence.ts";
 import { visibleText } from "../model/visible-text.ts";
 import { autoBlocksMax, blockKey, judgedBlocks } from "./judges.ts";
@@ -32,8 +32,7 @@ export function blockStatusFrom(book: Pick<BlockBook, "known">): NonNullable<Rec
     const declared = facts.gathered.autoBlocks?.find((one) => blockKey(one.meta) === blockKey(meta));
     if (declared === undefined) return undefined;
     const view = book.known(declared.instance);
-    const [judgement = nothing, reading] =
-      view?.state === "Known" ? [view.judgements.get(blockKey(meta)), view.reading] : [];
+    const [judgement = fresh, reading] = view?.state === "Known" ? [view.judgements[blockKey(meta)], view.reading] : [];
     return autoBlockStatus(before, rule, { declared, judgement, reading }, facts);
   };
 }
@@ -48,13 +47,6 @@ interface JudgedRule {
 
 const tooMany = `The instance has more than ${autoBlocksMax} WafAutoBlocks. Only the oldest are judged, starting with those in the instance's namespace. Merge some of them, or delete those that are not needed.`;
 
-const nothing: Judgement = {
-  entries: [],
-  rows: { matched: 0, late: 0, unreadable: 0 },
-  lastRowMs: undefined,
-  leftOut: 0,
-};
-
 function autoBlockStatus(
   before: Partial<WafAutoBlockStatus>,
   rule: CompiledRule,
@@ -66,7 +58,7 @@ function autoBlockStatus(
   const assessment = { accepted: accept(rule, isJudged), found: assess(rule, judged, progress, facts) };
   const common = withFindings(before, rule.rule.meta, "Synced", assessment, facts.nowMs);
   const { rows, leftOut, lastRowMs } = judged.judgement;
-  const listed = judged.judgement.entries.filter(({ entry }) => (rule.suggested ?? rule.entries).has(entry));
+  const listed = judged.judgement.listed.filter(({ entry }) => (rule.suggested ?? rule.entries).has(entry));
   const isEnforced = judged.declared.mode === "Enforce";
   return {
     ...common,
@@ -87,10 +79,8 @@ function autoBlockStatus(
   };
 }
 
-function clientOf(
-  { entry, sinceMs, untilMs, times, requests, firstMs, lastMs, reasons }: JudgedEntry,
-  rule: CompiledRule,
-) {
+function clientOf(client: JudgedEntry, rule: CompiledRule) {
+  const { entry, sinceMs, untilMs, times, requests, firstMs, lastMs } = client;
   return {
     entry,
     since: formatTime(sinceMs),
@@ -99,7 +89,9 @@ function clientOf(
     requests,
     firstRequest: formatTime(firstMs),
     lastRequest: formatTime(lastMs),
-    reasons: reasons.map((one) => `${shortened(visibleText(one.label), labelLengthMax)}: ${inThousands(one.requests)}`),
+    reasons: topReasons(client).map(
+      ([label, of]) => `${shortened(visibleText(label), labelLengthMax)}: ${inThousands(of)}`,
+    ),
   };
 }
 
@@ -134,7 +126,7 @@ function withReading(
   const ready = findCondition(before, "Ready");
   // Not ready without the logs, even if all clients that it has listed are on the blocklist.
   const isBlind = reading.status === "False" && ready?.status === "True";
-  const isFull = judgement.entries.length >= declared.maxEntries && judgement.leftOut > 0;
+  const isFull = judgement.listed.length >= declared.maxEntries && judgement.leftOut > 0;
   const message = `${counted(declared.maxEntries, "client is", "clients are")} listed, the maximum in spec.maxEntries. Clients have reached the threshold ${counted(judgement.leftOut, "time", "times")} without being listed.`;
   const next: NewConditions = {
     // The same trouble can keep wafsync from the lists and from the logs.

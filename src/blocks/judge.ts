@@ -32,18 +32,12 @@ const parsers = { countries: countryTest, reasons: reasonTest, statuses: statusT
 type Listed = SavedJudge["listed"][number];
 
 /** A client that reached the threshold, with the evidence. */
-export interface JudgedEntry extends Readonly<Omit<Listed, "reasons">> {
-  /** The most frequent first, without the WAF's rule number. */
-  readonly reasons: readonly { readonly label: string; readonly requests: number }[];
-}
+export type JudgedEntry = Readonly<Listed>;
 
-/** What the log reader knows about one WafAutoBlock. */
-export interface Judgement extends Readonly<Pick<SavedJudge, "rows" | "leftOut">> {
-  readonly entries: readonly JudgedEntry[];
-  readonly lastRowMs: number | undefined;
-}
+/** What is published about one WafAutoBlock. */
+export type Judgement = Readonly<Pick<SavedJudge, "listed" | "rows" | "leftOut" | "lastRowMs">>;
 
-const fresh: SavedJudge = {
+export const fresh: SavedJudge = {
   shape: "",
   listed: [],
   former: [],
@@ -206,15 +200,8 @@ export class Judge {
     const listed = { entry, ...until, requests: requestsOf(counted), firstMs, lastMs, reasons };
     this.#listed.set(entry, listed);
     this.#former.delete(entry);
-    return [judgedEntry(listed)];
+    return [listed];
   }
-}
-
-/** The judgement of a saved judge. */
-export function judgementOf({ listed, rows, leftOut, lastRowMs }: SavedJudge): Judgement {
-  const entries = listed.map(judgedEntry);
-  entries.sort((a, b) => a.sinceMs - b.sinceMs || (a.entry < b.entry ? -1 : 1));
-  return { entries, rows, leftOut, lastRowMs };
 }
 
 /** How long an entry lasts: longer each time, up to `maxTtl`. */
@@ -232,10 +219,9 @@ function noteEvidence(listed: Listed, reason: string, atMs: number): void {
   addReason(listed.reasons, reason);
 }
 
-function judgedEntry({ reasons, ...listed }: Listed): JudgedEntry {
-  const counts = reasons.map(([label, requests]) => ({ label, requests }));
-  counts.sort((a, b) => b.requests - a.requests || (a.label < b.label ? -1 : 1));
-  return { ...listed, reasons: counts.slice(0, reasonsShownMax) };
+/** The most frequent reasons, without the WAF's rule number, and their requests. */
+export function topReasons({ reasons }: JudgedEntry): JudgedEntry["reasons"] {
+  return reasons.toSorted(([a, of], [b, other]) => other - of || (a < b ? -1 : 1)).slice(0, reasonsShownMax);
 }
 
 /** Identifies the settings that counts depend on: counts with another shape are not comparable. */

@@ -6,7 +6,7 @@ import type { DeclaredAutoBlock } from "../model/declared.ts";
 import type { Gathered } from "../model/gathered.ts";
 import { nameKey, type ResourceMeta, byAge } from "../model/resource.ts";
 import type { SavedJudge } from "../logs/log-records.ts";
-import { Judge, judgementOf } from "./judge.ts";
+import { Judge } from "./judge.ts";
 import type { JudgedEntry, JudgedRow, Judgement } from "./judge.ts";
 
 /** The number of clients with counted requests per instance, divided among its WafAutoBlocks. */
@@ -21,7 +21,7 @@ export function blockKey(meta: ResourceMeta): string {
 }
 
 /** By `blockKey`. */
-export type PublishedJudgements = ReadonlyMap<string, Judgement>;
+export type PublishedJudgements = Readonly<Record<string, Judgement>>;
 
 /** The state as JSON, by `blockKey`. */
 export type SavedJudges = Readonly<Record<string, SavedJudge>>;
@@ -66,11 +66,6 @@ export class Judges {
     const seats = this.#seats.map(({ declared, judge }) => [blockKey(declared.meta), judge.save()] as const);
     return { ...this.#absent, ...Object.fromEntries(seats) };
   }
-}
-
-/** The judgements in a record. */
-export function judgementsIn(saved: SavedJudges): PublishedJudgements {
-  return new Map(Object.entries(saved).map(([key, judge]) => [key, judgementOf(judge)]));
 }
 
 /** The maximum number of judged WafAutoBlocks per instance. */

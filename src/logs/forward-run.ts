@@ -7,7 +7,7 @@ import type { Gathered } from "../model/gathered.ts";
 import { type LogEntry, logTimeMs } from "../model/log-entry.ts";
 import type { WafFault } from "../model/waf-result.ts";
 import { suggest } from "../blocks/block-book.ts";
-import { judgedBlocks, judgementsIn, Judges, type SavedJudges } from "../blocks/judges.ts";
+import { judgedBlocks, Judges, type SavedJudges } from "../blocks/judges.ts";
 import { LogCursor } from "./cursor.ts";
 import {
   type ForwardLogsPorts,
@@ -234,7 +234,7 @@ export class ForwardRun {
   }
 
   #publish(): void {
-    this.#ports.blocks.publish(this.#instance.meta, judgementsIn(this.#memory.figures.judges));
+    this.#ports.blocks.publish(this.#instance.meta, this.#memory.figures.judges);
   }
 
   /** Records the progress after each day, and at intervals during a long day. */

@@ -18,8 +18,7 @@ const listed = {
 const counts = { rows: { matched: 60, late: 0, unreadable: 0 }, leftOut: 0 };
 
 function published(requests: number): PublishedJudgements {
-  const entries = [{ ...listed, requests, reasons: [] }];
-  return new Map([["edge/attackers u", { ...counts, entries, lastRowMs: 900 }]]);
+  return { "edge/attackers u": { ...counts, listed: [{ ...listed, requests, reasons: [] }], lastRowMs: 900 } };
 }
 
 function recorded(): LoadedLogRecord {
@@ -60,7 +59,7 @@ class Bench {
   async entries(): Promise<readonly string[]> {
     const view = await this.book.view(instance);
     if (view.state === "Unreachable") throw new Error(view.problem);
-    return [...view.judgements.values()].flatMap(({ entries }) => entries.map(({ entry }) => entry));
+    return Object.values(view.judgements).flatMap((one) => one.listed.map(({ entry }) => entry));
   }
 }
 
@@ -90,8 +89,8 @@ test("changed entries cause a run; more evidence alone does not, and is availabl
   bench.book.publish(instance, published(62));
   expect([bench.book.version(instance), bench.changes]).toStrictEqual([version, 0]);
   const view = await bench.book.view(instance);
-  expect(view.state === "Known" && view.judgements.get("edge/attackers u")?.entries[0]?.requests).toBe(62);
-  bench.book.publish(instance, new Map());
+  expect(view.state === "Known" && view.judgements["edge/attackers u"]?.listed[0]?.requests).toBe(62);
+  bench.book.publish(instance, {});
   expect([bench.book.version(instance) > version, bench.changes]).toStrictEqual([true, 1]);
   expect(bench.book.version({ ...instance, namespace: "other" })).toBe(0);
 });

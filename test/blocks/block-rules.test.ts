@@ -24,14 +24,14 @@ const hourMs = 3_600_000;
 
 function judged(text: string, overrides: Partial<JudgedEntry> = {}): JudgedEntry {
   const times = { sinceMs: nowMs - hourMs / 2, untilMs: nowMs + hourMs / 2, firstMs: nowMs - hourMs, lastMs: nowMs };
-  const reasons = [{ label: "SQL Injection", requests: 60 }];
+  const reasons: JudgedEntry["reasons"] = [["SQL Injection", 60]];
   return { entry: entry(text), ...times, times: 1, requests: 63, reasons, ...overrides };
 }
 
-function viewOf(entries: readonly JudgedEntry[], name = "edge/scanners", uid = anAutoBlock().meta.uid): BlocksView {
+function viewOf(listed: JudgedEntry[], name = "edge/scanners", uid = anAutoBlock().meta.uid): BlocksView {
   const rows = { matched: 63, late: 0, unreadable: 0 };
-  const judgement = { entries, rows, lastRowMs: nowMs, leftOut: 0 };
-  return { state: "Known", judgements: new Map([[`${name} ${uid}`, judgement]]), reading: undefined };
+  const judgement = { listed, rows, lastRowMs: nowMs, leftOut: 0 };
+  return { state: "Known", judgements: { [`${name} ${uid}`]: judgement }, reading: undefined };
 }
 
 interface Story extends AutoBlockOverrides {
@@ -40,10 +40,7 @@ interface Story extends AutoBlockOverrides {
   readonly neverBlock?: readonly string[];
 }
 
-function declared(
-  entries: readonly JudgedEntry[],
-  { rules = [], origins = [], neverBlock = [], ...block }: Story = {},
-) {
+function declared(entries: JudgedEntry[], { rules = [], origins = [], neverBlock = [], ...block }: Story = {}) {
   const autoBlock = anAutoBlock(block);
   const name = `${autoBlock.meta.namespace}/${autoBlock.meta.name}`;
   const plain = gathered({
@@ -55,7 +52,7 @@ function declared(
   return withBlockRules(plain, viewOf(entries, name, autoBlock.meta.uid));
 }
 
-function blocked(entries: readonly JudgedEntry[], story: Story = {}): string[] {
+function blocked(entries: JudgedEntry[], story: Story = {}): string[] {
   return [...desiredOf(declared(entries, story)).lists.blocklist.keys()];
 }
 
@@ -187,7 +184,7 @@ describe("exempt from automatic blocks is", () => {
 describe("the automatic block of a guest", () => {
   const grant = aGrant({ kinds: ["WafAutoBlock", "WafIpRule"], actions: ["Block", "Allow"], maxEntries: 2 });
 
-  function guest(entries: readonly JudgedEntry[], rules: readonly GatheredRule[] = [], given = grant, origin?: string) {
+  function guest(entries: JudgedEntry[], rules: readonly GatheredRule[] = [], given = grant, origin?: string) {
     const block = anAutoBlock({ name: "shop/mine" });
     const origins = origin === undefined ? [] : [anOrigin(origin, { name: "shop/mine" })];
     const plain = gathered({ instance: anInstance({ access: [given] }), rules, origins, autoBlocks: [block] });

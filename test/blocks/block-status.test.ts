@@ -32,10 +32,10 @@ function statusOf(
     return anAutoBlock({ name: `older-${index}`, meta: { createdAtMs: 0 } });
   });
   const times = { sinceMs: nowMs, untilMs: nowMs + 60_000, firstMs: nowMs, lastMs: nowMs };
-  const reasons = [{ label: "a\u202e\u001b[31m", requests: 3 }];
+  const reasons: [string, number][] = [["a\u202e\u001b[31m", 3]];
   const entry = { entry: readObservedEntry("203.0.113.7"), ...times, times: 1, requests: 60, reasons };
-  const judgement = { entries: [entry], rows: { matched: 60, late: 0, unreadable: 0 }, lastRowMs: nowMs, leftOut };
-  const judgements = new Map([[blockKey(block.meta), judgement]]);
+  const judgement = { listed: [entry], rows: { matched: 60, late: 0, unreadable: 0 }, lastRowMs: nowMs, leftOut };
+  const judgements = { [blockKey(block.meta)]: judgement };
   const view = { state: "Known", judgements, reading } as const;
   const state = withBlockRules(gathered({ autoBlocks: [block, ...older] }), view);
   const desired = compileDesired(state, nowMs);

@@ -28,7 +28,7 @@ function attack(client: string, count: number, visibleAt: string, from = "2026-0
 }
 
 function judgement(uid = anAutoBlock().meta.uid) {
-  const published = world.published.get(blockKey(anAutoBlock({ meta: { uid } }).meta));
+  const published = world.published[blockKey(anAutoBlock({ meta: { uid } }).meta)];
   if (published === undefined) throw new Error("nothing was published");
   return published;
 }
@@ -38,7 +38,7 @@ describe("judged logs", () => {
     await start();
     attack("203.0.113.7", 5, "2026-03-10T11:55:00Z");
     await world.look();
-    expect(judgement().entries.map(({ entry }) => entry)).toStrictEqual(["203.0.113.7"]);
+    expect(judgement().listed.map(({ entry }) => entry)).toStrictEqual(["203.0.113.7"]);
     expect(world.takeForwarded()).toStrictEqual([]);
     expect(world.condition()).toBeUndefined();
     expect(world.reading).toBe("True Judged");
@@ -77,7 +77,7 @@ describe("judged logs", () => {
     attack("203.0.113.7", 50, "2026-03-10T11:55:00Z");
     attack("203.0.113.70", 50, "2026-03-10T11:55:00Z");
     await world.look();
-    expect(judgement().entries.map(({ entry }) => entry)).toStrictEqual(["203.0.113.70"]);
+    expect(judgement().listed.map(({ entry }) => entry)).toStrictEqual(["203.0.113.70"]);
   });
 
   test("say why they can't be read", async () => {
@@ -94,7 +94,7 @@ describe("judged logs", () => {
     world.declare({ enabled: false }, { autoBlocks: [anAutoBlock({ threshold: 5, meta: { uid: "another" } })] });
     world.restart();
     await world.look();
-    expect(judgement("another").entries).toStrictEqual([]);
+    expect(judgement("another").listed).toStrictEqual([]);
   });
 });
 
@@ -114,7 +114,7 @@ describe("rows that the client did not send do not count", () => {
     }
   }
 
-  const counted = () => ({ listed: judgement().entries.map(({ entry }) => entry), rows: judgement().rows.matched });
+  const counted = () => ({ listed: judgement().listed.map(({ entry }) => entry), rows: judgement().rows.matched });
 
   test("each row is returned twice", async () => {
     six();
@@ -264,8 +264,8 @@ describe("each row is judged once", () => {
       // The new process starts immediately.
       for (let tries = 0; tries < 5 && (await world.look()) === undefined; tries += 1);
     }
-    const { rows, entries } = judgement();
-    return { rows, entries: entries.map(({ entry, times, requests }) => ({ entry, times, requests })) };
+    const { rows, listed } = judgement();
+    return { rows, entries: listed.map(({ entry, times, requests }) => ({ entry, times, requests })) };
   }
 
   const faults: readonly SaveFault[] = ["CrashBefore", "CrashAfter", "Conflict", "Failed"];
@@ -295,7 +295,7 @@ describe("each row is judged once", () => {
       };
       for (let tries = 0; tries < 5 && (await world.look()) === undefined; tries += 1);
       expect(judgement().rows.matched).toBe(1_400);
-      expect(judgement().entries[0]?.requests).toBe(1_400);
+      expect(judgement().listed[0]?.requests).toBe(1_400);
     }
   });
 });

@@ -2,7 +2,7 @@ import { describe, expect, test } from "@jest/globals";
 import { array, assert, boolean, integer, property, tuple } from "fast-check";
 import type { DeclaredAutoBlock } from "../../src/model/declared.ts";
 import type { LogEntry } from "../../src/model/log-entry.ts";
-import { Judge, judgementOf, ttlOf } from "../../src/blocks/judge.ts";
+import { Judge, ttlOf } from "../../src/blocks/judge.ts";
 import { anAutoBlock, type AutoBlockOverrides, newRow } from "../support/builders/declare-auto-block.ts";
 import { caseCount } from "../support/builders/case-count.ts";
 import { anEntry } from "../support/builders/log-entry.ts";
@@ -34,11 +34,11 @@ class Bench {
   }
 
   judgement() {
-    return judgementOf(this.judge.save());
+    return this.judge.save();
   }
 
   listed(): string[] {
-    return this.judgement().entries.map(({ entry }) => entry);
+    return this.judgement().listed.map(({ entry }) => entry);
   }
 }
 
@@ -47,7 +47,7 @@ describe("the threshold", () => {
     const bench = new Bench();
     expect(bench.take(rows("203.0.113.7", 9, startMs, 1_000), startMs + minuteMs)).toStrictEqual([]);
     expect(bench.take([row("203.0.113.7", startMs + 10_000)], startMs + minuteMs)).toStrictEqual(["203.0.113.7"]);
-    expect(bench.judgement().entries).toStrictEqual([
+    expect(bench.judgement().listed).toStrictEqual([
       {
         entry: "203.0.113.7",
         sinceMs: startMs + minuteMs,
@@ -56,7 +56,7 @@ describe("the threshold", () => {
         requests: 10,
         firstMs: startMs,
         lastMs: startMs + 10_000,
-        reasons: [{ label: "SQL Injection", requests: 10 }],
+        reasons: [["SQL Injection", 10]],
       },
     ]);
   });
@@ -212,7 +212,7 @@ describe("time", () => {
     const lengths: number[] = [];
     for (let time = 0; time < 4; time += 1) {
       bench.take(rows("203.0.113.7", 10, nowMs, 100), nowMs + minuteMs);
-      const [entry] = bench.judgement().entries;
+      const [entry] = bench.judgement().listed;
       if (entry === undefined) throw new Error("nobody is listed");
       lengths.push((entry.untilMs - entry.sinceMs) / hourMs);
       expect(entry.times).toBe(time + 1);
@@ -228,7 +228,7 @@ describe("time", () => {
     bench.take(rows("203.0.113.7", 10, startMs, 100), startMs + minuteMs);
     const endMs = startMs + minuteMs + hourMs;
     bench.take(rows("203.0.113.7", 40, startMs + 2 * minuteMs, 1_000), endMs - 1);
-    expect(bench.judgement().entries[0]?.requests).toBe(50);
+    expect(bench.judgement().listed[0]?.requests).toBe(50);
     // They arrive after the entry has ended.
     expect(bench.take(rows("203.0.113.7", 40, endMs - 10 * minuteMs, 1_000), endMs + minuteMs)).toStrictEqual([]);
     expect(bench.take(rows("203.0.113.7", 10, endMs, 1_000), endMs + 2 * minuteMs)).toStrictEqual(["203.0.113.7"]);
@@ -239,7 +239,7 @@ describe("time", () => {
     bench.take(rows("203.0.113.7", 10, startMs, 100), startMs + minuteMs);
     const laterMs = startMs + 4 * hourMs;
     bench.take(rows("203.0.113.7", 10, laterMs, 100), laterMs + minuteMs);
-    expect(bench.judgement().entries[0]?.times).toBe(1);
+    expect(bench.judgement().listed[0]?.times).toBe(1);
   });
 
   test("rows that were in time stay counted for their window, however far apart the log is read", () => {
@@ -326,6 +326,6 @@ describe("a saved judge", () => {
     const next = new Judge(anAutoBlock({ threshold: 10, windowMs: minuteMs }), 1_000, bench.judge.save());
     const later = [newRow(row("203.0.113.8", startMs + 20))];
     expect(next.take(later, { nowMs: startMs + 20, isExempt: nobody })).toStrictEqual([]);
-    expect(judgementOf(next.save()).entries.map(({ entry }) => entry)).toStrictEqual(["203.0.113.7"]);
+    expect(next.save().listed.map(({ entry }) => entry)).toStrictEqual(["203.0.113.7"]);
   });
 });

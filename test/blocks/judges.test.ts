@@ -1,5 +1,5 @@
 import { expect, test } from "@jest/globals";
-import { autoBlocksMax, blockKey, clientsMax, judgedBlocks, judgementsIn, Judges } from "../../src/blocks/judges.ts";
+import { autoBlocksMax, blockKey, clientsMax, judgedBlocks, Judges } from "../../src/blocks/judges.ts";
 import { anAutoBlock, newRow } from "../support/builders/declare-auto-block.ts";
 import { aGrant, anInstance } from "../support/builders/declare.ts";
 import { gathered } from "../support/builders/gathered.ts";
@@ -31,7 +31,7 @@ test("a busy hour of rows takes a bounded number of clients, and checks exemptio
   // Once for each of the two, when the client reached its threshold.
   expect(asked).toBe(2);
   const saved = judges.save();
-  const listed = judgementsIn(saved).get(blockKey(one.meta))?.entries;
+  const listed = saved[blockKey(one.meta)]?.listed;
   expect(listed?.map(({ entry }) => entry)).toStrictEqual(["2001:db8:ffff::1"]);
   const clients = Object.values(saved).reduce((sum, { counts }) => sum + counts.length, 0);
   expect(clients).toBeLessThanOrEqual(clientsMax);
@@ -63,7 +63,7 @@ test("a stale view that lacks a WafAutoBlock, or shows a former one with its nam
   let saved = judges.save();
   const listedAfter = (view: readonly ReturnType<typeof block>[], nowMs: number) => {
     saved = new Judges(saved, view, nowMs).save();
-    return [...judgementsIn(saved)].flatMap(([key, { entries }]) => entries.map(({ entry }) => `${key}: ${entry}`));
+    return Object.entries(saved).flatMap(([key, { listed }]) => listed.map(({ entry }) => `${key}: ${entry}`));
   };
   for (const view of [[block("new")], [], [block("former")], [block("new")]]) {
     expect(listedAfter(view, startMs + 60_000)).toStrictEqual(["edge/one new: 2001:db8:1::1"]);

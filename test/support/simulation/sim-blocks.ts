@@ -184,7 +184,7 @@ export class SimBlocks {
 
   /** Listings that a process has recorded. Another instance with the same name has its own record. */
   published(process: SimProcess, instance: ResourceMeta, judgements: PublishedJudgements): void {
-    for (const [id, judgement] of judgements) {
+    for (const [id, judgement] of Object.entries(judgements)) {
       const [key = "", uid = ""] = id.split(" ");
       const declared = this.#world.cluster.declaredBlock(key, uid);
       if (declared === undefined) continue;
@@ -193,7 +193,7 @@ export class SimBlocks {
       this.#oracles.set(name, oracle);
       oracle.clockShows(process.wall.nowMs());
       const facts = { declared, sent: this.requests, nowMs: this.#world.time.nowMs() };
-      for (const judged of judgement.entries) {
+      for (const judged of judgement.listed) {
         const objection = oracle.listed(judged, facts);
         if (objection !== undefined) this.#world.defect(process, `WafAutoBlock ${key}: ${objection}`);
       }

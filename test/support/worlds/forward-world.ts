@@ -50,7 +50,7 @@ export class ForwardWorld {
   gathered: Gathered | undefined;
   record: string | undefined;
   /** The rows that WafAutoBlocks receive. */
-  published: PublishedJudgements = new Map();
+  published: PublishedJudgements = {};
   reading: string | undefined;
   readonly stopping = new AbortController();
   #memory = new ForwardMemory();
