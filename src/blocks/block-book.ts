@@ -37,11 +37,17 @@ export interface BlockBookPorts {
   readonly onChange: (instance: ObjectName) => void;
 }
 
+/** What is known about one instance. */
+interface Known {
+  readonly view: BlocksView;
+  readonly version: number;
+  /** When an unreadable record is read again, by the monotonic clock. */
+  readonly retryAtMs: number;
+}
+
 export class BlockBook {
   readonly #ports: BlockBookPorts;
-  readonly #views = new Map<string, BlocksView>();
-  readonly #retryAtMs = new Map<string, number>();
-  readonly #versions = new Map<string, number>();
+  readonly #known = new Map<string, Known>();
 
   constructor(ports: BlockBookPorts) {
     this.#ports = ports;
@@ -49,61 +55,57 @@ export class BlockBook {
 
   /** What `view` has returned last; undefined if nothing was read yet. */
   known(instance: ObjectName): BlocksView | undefined {
-    return this.#views.get(nameKey(instance));
+    return this.#known.get(nameKey(instance))?.view;
   }
 
   /** Increases whenever entries of the instance, or the report about the reading, may have changed. */
   version(instance: ObjectName): number {
-    return this.#versions.get(nameKey(instance)) ?? 0;
+    return this.#known.get(nameKey(instance))?.version ?? 0;
   }
 
   /** Returns the same object until something is published. Never rejects. */
   async view(instance: ObjectName): Promise<BlocksView> {
-    const key = nameKey(instance);
     const { records, clock } = this.#ports;
-    const known = this.#views.get(key);
-    if (known?.state === "Known") return known;
-    if (known !== undefined && clock.monotonicMs() < (this.#retryAtMs.get(key) ?? 0)) return known;
+    const known = this.#known.get(nameKey(instance));
+    if (known !== undefined && (known.view.state === "Known" || clock.monotonicMs() < known.retryAtMs)) {
+      return known.view;
+    }
     const loaded = await records.load(instance);
     // The log reader may have published something meanwhile.
-    const current = this.#views.get(key);
+    const current = this.known(instance);
     if (current?.state === "Known") return current;
     const view: BlocksView =
       loaded.state === "Unreachable"
         ? { state: "Unreachable", problem: loaded.problem }
         : { state: "Known", judgements: loaded.record?.judges ?? {}, reading: undefined };
-    this.#views.set(key, view);
-    this.#retryAtMs.set(key, clock.monotonicMs() + retryMs);
-    return view;
+    return this.#set(instance, view, false);
   }
 
   /** Publishes recorded results. */
   publish(instance: ObjectName, judgements: PublishedJudgements): void {
-    const before = this.#views.get(nameKey(instance));
-    const reading = before?.state === "Known" ? before.reading : undefined;
-    this.#views.set(nameKey(instance), { state: "Known", judgements, reading });
-    if (before?.state === "Known" && gistOf(before.judgements) === gistOf(judgements)) return;
-    this.#changed(instance);
+    const before = this.known(instance);
+    const known = before?.state === "Known" ? before : undefined;
+    const isNew = known === undefined || gistOf(known.judgements) !== gistOf(judgements);
+    this.#set(instance, { state: "Known", judgements, reading: known?.reading }, isNew);
   }
 
   /** Publishes how the last reading of the logs went. */
   report(instance: ObjectName, reading: ReadingReport): void {
-    const before = this.#views.get(nameKey(instance));
+    const before = this.known(instance);
     if (before?.state !== "Known") return;
-    this.#views.set(nameKey(instance), { ...before, reading });
-    if (before.reading?.status === reading.status && before.reading.reason === reading.reason) return;
-    this.#changed(instance);
+    const isNew = before.reading?.status !== reading.status || before.reading.reason !== reading.reason;
+    this.#set(instance, { ...before, reading }, isNew);
   }
 
-  #changed(instance: ObjectName): void {
-    this.#versions.set(nameKey(instance), this.version(instance) + 1);
-    this.#ports.onChange(instance);
+  #set(instance: ObjectName, view: BlocksView, isNew: boolean): BlocksView {
+    const version = this.version(instance) + Number(isNew);
+    this.#known.set(nameKey(instance), { view, version, retryAtMs: this.#ports.clock.monotonicMs() + retryMs });
+    if (isNew) this.#ports.onChange(instance);
+    return view;
   }
 
   forget(instance: ObjectName): void {
-    this.#views.delete(nameKey(instance));
-    this.#retryAtMs.delete(nameKey(instance));
-    this.#versions.delete(nameKey(instance));
+    this.#known.delete(nameKey(instance));
   }
 }
 

@@ -4,21 +4,15 @@ import type { Clock } from "../../async/clock.ts";
 import type { LogEntry } from "../../model/log-entry.ts";
 import type { WafFault } from "../../model/waf-result.ts";
 import { LogCursor, type DayRange } from "../../logs/cursor.ts";
-import type { DaySummary } from "../../logs/day-reading.ts";
 import { dayOf } from "../../model/time-text.ts";
 import { type LogReaderPorts, randomSeed, readLogs, type ReadLogsOptions } from "../../logs/read-logs.ts";
 import type { RowTest } from "../../logs/row-tests.ts";
 import type { LogFormat } from "./log-format.ts";
 import type { LogOutput } from "./log-output.ts";
+import type { LogWatch } from "./log-watch.ts";
 
 /** Rows that are formatted together: enough to be fast, and few compared to a page. */
 const rowsPerWrite = 500;
-
-/** Learns how reading proceeds. */
-interface LogWatcher {
-  rowsRead(rows: number, day: number): void;
-  dayDone(day: number, summary: DaySummary): void;
-}
 
 export interface LogCollection {
   readonly ports: LogReaderPorts;
@@ -26,17 +20,14 @@ export interface LogCollection {
   readonly filter: RowTest;
   readonly format: LogFormat;
   readonly output: LogOutput;
-  readonly watcher: LogWatcher & {
-    /** With --follow: a read failed, and the next poll retries it. */
-    failed(fault: WafFault): void;
-  };
+  readonly watcher: Pick<LogWatch, "rowsRead" | "dayDone" | "failed">;
 }
 
 interface RowsReader {
   /** Reading ends early if it returns false. */
   readonly onRows: (entries: readonly LogEntry[], day: number) => boolean | Promise<boolean>;
   readonly onDay?: (day: number, total: number) => Promise<void>;
-  readonly watcher?: LogWatcher | undefined;
+  readonly watcher?: Pick<LogWatch, "rowsRead" | "dayDone"> | undefined;
 }
 
 type RowsEnd =

@@ -69,7 +69,6 @@ export class LogWatch {
   readonly #notes: Pick<Terminal, "line">;
   readonly #progress: StatusLine | undefined;
   readonly #warnings: string[] = [];
-  #isWhole = true;
 
   /** @param progress undefined if the rows themselves are printed on the terminal */
   constructor(notes: Pick<Terminal, "line">, progress: StatusLine | undefined) {
@@ -79,7 +78,7 @@ export class LogWatch {
 
   /** Whether the API sent as many rows as it announced, and none was malformed. */
   get isWhole(): boolean {
-    return this.#isWhole;
+    return this.#warnings.length === 0;
   }
 
   /** The missing and malformed rows, one sentence each. */
@@ -107,6 +106,7 @@ export class LogWatch {
     for (const text of [...malformed, ...miscounted]) this.#warn(text);
   }
 
+  /** With --follow: a read failed, and the next poll retries it. */
   failed(fault: WafFault): void {
     this.line(`warning: ${fault.message} Retrying at the next poll.`);
   }
@@ -122,7 +122,6 @@ export class LogWatch {
   }
 
   #warn(text: string): void {
-    this.#isWhole = false;
     if (this.#warnings.length < warningsKeptMax) this.#warnings.push(text);
     this.line(`warning: ${text}`);
   }
