@@ -4,7 +4,7 @@
 // the entry lasts longer. Each row is judged once: callers save the judge together with the position in the log.
 import { type Entry, toEntry } from "../address/entry.ts";
 import { isMapped, networkAt, readAddress, unmapped } from "../address/network.ts";
-import { labelOfReason, countryTest, pathTest, reasonTest, rowTestOf, statusTest } from "../logs/row-tests.ts";
+import { countryTest, labelOfReason, pathTest, reasonTest, rowTestOf, statusTest } from "../logs/row-tests.ts";
 import type { RowTest } from "../logs/row-tests.ts";
 import type { DeclaredAutoBlock, PrefixLengths } from "../model/declared.ts";
 import type { LogEntry } from "../model/log-entry.ts";

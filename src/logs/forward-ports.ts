@@ -33,6 +33,9 @@ export interface LogStatusPort extends Pick<StatusPort, "read" | "event"> {
   update(instance: ResourceMeta, change: StatusChange): Promise<string | void>;
 }
 
+/** What metrics count: the label of the reason, and the country. */
+type CountedRow = readonly [label: string, country: string | null];
+
 export interface ForwardLogsPorts {
   readonly source: Pick<SourcePort, "gather">;
   /** Why the operator may not call this base URL, in a sentence; undefined if it may. */
@@ -55,7 +58,7 @@ export interface ForwardLogsPorts {
   readonly stopping: AbortSignal;
   /** For metrics and logs. Must not throw. */
   readonly observer: {
-    forwarded?(gathered: Gathered, entries: readonly LogEntry[], output: LogForwarding["output"]): void;
+    forwarded?(gathered: Gathered, rows: readonly CountedRow[], output: LogForwarding["output"]): void;
     /** How long after its time the newest entry was forwarded. */
     lagged?(instance: ObjectName, lagMs: number): void;
     /** How many rows are remembered after a run, or 0 once forwarding is off. */

@@ -29,6 +29,7 @@ import {
   type Resting,
 } from "./forward-status.ts";
 import { DayJudging } from "../blocks/judge-day.ts";
+import { labelOfReason } from "./row-tests.ts";
 import { type LogPiece, randomSeed, type ReadPage, readLogs } from "./read-logs.ts";
 
 /** The maximum number of entries in one write to the output. Either all of them count as forwarded, or none. */
@@ -209,7 +210,8 @@ export class ForwardRun {
       start += chunk.length;
       if (this.#output === undefined) continue;
       this.#noteForwarded(chunk);
-      observer.forwarded?.(this.#gathered, chunk, logs.output);
+      const rows = chunk.map(({ block_reason, country }) => [labelOfReason(block_reason), country] as const);
+      observer.forwarded?.(this.#gathered, rows, logs.output);
     }
     return undefined;
   }

@@ -70,7 +70,10 @@ function fitsWildcards(path: string, parts: readonly string[]): boolean {
   return true;
 }
 
-/** The label of a reason, without the WAF's rule number: `SQL Injection` for `SQL Injection 942100`. */
+/**
+ * The label of a reason, without the WAF's rule number: `SQL Injection` for `SQL Injection 942100`. Uses no regular expression, because
+ * a reason can be megabytes of digits.
+ */
 export function labelOfReason(reason: string): string {
   const text = reason.trim();
   let end = text.length;

@@ -1,6 +1,5 @@
 // Metrics of blocked requests. Reasons and countries come from outside, so each instance gets series for a limited number of
 // them, in order of arrival; the others are counted as `other`.
-import type { LogEntry } from "../model/log-entry.ts";
 import { visibleText } from "../model/visible-text.ts";
 import type { InstanceSeries } from "./metrics-instances.ts";
 
@@ -10,6 +9,9 @@ export const countriesMax = 15;
 const categoryLengthMax = 40;
 const other = "other";
 const outputs = ["Stdout", "OTLP"] as const;
+
+/** The label of a reason, without its number, and a country. */
+type ForwardedRow = readonly [label: string, country: string | null];
 
 interface KnownNames {
   readonly reasons: Set<string>;
@@ -42,25 +44,23 @@ export function makeLogMetrics(instances: InstanceSeries) {
       "wafsync_log_rows_remembered",
       "Log entries that are remembered, with at most 45 bytes each, so that each is forwarded only once.",
     ),
-    logsForwarded: (instance: string, entries: readonly LogEntry[], output: (typeof outputs)[number]): void => {
+    logsForwarded: (instance: string, rows: readonly ForwardedRow[], output: (typeof outputs)[number]): void => {
       const names = known.get(instance) ?? { reasons: new Set(), countries: new Set() };
       known.set(instance, names);
-      for (const { block_reason, country } of entries) {
+      for (const [label, country] of rows) {
         blocked.inc(instance, {
-          reason: ownName(names.reasons, categoryOf(block_reason), reasonsMax),
+          reason: ownName(names.reasons, categoryOf(label), reasonsMax),
           country: ownName(names.countries, countryOf(country), countriesMax),
         });
       }
-      forwarded.inc(instance, { output }, entries.length);
+      forwarded.inc(instance, { output }, rows.length);
     },
     forgetLogs: (instance: string) => void known.delete(instance),
   };
 }
 
-/** `SQL Injection` of `SQL Injection 942100`. */
-function categoryOf(blockReason: string): string {
-  const label = blockReason.replace(/[\s\d]+$/, "").trim();
-  return label === "" || label.length > categoryLengthMax || visibleText(label) !== label ? other : label;
+function categoryOf(label: string): string {
+  return label.length > categoryLengthMax || !/\D/.test(label) || visibleText(label) !== label ? other : label;
 }
 
 function countryOf(country: string | null): string {
