@@ -219,11 +219,8 @@ export class ForwardRun {
   #noteForwarded(entries: readonly LogEntry[]): void {
     const memory = this.#memory;
     const { forwarded, lastEntryMs = Number.NEGATIVE_INFINITY } = memory.figures;
-    let newestMs = lastEntryMs;
-    for (const { timestamp } of entries) {
-      const timeMs = logTimeMs(timestamp);
-      if (timeMs > newestMs) newestMs = timeMs;
-    }
+    const times = entries.map(({ timestamp }) => logTimeMs(timestamp)).filter((timeMs) => !Number.isNaN(timeMs));
+    const newestMs = Math.max(lastEntryMs, ...times);
     memory.figures = { ...memory.figures, forwarded: forwarded + entries.length };
     if (newestMs <= lastEntryMs) return;
     memory.figures = { ...memory.figures, lastEntryMs: newestMs };

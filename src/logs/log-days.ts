@@ -16,13 +16,13 @@ export const logRetentionDays = {
 export type LogPlan = keyof typeof logRetentionDays;
 export const logPlans = Object.keys(logRetentionDays) as LogPlan[];
 
-/** The first day whose logs are certainly complete. Days count from 1970. */
-export function firstKeptDay(plan: LogPlan, today: number): number {
-  return today - logRetentionDays[plan] + 1;
-}
-
 /** The API keeps no entry longer, regardless of the subscription plan. */
 const daysKeptMax = 365;
+
+/** The first day whose logs are certainly complete. Days count from 1970. */
+export function firstKeptDay(plan: LogPlan | undefined, today: number): number {
+  return today - (plan === undefined ? daysKeptMax : logRetentionDays[plan]) + 1;
+}
 
 export function firstOfLookback(logs: LogForwarding, nowMs: number): number {
   return Math.max(dayOf(nowMs - logs.lookbackMs), firstKept(logs, nowMs));
@@ -30,9 +30,8 @@ export function firstOfLookback(logs: LogForwarding, nowMs: number): number {
 
 /** The oldest day that the API keeps. */
 export function firstKept({ plan: name }: LogForwarding, nowMs: number): number {
-  const today = dayOf(nowMs);
   const plan = logPlans.find((one) => one === name);
-  return plan === undefined ? today - daysKeptMax + 1 : firstKeptDay(plan, today);
+  return firstKeptDay(plan, dayOf(nowMs));
 }
 
 /** `lost` are days that were not read, and that the API no longer keeps. */
