@@ -34,7 +34,6 @@ export async function readCsv(
       const cell = record[column]?.trim() ?? "";
       if (cell === "") collector.addInvalid("", `column ${format.column} of the row is empty`, info.lines);
       else collector.addText(cell, info.lines);
-      if (collector.isFull) break;
       if (slices.isOver) await slices.pause();
     }
   } catch (error) {

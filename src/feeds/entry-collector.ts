@@ -1,12 +1,12 @@
-// Collects the results of a reader: distinct entries in order, the counts, and the first invalid lines.
+// Collects the results of a reader: distinct entries in order, the counts, and the first invalid lines. Fails beyond its limits.
 import { type Entry, parseDeclaredEntry } from "../address/entry.ts";
-import { shortened } from "../model/sentence.ts";
+import { inThousands, shortened } from "../model/sentence.ts";
 import { noteText } from "../model/visible-text.ts";
-import { emptyFeedContent, type FeedReading, type InvalidLine } from "./content.ts";
+import { emptyFeedContent, fail, type FeedReading, type InvalidLine } from "./content.ts";
 
 export const invalidLinesMax = 10;
 /** Content with more invalid lines is not a list, and explaining each of them takes time. */
-export const invalidMax = 100_000;
+const invalidMax = 100_000;
 const textLengthMax = 80;
 /** Servers must not fill the memory with comments: a megabyte at most. */
 const notesMax = 10_000;
@@ -26,15 +26,6 @@ export class EntryCollector {
   constructor(entriesMax: number, redact: (text: string) => string = (text) => text) {
     this.#entriesMax = entriesMax;
     this.#redact = redact;
-  }
-
-  /** Whether a limit is exceeded, so that readers can stop. */
-  get isFull(): boolean {
-    return this.#entries.size > this.#entriesMax || this.hasTooManyInvalid;
-  }
-
-  get hasTooManyInvalid(): boolean {
-    return this.#invalid > invalidMax;
   }
 
   get isEmpty(): boolean {
@@ -63,11 +54,15 @@ export class EntryCollector {
     // Asking first would take as long again.
     if (size === this.#size) this.#duplicates += 1;
     this.#size = size;
+    if (size > this.#entriesMax) fail(`The feed has more than ${inThousands(this.#entriesMax)} entries.`);
   }
 
   /** `text` and `message` must be derived from a string that `redacted` returned. */
   addInvalid(text: string, message: string, line: number): void {
     this.#invalid += 1;
+    if (this.#invalid > invalidMax) {
+      fail(`The feed has more than ${inThousands(invalidMax)} lines that are not valid entries.`);
+    }
     if (this.#invalidLines.length >= invalidLinesMax) return;
     const shown = shortened(
       text

@@ -13,7 +13,7 @@ const sliceLines = 1_000;
 export function* readPlain(body: Buffer, collector: EntryCollector): Generator<undefined, undefined> {
   const text = body.toString(isUtf8(body) ? "utf8" : "latin1");
   let number = 0;
-  for (let start = 0; start < text.length && !collector.isFull;) {
+  for (let start = 0; start < text.length;) {
     const end = text.indexOf("\n", start);
     number += 1;
     readLine(text.slice(start, end < 0 ? undefined : end), number, collector);

@@ -6,7 +6,7 @@ import type { FeedFormat, JsonFormat } from "../model/declared-feed.ts";
 import { parseJson } from "../model/record.ts";
 import { inThousands } from "../model/sentence.ts";
 import { fail, type FeedReading } from "./content.ts";
-import { EntryCollector, invalidMax } from "./entry-collector.ts";
+import { EntryCollector } from "./entry-collector.ts";
 import { readPlain } from "./plain-list.ts";
 
 export interface ReadOptions {
@@ -17,32 +17,17 @@ export interface ReadOptions {
   readonly clock: Pick<Clock, "monotonicMs" | "sleep">;
 }
 
-/** Fails if the content is not in this format. */
-export async function readFeed(body: Buffer, format: FeedFormat, options: ReadOptions): Promise<FeedReading> {
-  const { entriesMax = Number.POSITIVE_INFINITY } = options;
-  const collector = new EntryCollector(entriesMax, options.redact);
-  await readInto(collector, body, format, options);
-  if (collector.hasTooManyInvalid) {
-    fail(`The feed has more than ${inThousands(invalidMax)} lines that are not valid entries.`);
-  }
-  return collector.isFull ? fail(`The feed has more than ${inThousands(entriesMax)} entries.`) : collector.reading();
-}
-
-/** The parser of tables is loaded on demand. */
-async function readInto(
-  collector: EntryCollector,
+/** Fails if the content is not in this format. The parser of tables is loaded on demand. */
+export async function readFeed(
   body: Buffer,
   format: FeedFormat,
-  { clock }: ReadOptions,
-): Promise<void> {
-  switch (format.type) {
-    case "Plain":
-      return await inSlices(clock, readPlain(body, collector));
-    case "Csv":
-      return await (await import("./csv-reader.ts")).readCsv(body, format, collector, clock);
-    case "Json":
-      return readJson(body, format, collector);
-  }
+  { entriesMax = Number.POSITIVE_INFINITY, redact, clock }: ReadOptions,
+): Promise<FeedReading> {
+  const collector = new EntryCollector(entriesMax, redact);
+  if (format.type === "Plain") await inSlices(clock, readPlain(body, collector));
+  else if (format.type === "Json") readJson(body, format, collector);
+  else await (await import("./csv-reader.ts")).readCsv(body, format, collector, clock);
+  return collector.reading();
 }
 
 /** A document with more values would fill the memory. Counts objects, lists and their values. */
@@ -77,7 +62,6 @@ function collect(values: Iterable<unknown>, collector: EntryCollector): void {
     if (typeof value === "string") collector.addText(value, place);
     else if (Array.isArray(value)) collector.addInvalid("[…]", "the path selects a list: append [*] to it", place);
     else collector.addInvalid(nameOf(value), "the path selects a value that is not a string", place);
-    if (collector.isFull) return;
   }
 }
 
