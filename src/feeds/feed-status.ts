@@ -9,7 +9,6 @@ import { counted } from "../model/sentence.ts";
 import { specialPurposeObjection } from "../decide/special-purpose.ts";
 import type { StatusPort } from "../run/ports.ts";
 import { accepted, type Finding, forPerson, pendingFinding, withFindings } from "../run/status/findings.ts";
-import { writeStatus } from "../run/status/write-status.ts";
 import { type FeedContent, onceFor } from "./content.ts";
 import { acceptAnnotation, type FeedState, type HeldContent, staleAtMs, withoutEnded } from "./feed-state.ts";
 import { guardOfReason } from "./guards.ts";
@@ -23,10 +22,6 @@ export interface FeedFacts {
   /** Whether an attached rule uses the feed. */
   readonly isUsed: boolean;
   readonly nowMs: number;
-}
-
-export async function writeFeedStatus(status: StatusPort, facts: FeedFacts): Promise<void> {
-  await writeStatus(status, facts.feed.meta, (before) => feedStatus(before, facts));
 }
 
 /** Fields without a value are undefined, and the writer omits them. */

@@ -9,6 +9,7 @@ import { type DeclaredFeed, type DeclaredFeeds, feedSourceName } from "../model/
 import { nameKey, type ObjectName } from "../model/resource.ts";
 import type { RecordStore } from "../records/record-store.ts";
 import type { StatusPort } from "../run/ports.ts";
+import { writeStatus } from "../run/status/write-status.ts";
 import type { FeedContent } from "./content.ts";
 import { FeedFetcher, type FeedFetcherOptions, type FetchFeed } from "./feed-fetcher.ts";
 import { FeedRecords } from "./feed-records.ts";
@@ -22,7 +23,7 @@ import {
   initialFeedState,
   withoutEnded,
 } from "./feed-state.ts";
-import { emitFeedEvents, type FetchedReason, judgeFeed, isStale, writeFeedStatus } from "./feed-status.ts";
+import { emitFeedEvents, type FetchedReason, judgeFeed, isStale, feedStatus } from "./feed-status.ts";
 
 /** How many stored contents are read at the same time. */
 const storeReadsMax = 4;
@@ -168,7 +169,8 @@ export class Feeds {
         isStale: isStale(state, feed, nowMs),
       });
     }
-    await writeFeedStatus(status, { feed, state, content, storeProblem: storeFault?.problem, isUsed, nowMs });
+    const facts = { feed, state, content, storeProblem: storeFault?.problem, isUsed, nowMs };
+    await writeStatus(status, feed.meta, (before) => feedStatus(before, facts));
   }
 
   /** Drops expired entries, which needs no response from the source. */
