@@ -24,11 +24,12 @@ interface JestReport {
   readonly numPassedTests: number;
   readonly numFailedTests: number;
   readonly numPendingTests: number;
-  readonly numTodoTests: number;
   /** Suites that failed before their tests ran. Each counts as one failure. */
   readonly numRuntimeErrorTestSuites: number;
   readonly testResults: readonly {
     readonly name: string;
+    readonly startTime: number;
+    readonly endTime: number;
     readonly assertionResults: readonly { readonly status: string; readonly title: string }[];
   }[];
 }
@@ -37,6 +38,7 @@ const nothing: Counts = { passed: 0, failed: 0, skipped: 0 };
 const results: Counts[] = [];
 const failedChecks: Check[] = [];
 const skippedTests: string[] = [];
+const suites: { readonly path: string; readonly seconds: number }[] = [];
 const root = join(import.meta.dirname, "..");
 const bin = join(root, "node_modules", ".bin");
 const modes = ["--fast", "--cluster", "--deploy", "--all"];
@@ -113,7 +115,8 @@ async function runTests(
 function readReport(text: string | undefined, exitCode: number): Counts {
   if (text === undefined) return { ...nothing, failed: 1 };
   const report = JSON.parse(text) as JestReport;
-  for (const { name, assertionResults } of report.testResults) {
+  for (const { name, startTime, endTime, assertionResults } of report.testResults) {
+    suites.push({ path: relative(root, name), seconds: (endTime - startTime) / 1000 });
     for (const { status, title } of assertionResults) {
       // describe-missing.ts puts the reason into the title.
       if (status === "pending") skippedTests.push(`${relative(root, name)}: ${title}`);
@@ -123,7 +126,7 @@ function readReport(text: string | undefined, exitCode: number): Counts {
   return {
     passed: report.numPassedTests,
     failed: failed === 0 && exitCode !== 0 ? 1 : failed,
-    skipped: report.numPendingTests + report.numTodoTests,
+    skipped: report.numPendingTests,
   };
 }
 
@@ -131,10 +134,8 @@ function printList(title: string, lines: readonly string[]): void {
   if (lines.length > 0) console.log(`\n${bold(title)}\n${lines.map((line) => `  ${line}`).join("\n")}`);
 }
 
-const alwaysIgnored = ["/node_modules/", "/test/fixtures/"];
-
 const ignoring = (paths: readonly string[]): string[] =>
-  [...alwaysIgnored, ...paths].map((path) => `--testPathIgnorePatterns=${path}`);
+  ["/node_modules/", "/test/fixtures/", ...paths].map((path) => `--testPathIgnorePatterns=${path}`);
 
 if (mode === "--all") await runCheck({ title: "Demo", command: ["npm", "run", "--silent", "demo"] });
 if (mode !== "--fast") await runCheck({ title: "Bundle", command: buildCommand(bundleIn(bundleFolder)) });
@@ -174,6 +175,11 @@ if (mode === "--deploy" || mode === "--all") {
   await runTests("Tests that measure", measuringTests(), { workers: 1, more });
 }
 await rm(bundleFolder, { recursive: true, force: true });
+const slowest = suites.toSorted((one, other) => other.seconds - one.seconds).slice(0, 10);
+printList(
+  "Slowest suites",
+  slowest.map(({ path, seconds }) => `${seconds.toFixed(1).padStart(6)} s  ${path}`),
+);
 printList("Skipped tests", skippedTests);
 if (mode === undefined && parameters.length === 0) {
   console.log(
