@@ -9,7 +9,7 @@ import { observeSpellings } from "../model/observed.ts";
 import type { Observed } from "../model/observed.ts";
 import type { Effect, Operation } from "../model/operation.ts";
 import type { ObjectName } from "../model/resource.ts";
-import type { WafResult, WafPort } from "../model/waf-result.ts";
+import type { WafPort } from "../model/waf-result.ts";
 import { admitInstance, attemptOf } from "../decide/admit-instance.ts";
 import { compileInSlices, type DesiredState, nothingDesired } from "../decide/desired.ts";
 import { decideDomain } from "../decide/domain.ts";
@@ -172,9 +172,13 @@ export class World {
   async look(): Promise<RunResult | undefined> {
     const { ports, memory, gathered } = this;
     const { meta } = gathered.instance;
-    const read = await this.#readWaf();
+    const read = await this.waf.readOrigins({ signal: ports.abandon });
     if (!read.ok) return resultOfFault(read.fault);
-    const observed = read.value;
+    const { domain: domainOfKey, primary: primaryOrigin } = read.value;
+    this.#observed = { ...(memory.lastObserved ?? unread), domain: domainOfKey, primaryOrigin };
+    const ended = await this.#readLists(listNames);
+    if (ended !== undefined) return ended;
+    const { observed } = this;
     const domain = decideDomain(gathered.instance, this.#stored, observed.domain, known(memory.key).key);
     if (domain.state === "Changed") return blocked("DomainChanged", domain.message);
     const moved = domain.told === undefined ? undefined : { reason: "DomainMoved", message: domain.told };
@@ -184,7 +188,6 @@ export class World {
     this.#reportedVersion = typeof reported === "number" ? reported : 0;
     const isMissing = this.#revision === "" && this.#reportedVersion > 0;
     const inventory = isMissing ? { ...domain.inventory, version: this.#reportedVersion } : domain.inventory;
-    this.#observed = observed;
     await this.learn({ inventory });
     const last = memory.lastSeen?.domain === observed.domain ? memory.lastSeen : undefined;
     this.#drift = last === undefined ? [] : findDrift(gathered.instance, this.plan, last);
@@ -324,34 +327,26 @@ export class World {
 
   /** Reads the lists that were written to since their last read, and plans again. */
   async readAgain(): Promise<RunResult | undefined> {
-    for (const list of this.ledger.unread) {
-      const read = await this.#readList(list, this.observed);
+    const ended = await this.#readLists(this.ledger.unread);
+    if (ended === undefined) await this.learn({});
+    return ended;
+  }
+
+  /**
+   * One call after another. Anything but the documented shape is a fault, never an empty list. Declared entries, and those of the
+   * previous read, need not be parsed again.
+   */
+  async #readLists(lists: readonly ListName[]): Promise<RunResult | undefined> {
+    for (const list of lists) {
+      const last = this.observed;
+      const readAtMs = { ...last.readAtMs, [list]: this.ports.clock.nowMs() };
+      const read = await this.waf.readList(list, { signal: this.ports.abandon });
       if (!read.ok) return resultOfFault(read.fault);
-      this.#observed = read.value;
-      this.#inventory = this.ledger.listRead(list, read.value.lists[list]);
+      const entries = observeSpellings(read.value, this.desired.lists[list], last.lists[list]);
+      this.#observed = { ...last, readAtMs, lists: { ...last.lists, [list]: entries } };
+      this.#inventory = this.ledger.listRead(list, entries);
     }
-    await this.learn({});
     return undefined;
-  }
-
-  /** Reads the state of the WAF, one call after another. Anything but the documented shape is a fault, never an empty list. */
-  async #readWaf(): Promise<WafResult<Observed>> {
-    const origins = await this.waf.readOrigins({ signal: this.ports.abandon });
-    if (!origins.ok) return origins;
-    const { domain, primary } = origins.value;
-    const { lists, readAtMs } = this.memory.lastObserved ?? unread;
-    let read: WafResult<Observed> = { ok: true, value: { domain, primaryOrigin: primary, lists, readAtMs } };
-    for (const list of listNames) if (read.ok) read = await this.#readList(list, read.value);
-    return read;
-  }
-
-  /** Reads one list. Declared entries, and those of the previous read, need not be parsed again. */
-  async #readList(list: ListName, last: Observed): Promise<WafResult<Observed>> {
-    const readAtMs = { ...last.readAtMs, [list]: this.ports.clock.nowMs() };
-    const read = await this.waf.readList(list, { signal: this.ports.abandon });
-    if (!read.ok) return read;
-    const entries = observeSpellings(read.value, this.desired.lists[list], last.lists[list]);
-    return { ok: true, value: { ...last, readAtMs, lists: { ...last.lists, [list]: entries } } };
   }
 
   /** Whether the plan requires another inventory than the stored one. */
