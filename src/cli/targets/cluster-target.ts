@@ -19,7 +19,8 @@ import type { Gathered } from "../../model/gathered.ts";
 import type { Redactor } from "../../model/redactor.ts";
 import { ClusterRecordStore } from "../../records/cluster-record-store.ts";
 import { type ClusterObject, instanceNameOf, typeOfKind } from "../../source/cluster/cluster-object.ts";
-import { readFeed, readInstanceOnce } from "../../source/cluster/read-cluster.ts";
+import { listTimeoutMs } from "../../source/cluster/fresh-objects.ts";
+import { listForUser, readFeed, readInstanceOnce, whereOf } from "../../source/cluster/read-cluster.ts";
 import { type CommandRule, createdByAnnotation, requestedByAnnotation, ruleDocument } from "../command-rule.ts";
 import type { Reported } from "../object-view.ts";
 import { CommandError } from "../describe-error.ts";
@@ -88,7 +89,7 @@ class ClusterTarget extends Target {
   }
 
   async instances(): Promise<readonly ObjectName[]> {
-    const listed = await list(this.#api, "WafInstance", this.#namespace);
+    const listed = await listInstances(this.#api, this.#namespace);
     if (listed.ok) return listed.value.toSorted((a, b) => (nameKey(a) < nameKey(b) ? -1 : 1));
     throw unlisted(listed.fault, this.where, "use --instance NAMESPACE/NAME with an instance that you can get");
   }
@@ -104,23 +105,17 @@ class ClusterTarget extends Target {
     const api = this.#api;
     const atMs = realClock.nowMs();
     const where = whereOf(namespace);
-    const instances = await list(api, "WafInstance", namespace);
+    const instances = await listInstances(api, namespace);
     if (!instances.ok) throw unlisted(instances.fault, where, "choose another namespace with -n");
     const objects = [...instances.value];
     const gaps: string[] = [];
     const concerns = (one: SeenObject): boolean =>
       namespace === undefined || [one.namespace, one.instance?.namespace].includes(namespace);
+    const onGap = (gap: string): void => void gaps.push(gap);
     for (const kind of [...guestKinds, "WafFeed"] as const) {
-      const { plural } = typeOfKind(kind);
       // Objects of other namespaces may refer to the instances of this one.
-      let read = await list(api, kind, kind === "WafFeed" ? namespace : undefined);
-      if (isForbidden(read) && kind !== "WafFeed" && namespace !== undefined) {
-        gaps.push(`You are not allowed to list ${plural} in all namespaces: only those ${where} are shown.`);
-        read = await list(api, kind, namespace);
-      }
-      if (read.ok) objects.push(...read.value.filter(concerns));
-      else if (isForbidden(read)) gaps.push(`You are not allowed to list ${plural}: they are not shown.`);
-      else gaps.push(`The ${plural} cannot be listed: ${read.fault.message}`);
+      const listed = await listForUser(api, kind, namespace, onGap, kind !== "WafFeed");
+      objects.push(...listed.objects.map((object) => seenObject(kind, object)).filter(concerns));
     }
     return { atMs, where, objects, gaps };
   }
@@ -256,23 +251,10 @@ function refusal(
   return new CommandError(`you are not allowed to ${what}`, `Ask for this permission, or ${other}.`);
 }
 
-const listTimeoutMs = 30_000;
-
-async function list(
-  api: ApiServer,
-  kind: ResourceKind,
-  namespace: string | undefined,
-): Promise<ApiResult<readonly SeenObject[]>> {
-  const listed = await listObjects<ClusterObject>(api, typeOfKind(kind), { namespace, timeoutMs: listTimeoutMs });
-  return listed.ok ? { ...listed, value: listed.value.items.map((object) => seenObject(kind, object)) } : listed;
-}
-
-function isForbidden(read: ApiResult<unknown>): boolean {
-  return !read.ok && read.fault.code === "Forbidden";
-}
-
-function whereOf(namespace: string | undefined): string {
-  return namespace === undefined ? "in all namespaces" : `in namespace ${namespace}`;
+async function listInstances(api: ApiServer, namespace?: string): Promise<ApiResult<readonly SeenObject[]>> {
+  const listed = await listObjects<ClusterObject>(api, instanceType, { namespace, timeoutMs: listTimeoutMs });
+  if (!listed.ok) return listed;
+  return { ...listed, value: listed.value.items.map((object) => seenObject("WafInstance", object)) };
 }
 
 function seenObject(kind: ResourceKind, object: ClusterObject): SeenObject {

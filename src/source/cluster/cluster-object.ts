@@ -77,6 +77,15 @@ export function instanceNameOf({ metadata, spec }: ClusterObject): ObjectName | 
   return typeof namespace === "string" ? { namespace, name: reference["name"] } : undefined;
 }
 
+/** What `referenceOf` returns if `spec.instanceRef` cannot be read; no instance has this name. */
+export const unreadableInstance = "";
+
+/** The `namespace/name` of the instance that the object refers to. */
+export function referenceOf(object: ClusterObject): string {
+  const name = instanceNameOf(object);
+  return name === undefined ? unreadableInstance : nameKey(name);
+}
+
 /** An object that rules take addresses from, or an instance its key. */
 export interface SourceObject extends ObjectName {
   readonly kind: TextKind | "WafFeed";

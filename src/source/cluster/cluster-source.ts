@@ -22,10 +22,12 @@ import {
   hasOtherLabels,
   isMeaningfulChange,
   parseInstance,
+  parseObject,
   slimObject,
   typeOfKind,
+  unreadableInstance,
 } from "./cluster-object.ts";
-import { type ClusterAccess, ClusterWatches, unreadableInstance } from "./cluster-watches.ts";
+import { type ClusterAccess, ClusterWatches } from "./cluster-watches.ts";
 import { DataTexts } from "./data-texts.ts";
 import { findTerminatingCrd, type InstanceObjects, readObjects, requestTimeoutMs } from "./fresh-objects.ts";
 import { InstanceChanges } from "./instance-changes.ts";
@@ -147,8 +149,9 @@ export class ClusterSource {
       return failed(`${subject} has been deleted and created again.`);
     }
     const slim = (kind: ResourceKind, object: ClusterObject): ClusterObject => this.#slim(kind, object);
-    const reading = { api, namespace, labelsOf: this.#stores.labelsOf, slim };
-    const fresh = await readObjects(reading, slim("WafInstance", found.value));
+    const parsed = parseObject<"WafInstance">(slim("WafInstance", found.value));
+    if (!parsed.ok) return failed(`${subject} is invalid: ${parsed.problem}`);
+    const fresh = await readObjects({ api, namespace, labelsOf: this.#stores.labelsOf, slim }, parsed.declared);
     if (!fresh.ok) return failed(fresh.problem);
     // The lists are complete only if no CRD was being deleted meanwhile.
     const unserved = await this.#unserved();

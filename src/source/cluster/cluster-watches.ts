@@ -16,7 +16,7 @@ import type { LabelsOf } from "../gather.ts";
 import {
   type ClusterObject,
   coreType,
-  instanceNameOf,
+  referenceOf,
   slimIdentity,
   slimNamespace,
   slimObject,
@@ -27,8 +27,6 @@ import {
 
 /** How long objects of a kind may be missing after its CRD was missing: a restore may not have created them yet. */
 const returnGraceMs = 300_000;
-/** The index value of objects whose `spec.instanceRef` cannot be read; no instance has this name. */
-export const unreadableInstance = "";
 
 export interface ClusterStores {
   readonly byKind: Readonly<Record<ResourceKind, ObjectView<ClusterObject>>>;
@@ -173,10 +171,7 @@ function unlisted({ plural, listWatch }: Watch): string | undefined {
 /** Objects of one kind, by the instance that they refer to, their namespace, and the sources that they use. */
 export function createKindStore(): ObjectStore<ClusterObject> {
   return createObjectStore<ClusterObject>({
-    instance: (object) => {
-      const name = instanceNameOf(object);
-      return [name === undefined ? unreadableInstance : nameKey(name)];
-    },
+    instance: (object) => [referenceOf(object)],
     namespace: ({ metadata }) => [metadata.namespace ?? ""],
     source: (object) => sourcesOf(object).map(sourceKey),
   });

@@ -1,27 +1,16 @@
-// The objects of an instance, by one consistent read for each kind: before removals, so that a stale cache cannot unblock anyone, and for
-// commands, with the permissions of their users.
+// The objects of an instance, by one consistent read for each kind, before removals: a stale cache cannot unblock anyone.
 import { apiGroup, apiVersionName } from "../../kinds/kinds.ts";
-import type { ApiFault } from "../../kube/api-result.ts";
+import type { ApiFault, ApiResult } from "../../kube/api-result.ts";
 import type { ApiServer } from "../../kube/api-server.ts";
 import type { KubeObject } from "../../kube/kube-object.ts";
-import type { ObjectStore } from "../../kube/store.ts";
 import { listObjects } from "../../kube/verbs.ts";
 import { dependsOnLabels } from "../../model/attachment.ts";
 import { continuesOf } from "../../model/continues.ts";
 import type { DeclaredInstance } from "../../model/declared.ts";
-import {
-  entryKinds,
-  type GuestKind,
-  guestKinds,
-  nameKey,
-  resourceKey,
-  type ResourceKind,
-  resourceKinds,
-} from "../../model/resource.ts";
+import { entryKinds, guestKinds, nameKey, type ResourceKind } from "../../model/resource.ts";
 import type { LabelsOf } from "../gather.ts";
 import { refusalOf } from "./attachment.ts";
-import { type ClusterObject, coreType, metaOfObject, parseObject, typeOfKind } from "./cluster-object.ts";
-import { createKindStore } from "./cluster-watches.ts";
+import { type ClusterObject, coreType, referenceOf, typeOfKind } from "./cluster-object.ts";
 
 export const requestTimeoutMs = 10_000;
 export const listTimeoutMs = 30_000;
@@ -35,111 +24,64 @@ export interface InstanceObjects {
 
 export type Fresh<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly problem: string };
 
-export type KindStores = Readonly<Record<ResourceKind, ObjectStore<ClusterObject>>>;
-
 export interface FreshReading {
   readonly api: ApiServer;
   /** The only namespace that may be read; all if undefined. */
   readonly namespace: string | undefined;
-  /** The known labels, where those of all namespaces can't or need not be read. */
+  /** The known labels, if only one namespace may be read, or access depends on none. */
   readonly labelsOf: LabelsOf;
   /** Reduces an object that was read to the form in which it is stored. */
   readonly slim: (kind: ResourceKind, object: ClusterObject) => ClusterObject;
-  /**
-   * For a command: called with what is left out because it may not be read; without it, the whole read fails. A command shows no cache
-   * clears, but also reads objects that refer to other instances, for their references may be wrong.
-   */
-  readonly onGap?: (gap: string) => void;
 }
 
-/** The current objects of this instance, and of a command also others. Never rejects. */
+/** The current objects of this instance. Never rejects. */
 export async function readObjects(
-  reading: FreshReading,
-  own: ClusterObject,
-): Promise<Fresh<InstanceObjects & { readonly stores: KindStores }>> {
-  const parsed = parseObject<"WafInstance">(own);
-  if (!parsed.ok) {
-    return { ok: false, problem: `${resourceKey(metaOfObject(own))} is invalid: ${parsed.problem}` };
-  }
-  const instance = parsed.declared;
-  const { meta } = instance;
-  const stores = Object.fromEntries(resourceKinds.map((kind) => [kind, createKindStore()])) as KindStores;
-  stores.WafInstance.put(own);
-  const home = reading.namespace ?? (mayHaveGuests(instance) ? undefined : meta.namespace);
-  const wanted =
-    reading.onGap === undefined
-      ? guestKinds.map((kind) => ({ kind, scope: home, which: `=${meta.name}` }))
-      : entryKinds.flatMap((kind) => [
-          { kind, scope: undefined, which: `=${meta.name}` },
-          { kind, scope: home, which: `!=${meta.name}` },
-        ]);
-  const lists = await Promise.all(
-    wanted.map(async (list) => ({ ...list, read: await listKind(reading, list, instance) })),
-  );
-  for (const { kind, read } of lists) {
-    if (!read.ok) return read;
-    for (const object of read.value) stores[kind].put(object);
-  }
-  const referring = guestKinds.flatMap((kind) => stores[kind].listBy("instance", nameKey(meta)));
-  const labels = await readLabels(reading, instance, referring);
-  return labels.ok ? { ok: true, value: { instance, referring, labelsOf: labels.value, stores } } : labels;
-}
-
-/** Without grants, and if it continues no other instance, only objects of the instance's namespace can be meant for it. */
-function mayHaveGuests({ access, meta }: DeclaredInstance): boolean {
-  return access.length > 0 || continuesOf(meta).state === "Named";
-}
-
-/** Without permission for all namespaces, a command reads that of the instance. */
-async function listKind(
-  { api, slim, onGap }: FreshReading,
-  { kind, scope, which }: { readonly kind: GuestKind; readonly scope: string | undefined; readonly which: string },
-  { meta }: DeclaredInstance,
-): Promise<Fresh<readonly ClusterObject[]>> {
-  const type = typeOfKind(kind);
-  const { plural } = type;
-  const list = async (namespace: string | undefined) =>
-    await listObjects<ClusterObject>(api, type, {
-      namespace,
-      fieldSelector: `spec.instanceRef.name${which}`,
-      timeoutMs: listTimeoutMs,
-      slim: (object) => slim(kind, object),
-    });
-  let listed = await list(scope);
-  if (!listed.ok && onGap !== undefined && scope === undefined && listed.fault.code === "Forbidden") {
-    onGap(`You are not allowed to list ${plural} in all namespaces: objects in other namespaces are not considered.`);
-    listed = await list(meta.namespace);
-  }
-  if (listed.ok) return { ok: true, value: listed.value.items };
-  if (onGap === undefined) return failedRead(`The ${plural} of ${nameKey(meta)}`, listed.fault);
-  const forbidden = `You are not allowed to list ${plural} in namespace ${meta.namespace}: ask for this permission.`;
-  onGap(listed.fault.code === "Forbidden" ? forbidden : `The ${plural} cannot be read: ${listed.fault.message}`);
-  return { ok: true, value: [] };
-}
-
-/** The current labels of all namespaces, if access depends on them. A command knows none, and feeds may depend on them, too. */
-async function readLabels(
-  { api, labelsOf, onGap }: FreshReading,
+  { api, namespace, labelsOf, slim }: FreshReading,
   instance: DeclaredInstance,
-  referring: readonly ClusterObject[],
-): Promise<Fresh<LabelsOf>> {
-  const hasGuests = referring.some(
+): Promise<Fresh<InstanceObjects>> {
+  const { meta, access } = instance;
+  const own = nameKey(meta);
+  // Without grants, and if it continues no other instance, only objects of the instance's namespace can be meant for it.
+  const mayHaveGuests = access.length > 0 || continuesOf(meta).state === "Named";
+  const lists = await Promise.all(
+    guestKinds.map(async (kind) => {
+      const read = await listObjects<ClusterObject>(api, typeOfKind(kind), {
+        namespace: namespace ?? (mayHaveGuests ? undefined : meta.namespace),
+        fieldSelector: `spec.instanceRef.name=${meta.name}`,
+        timeoutMs: listTimeoutMs,
+        slim: (object) => slim(kind, object),
+      });
+      return { kind, read };
+    }),
+  );
+  const referring: ClusterObject[] = [];
+  for (const { kind, read } of lists) {
+    if (!read.ok) return failedRead(`The ${typeOfKind(kind).plural} of ${own}`, read.fault);
+    referring.push(...read.value.items.filter((object) => referenceOf(object) === own));
+  }
+  if (!hasGuests(instance, referring) || !dependsOnLabels(instance))
+    return { ok: true, value: { instance, referring, labelsOf } };
+  const labels = await readLabels(api);
+  if (!labels.ok) return failedRead("The namespaces", labels.fault);
+  return { ok: true, value: { instance, referring, labelsOf: labels.value } };
+}
+
+/** Whether objects of other namespaces may be attached, depending on the labels of these. */
+export function hasGuests(instance: DeclaredInstance, referring: readonly ClusterObject[]): boolean {
+  return referring.some(
     (object) =>
       object.metadata.namespace !== instance.meta.namespace &&
       refusalOf(instance, () => undefined, object) === undefined,
   );
-  if (!hasGuests || (onGap === undefined && !dependsOnLabels(instance))) return { ok: true, value: labelsOf };
-  const read = await listObjects<KubeObject>(api, coreType("Namespace"), {
-    timeoutMs: listTimeoutMs,
-    metadataOnly: true,
-  });
-  if (read.ok) {
-    const labels = new Map(read.value.items.map(({ metadata }) => [metadata.name, metadata.labels ?? {}]));
-    return { ok: true, value: (name) => labels.get(name) };
-  }
-  if (onGap === undefined) return failedRead("The namespaces", read.fault);
-  onGap("You are not allowed to list namespaces, whose labels determine which objects are attached.");
-  return { ok: true, value: labelsOf };
+}
+
+/** The current labels of all namespaces. */
+export async function readLabels(api: ApiServer): Promise<ApiResult<LabelsOf>> {
+  const options = { timeoutMs: listTimeoutMs, metadataOnly: true };
+  const read = await listObjects<KubeObject>(api, coreType("Namespace"), options);
+  if (!read.ok) return read;
+  const labels = new Map(read.value.items.map(({ metadata }) => [metadata.name, metadata.labels ?? {}]));
+  return { ...read, value: (name) => labels.get(name) };
 }
 
 /**

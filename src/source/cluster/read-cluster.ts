@@ -2,29 +2,27 @@
 // listed, so the result shows what is missing.
 import { type Condition, findCondition } from "../../kinds/conditions.ts";
 import type { Clock } from "../../async/clock.ts";
-import { mapConcurrently } from "../../async/map-concurrently.ts";
 import type { ApiFault } from "../../kube/api-result.ts";
 import type { ApiServer } from "../../kube/api-server.ts";
-import { objectKey } from "../../kube/kube-object.ts";
-import { createObjectStore } from "../../kube/store.ts";
-import { getObject } from "../../kube/verbs.ts";
+import { createObjectStore, type ObjectStore } from "../../kube/store.ts";
+import { getObject, listObjects } from "../../kube/verbs.ts";
 import { type DeclaredFeed, feedSourceName } from "../../model/declared-feed.ts";
 import type { DeclaredRule } from "../../model/declared.ts";
 import {
   entryKinds,
   nameKey,
-  nameOfKey,
   type ObjectName,
   type ResourceKind,
+  resourceKinds,
   type ResourceMeta,
   type ResourceRef,
 } from "../../model/resource.ts";
 import { ApiKeys } from "./api-keys.ts";
 import { UnattachedObjects } from "./attachment.ts";
-import { type ClusterObject, parseObject, setterOf, slimObject, typeOfKind } from "./cluster-object.ts";
-import { unreadableInstance } from "./cluster-watches.ts";
+import { type ClusterObject, instanceNameOf, parseObject, setterOf, slimObject, typeOfKind } from "./cluster-object.ts";
+import { createKindStore } from "./cluster-watches.ts";
 import { DataTexts } from "./data-texts.ts";
-import { type KindStores, readObjects, requestTimeoutMs } from "./fresh-objects.ts";
+import { hasGuests, listTimeoutMs, readLabels, requestTimeoutMs } from "./fresh-objects.ts";
 import { gatherObjects } from "./references.ts";
 
 type Status = Readonly<Record<string, unknown>>;
@@ -33,8 +31,6 @@ interface UnattachedRule {
   readonly rule: DeclaredRule;
   readonly message: string;
 }
-
-const readsAtOnceMax = 8;
 
 /** With the managed fields, which say who changed an object. */
 function slim(kind: ResourceKind, object: ClusterObject): ClusterObject {
@@ -47,11 +43,18 @@ export async function readInstanceOnce(api: ApiServer, clock: Clock, name: Objec
   const options = { timeoutMs: requestTimeoutMs };
   const found = await getObject<ClusterObject>(api, typeOfKind("WafInstance"), name, options);
   if (!found.ok) return failed(unreadInstance(name, found.fault));
-  const gaps = new Set<string>();
-  const onGap = (gap: string): void => void gaps.add(gap);
-  const reading = { api, namespace: undefined, labelsOf: () => undefined, slim, onGap };
-  const fresh = await readObjects(reading, slim("WafInstance", found.value));
-  if (!fresh.ok) return fresh;
+  const own = slim("WafInstance", found.value);
+  const parsed = parseObject<"WafInstance">(own);
+  if (!parsed.ok) return failed(`WafInstance ${nameKey(name)} is invalid: ${parsed.problem}`);
+  const instance = parsed.declared;
+  const gaps: string[] = [];
+  const stores = await readStores(api, own, (gap) => void gaps.push(gap));
+  const referring = entryKinds.flatMap((kind) => stores[kind].listBy("instance", nameKey(name)));
+  // Feeds may depend on the labels of namespaces, too.
+  const labels = hasGuests(instance, referring) ? await readLabels(api) : undefined;
+  const labelsOf = labels?.ok === true ? labels.value : () => undefined;
+  if (labels?.ok === false)
+    gaps.push("You are not allowed to list namespaces, whose labels determine which objects are attached.");
   const texts = new DataTexts({ api, clock, watched: createObjectStore() });
   const reader = {
     clock,
@@ -59,11 +62,9 @@ export async function readInstanceOnce(api: ApiServer, clock: Clock, name: Objec
     texts,
     changes: { sharing: () => [], touch: () => undefined, unreadRivals: () => [] },
   };
-  const { instance, labelsOf, stores } = fresh.value;
-  await addInstances(api, stores);
   const others = new UnattachedObjects(stores, labelsOf, undefined);
   const known = { brokenSources: [], brokenReferences: others.brokenReferences(instance) };
-  const { gathered, problems } = await gatherObjects(fresh.value, reader, true, known);
+  const { gathered, problems } = await gatherObjects({ instance, referring, labelsOf }, reader, true, known);
   const read = {
     gathered: { ...gathered, brokenSources: [] },
     unattached: unattachedRules(others, stores, name),
@@ -87,23 +88,64 @@ export async function readFeed(
   return parsed.ok ? { feed: parsed.declared } : { problem: `${feedSourceName(name)} is invalid: ${parsed.problem}` };
 }
 
+type KindStores = Readonly<Record<ResourceKind, ObjectStore<ClusterObject>>>;
+
 /**
- * Adds the instances that objects refer to. If one can't be read, its objects are left out, unless the operator reported on them that
- * there is none.
+ * The instance, the others, and the objects that declare entries, whatever they refer to, for a reference may be wrong. An object is left
+ * out if its instance can't be read, unless the operator reported on it that there is none.
  */
-async function addInstances(api: ApiServer, stores: KindStores): Promise<void> {
-  const names = new Set(entryKinds.flatMap((kind) => stores[kind].valuesOf("instance")));
-  await mapConcurrently([...names], readsAtOnceMax, async (name) => {
-    if (name === unreadableInstance || stores.WafInstance.get(name) !== undefined) return;
-    const options = { timeoutMs: requestTimeoutMs };
-    const read = await getObject<ClusterObject>(api, typeOfKind("WafInstance"), nameOfKey(name), options);
-    if (read.ok) stores.WafInstance.put(slim("WafInstance", read.value));
-    if (read.ok || read.fault.code === "NotFound") return;
-    for (const kind of entryKinds) {
-      const covered = stores[kind].listBy("instance", name).filter((object) => !isReportedLost(object));
-      for (const { metadata } of covered) stores[kind].remove(objectKey(metadata));
-    }
-  });
+async function readStores(api: ApiServer, own: ClusterObject, onGap: (gap: string) => void): Promise<KindStores> {
+  const stores = Object.fromEntries(resourceKinds.map((kind) => [kind, createKindStore()])) as KindStores;
+  const { namespace = "" } = own.metadata;
+  const [instances, ...lists] = await Promise.all([
+    listForUser(api, "WafInstance", namespace, () => undefined),
+    ...entryKinds.map(async (kind) => await listForUser(api, kind, namespace, onGap)),
+  ]);
+  for (const object of [...instances.objects, own]) stores.WafInstance.put(slim("WafInstance", object));
+  for (const object of lists.flatMap(({ objects }) => objects)) {
+    const name = instanceNameOf(object);
+    const isKnown = name === undefined || instances.covers(name.namespace) || stores.WafInstance.get(nameKey(name));
+    if (isKnown || isReportedLost(object)) stores[object.kind].put(slim(object.kind, object));
+  }
+  return stores;
+}
+
+/**
+ * The objects of a kind that the user may list: those of all namespaces, or of this one. Never rejects.
+ * @param onGap called with what is missing, in a sentence
+ * @param isEverywhere false if those of this namespace are enough
+ */
+export async function listForUser(
+  api: ApiServer,
+  kind: ResourceKind,
+  namespace: string | undefined,
+  onGap: (gap: string) => void,
+  isEverywhere = true,
+): Promise<{ readonly objects: readonly ClusterObject[]; readonly covers: (namespace: string) => boolean }> {
+  const type = typeOfKind(kind);
+  const { plural } = type;
+  const list = async (within: string | undefined) =>
+    await listObjects<ClusterObject>(api, type, { namespace: within, timeoutMs: listTimeoutMs });
+  let scope = isEverywhere ? undefined : namespace;
+  let listed = await list(scope);
+  if (!listed.ok && listed.fault.code === "Forbidden" && scope !== namespace) {
+    scope = namespace;
+    listed = await list(scope);
+    if (listed.ok)
+      onGap(
+        `You are not allowed to list ${plural} in all namespaces: only those in namespace ${scope} are considered.`,
+      );
+  }
+  if (listed.ok) return { objects: listed.value.items, covers: (one) => scope === undefined || one === scope };
+  const { code, message } = listed.fault;
+  const forbidden = `You are not allowed to list ${plural} ${whereOf(scope)}: ask for this permission.`;
+  onGap(code === "Forbidden" ? forbidden : `The ${plural} cannot be listed: ${message}`);
+  return { objects: [], covers: () => false };
+}
+
+/** `in namespace shop`. */
+export function whereOf(namespace: string | undefined): string {
+  return namespace === undefined ? "in all namespaces" : `in namespace ${namespace}`;
 }
 
 function isReportedLost({ status }: ClusterObject): boolean {

@@ -212,7 +212,7 @@ await describeWithOwnControlPlane("desired state from a cluster", (cluster) => {
     const abroad = rule(namespace, "abroad", ["198.51.100.8"], { instanceRef: { name: "waf", namespace: "nowhere" } });
     await createAll(cluster, abroad);
     const request = async <T>(wanted: ApiRequest): Promise<ApiResult<T>> => {
-      const isRefused = wanted.path.includes("/namespaces/nowhere/");
+      const isRefused = wanted.path.endsWith("/wafinstances") && !wanted.path.includes("/namespaces/");
       return isRefused ? { ok: false, fault: localFault("Forbidden", "no") } : await world.api.request<T>(wanted);
     };
     const lostOf = async (): Promise<readonly string[]> => {
