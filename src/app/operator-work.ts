@@ -93,7 +93,7 @@ export class OperatorWork {
   async run(signal: AbortSignal): Promise<void> {
     this.#isWorking = true;
     this.#running = Promise.all([
-      this.work.run(signal, () => this.source.instances().filter((instance) => this.selected.has(instance))),
+      this.work.run(signal, () => this.source.instances().map(({ meta }) => meta)),
       this.#unattachedLoop().run(signal),
       this.#records.tidyUp(signal),
     ]);
@@ -170,7 +170,7 @@ export class OperatorWork {
       declared: {
         gather: async (name) => await source.gather(name),
         confirm: async (name) => await source.confirm(name),
-        version: (name) => source.version(name),
+        version: (name) => source.changes.version(name),
         isUninstalling: async () => await source.isUninstalling(),
         removeObject: async (object) => {
           if (mayWrite().permitted) await source.remove(object);

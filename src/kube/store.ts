@@ -88,13 +88,13 @@ export function createObjectStore<T extends KubeObject>(
 
 type Index = Map<string, Set<string>> | undefined;
 
-export function addKey(index: Index, value: string, key: string): void {
+function addKey(index: Index, value: string, key: string): void {
   const keys = index?.get(value);
   if (keys === undefined) index?.set(value, new Set([key]));
   else keys.add(key);
 }
 
-export function removeKey(index: Index, value: string, key: string): void {
+function removeKey(index: Index, value: string, key: string): void {
   const keys = index?.get(value);
   keys?.delete(key);
   if (keys?.size === 0) index?.delete(value);

@@ -2,7 +2,6 @@
 // instance's resync interval or when the WAF has refused it, so a rotated key needs no restart. The last valid key is kept while the API
 // server does not answer.
 import type { ApiServer } from "../../kube/api-server.ts";
-import { addKey, removeKey } from "../../kube/store.ts";
 import { ApiKey, apiKeyLengthMax, validateApiKey } from "../../model/api-key.ts";
 import type { DeclaredInstance } from "../../model/declared.ts";
 import type { GatheredKey } from "../../model/gathered.ts";
@@ -33,8 +32,6 @@ interface Known {
 export class ApiKeys {
   readonly #options: ApiKeysOptions;
   readonly #known = new Map<string, Known>();
-  /** The instances with a last valid key, by the fingerprint of that key. */
-  readonly #byKey = new Map<string, Set<string>>();
 
   constructor(options: ApiKeysOptions) {
     this.#options = options;
@@ -55,8 +52,6 @@ export class ApiKeys {
     known.lastGood = key.key;
     // Do not report it if the instance was deleted or names another Secret since the request started.
     if (this.#known.get(nameKey(instance.meta)) !== known) return key;
-    removeKey(this.#byKey, former?.fingerprint() ?? "", nameKey(instance.meta));
-    addKey(this.#byKey, key.key.fingerprint(), nameKey(instance.meta));
     onKey(instance.meta, former);
     return key;
   }
@@ -73,7 +68,8 @@ export class ApiKeys {
 
   /** All instances whose last valid key is this one, by `namespace/name`. Reads nothing. */
   sharing(key: ApiKey): readonly string[] {
-    return [...(this.#byKey.get(key.fingerprint()) ?? [])];
+    const known = [...this.#known].filter(([, { lastGood }]) => lastGood?.fingerprint() === key.fingerprint());
+    return known.map(([instance]) => instance);
   }
 
   /** The Secrets without a valid key, which are often completed after their instances. */
@@ -89,7 +85,6 @@ export class ApiKeys {
 
   /** Call this after the instance was deleted. */
   forget(instance: ObjectName): void {
-    removeKey(this.#byKey, this.lastGood(instance)?.fingerprint() ?? "", nameKey(instance));
     this.#known.delete(nameKey(instance));
   }
 

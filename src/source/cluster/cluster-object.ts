@@ -6,7 +6,6 @@ import { parseResource } from "../../kinds/parse-resource.ts";
 import type { ResourceFault } from "../../kinds/resource-fault.ts";
 import { type DeclaredByKind, toDeclared, toResourceMeta } from "../../kinds/to-declared.ts";
 import { isRecord, type KubeObject, type KubeObjectMeta } from "../../kube/kube-object.ts";
-import type { ObjectChange } from "../../kube/store.ts";
 import type { ResourceType } from "../../kube/resource-path.ts";
 import { sameJson } from "../../kube/status-writer.ts";
 import { textFields, type TextKind } from "../../model/address-source.ts";
@@ -129,12 +128,6 @@ export function isMeaningfulChange(old: ClusterObject, next: ClusterObject): boo
     // Only the removal of wafsync's own finalizer matters.
     (before.finalizers?.includes(instanceFinalizer) === true && after.finalizers?.includes(instanceFinalizer) !== true)
   );
-}
-
-/** Whether the namespace was created or deleted, or its labels changed. */
-export function hasOtherLabels(change: ObjectChange<KubeObject>): boolean {
-  if (change.type !== "Changed") return true;
-  return !sameJson(change.old.metadata.labels ?? {}, change.object.metadata.labels ?? {});
 }
 
 /** Sorted by name. */

@@ -19,7 +19,6 @@ import { ApiKeys } from "./api-keys.ts";
 import { UnattachedObjects } from "./attachment.ts";
 import {
   type ClusterObject,
-  hasOtherLabels,
   isMeaningfulChange,
   parseInstance,
   parseObject,
@@ -71,7 +70,6 @@ export class ClusterSource {
       },
       onConfigMap: ({ object }) => this.#texts.configMapChanged(object),
       onNamespace: (change) => {
-        if (!hasOtherLabels(change)) return;
         this.unattached.changed.notify();
         this.changes.namespaceChanged(change);
       },
@@ -95,7 +93,7 @@ export class ClusterSource {
     this.changes = new InstanceChanges({ ...options, stores, keys: this.#keys, texts: this.#texts });
     this.#rollouts = new Rollouts({
       ...options,
-      instances: () => this.#declaredInstances(),
+      instances: () => this.instances(),
       onRollout: (instance, reason) => this.changes.touch(instance, reason),
       onProblem: (plural, problem) => onProblem?.(plural, problem),
     });
@@ -119,11 +117,9 @@ export class ClusterSource {
     return parseInstance(this.#stores.byKind.WafInstance.get(nameKey(name)));
   }
 
-  /** Every valid instance, ordered by name. */
-  instances(): ObjectName[] {
-    return this.#declaredInstances()
-      .map(({ meta: { namespace, name } }) => ({ namespace, name }))
-      .sort((left, right) => (nameKey(left) < nameKey(right) ? -1 : 1));
+  /** Every valid instance. */
+  instances(): DeclaredInstance[] {
+    return this.#stores.byKind.WafInstance.list().flatMap((object) => parseInstance(object) ?? []);
   }
 
   /** From the stores; undefined if the instance does not exist. */
@@ -160,17 +156,10 @@ export class ClusterSource {
     return read.problems[0] === undefined ? { state: "Read", gathered: read.gathered } : failed(read.problems[0]);
   }
 
-  /** Increases with every change that concerns the instance. */
-  version(instance: ObjectName): number {
-    return this.changes.version(instance);
-  }
-
   /** Whether the CRD of WafInstance is terminating, so that all its objects are being deleted. Never rejects. */
   async isUninstalling(): Promise<boolean> {
-    const terminating = await findTerminatingCrd(this.#options.api);
-    if (!terminating.ok || terminating.value !== "WafInstance") return false;
-    this.watches.markCrdTerminating("WafInstance");
-    return true;
+    const terminating = await this.#terminatingCrd();
+    return terminating.ok && terminating.value === "WafInstance";
   }
 
   /** Deletes an object if it is still the same one. Never rejects. */
@@ -198,11 +187,15 @@ export class ClusterSource {
 
   /** Why lists of objects may lack some that users did not delete. */
   async #unserved(): Promise<string | undefined> {
-    const terminating = await findTerminatingCrd(this.#options.api);
+    const terminating = await this.#terminatingCrd();
     if (!terminating.ok) return terminating.problem;
-    if (terminating.value === undefined) return undefined;
-    this.watches.markCrdTerminating(terminating.value);
-    return `The CRD of ${terminating.value} is being deleted, and all its objects with it.`;
+    return terminating.value && `The CRD of ${terminating.value} is being deleted, and all its objects with it.`;
+  }
+
+  async #terminatingCrd(): ReturnType<typeof findTerminatingCrd> {
+    const terminating = await findTerminatingCrd(this.#options.api);
+    if (terminating.ok && terminating.value !== undefined) this.watches.markCrdTerminating(terminating.value);
+    return terminating;
   }
 
   async #gather(objects: InstanceObjects, isFresh: boolean): ReturnType<typeof gatherObjects> {
@@ -227,10 +220,6 @@ export class ClusterSource {
     const stored = this.#stores.byKind[kind].get(nameKey({ namespace, name }));
     const isSame = stored?.metadata.uid === uid && stored.metadata.resourceVersion === resourceVersion;
     return isSame ? stored : slimObject(kind, read, stored);
-  }
-
-  #declaredInstances(): DeclaredInstance[] {
-    return this.#stores.byKind.WafInstance.list().flatMap((object) => parseInstance(object) ?? []);
   }
 }
 

@@ -36,8 +36,6 @@ export interface InstanceChangesOptions {
 export class InstanceChanges {
   readonly #options: InstanceChangesOptions;
   readonly #versions = new Map<string, number>();
-  /** The instances whose key may not have been tried, by `namespace/name`. */
-  readonly #untried = new Set<string>();
   #changes = 0;
   /** The common version of all instances that do not exist, so that the names of deleted ones need no memory. */
   #missingVersion = 0;
@@ -46,6 +44,7 @@ export class InstanceChanges {
     this.#options = options;
   }
 
+  /** Increases with every change that concerns the instance. */
   version(instance: ObjectName): number {
     return this.#versions.get(nameKey(instance)) ?? this.#missingVersion;
   }
@@ -89,6 +88,7 @@ export class InstanceChanges {
     const { name: namespace, labels = {} } = change.object.metadata;
     const before = change.type === "Added" ? undefined : (change.old.metadata.labels ?? {});
     const after = change.type === "Deleted" ? undefined : labels;
+    if (sameJson(before, after)) return;
     if (byKind.WafFeed.list().length > 0) this.#options.onFeedChange?.();
     const objects = guestKinds.flatMap((kind) => byKind[kind].listBy("namespace", namespace));
     // Many objects name few instances, and anyone's labels may change all the time.
@@ -126,16 +126,10 @@ export class InstanceChanges {
    * continue this one.
    */
   unreadRivals({ meta }: DeclaredInstance): DeclaredInstance[] {
-    const { keys } = this.#options;
     const isRival = (peer: DeclaredInstance): boolean =>
       byAge(peer.meta, meta) < 0 || continuedBy(meta, [peer.meta]) !== undefined;
-    const rivals: DeclaredInstance[] = [];
-    for (const name of this.#untried) {
-      const peer = parseInstance(this.#instanceStore.get(name));
-      if (peer === undefined || keys.wasTried(peer)) this.#untried.delete(name);
-      else if (name !== nameKey(meta) && isRival(peer)) rivals.push(peer);
-    }
-    return rivals;
+    const peers = this.#instanceStore.list().flatMap((object) => parseInstance(object) ?? []);
+    return peers.filter((peer) => peer.meta.uid !== meta.uid && !this.#options.keys.wasTried(peer) && isRival(peer));
   }
 
   /** All valid feeds that are not being deleted. */
@@ -154,7 +148,6 @@ export class InstanceChanges {
 
   #instanceChanged(change: ObjectChange<ClusterObject>): void {
     const instance = nameOf(change.object);
-    this.#untried.add(nameKey(instance));
     if (change.type !== "Added" && (change.type === "Deleted" || change.old.spec !== change.object.spec)) {
       this.#touchSameKey(instance, this.#options.keys.lastGood(instance));
     }

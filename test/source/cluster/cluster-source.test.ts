@@ -44,14 +44,16 @@ await describeWithOwnControlPlane("desired state from a cluster", (cluster) => {
   }
 
   async function grows(since: number, of: ObjectName = name): Promise<void> {
-    await waitFor("a higher version", waitMs, async () => (world.source.version(of) > since ? true : undefined));
+    await waitFor("a higher version", waitMs, async () =>
+      world.source.changes.version(of) > since ? true : undefined,
+    );
   }
 
   test("a write of status, of another program's labels, or of wafsync's own finalizer is no change; a request for a reconcile is one", async () => {
     const mine = rule(namespace, "quiet", ["198.51.100.1"]);
     await createAll(cluster, mine);
     await world.seen(mine);
-    const version = world.source.version(name);
+    const version = world.source.changes.version(name);
     const status = { status: { observedGeneration: 1, progress: "1/1" } };
     await world.seen(mine, await patchObject(cluster, mine, status, "/status"));
     const ofOthers = { metadata: { labels: { storm: "1" }, annotations: { "example.com/note": "1" } } };
@@ -60,10 +62,10 @@ await describeWithOwnControlPlane("desired state from a cluster", (cluster) => {
     const finalizers = { metadata: { finalizers: [instanceFinalizer] } };
     await patchObject(cluster, instance(namespace, baseUrl), finalizers);
     await waitFor("the finalizer", waitMs, async () => finalizersOf()?.includes(instanceFinalizer) || undefined);
-    expect(world.source.version(name)).toBe(version);
+    expect(world.source.changes.version(name)).toBe(version);
     await patchObject(cluster, mine, { metadata: { annotations: { "wafsync.dev/requested-at": "now" } } });
     await grows(version);
-    const requested = world.source.version(name);
+    const requested = world.source.changes.version(name);
     await patchObject(cluster, instance(namespace, baseUrl), { metadata: { finalizers: null } });
     await grows(requested);
   });
@@ -82,19 +84,19 @@ await describeWithOwnControlPlane("desired state from a cluster", (cluster) => {
     const reads = (): number => world.client.sent.filter((request) => request.endsWith("/configmaps/used")).length;
     expect(await textsOf()).toMatchObject([{ text: "198.51.100.4\n" }, { state: "Missing" }]);
     expect((await gather()).brokenSources).toStrictEqual([]);
-    let version = world.source.version(name);
+    let version = world.source.changes.version(name);
     const before = reads();
     await patchObject(cluster, used, { metadata: { annotations: { note: "1" } } });
     await waitFor("one more read", waitMs, async () => (reads() > before ? true : undefined));
     await gather();
-    expect(world.source.version(name)).toBe(version);
+    expect(world.source.changes.version(name)).toBe(version);
     await patchObject(cluster, used, { data: { "list.txt": "198.51.100.5\n" } });
     await grows(version);
-    version = world.source.version(name);
+    version = world.source.changes.version(name);
     await createAll(cluster, configMap(namespace, "later", "198.51.100.6\n"));
     await grows(version);
     expect(await textsOf()).toMatchObject([{ text: "198.51.100.5\n" }, { text: "198.51.100.6\n" }]);
-    version = world.source.version(name);
+    version = world.source.changes.version(name);
     await deleteManifest(cluster, used);
     await grows(version);
     expect(await textsOf()).toMatchObject([{ state: "Missing" }, { state: "Read" }]);
@@ -113,7 +115,7 @@ await describeWithOwnControlPlane("desired state from a cluster", (cluster) => {
     expect(await textsOf()).toMatchObject([{ text: "198.51.100.7\n", source: { kind: "Secret" } }]);
     await patchObject(cluster, secret, { stringData: { "list.txt": "198.51.100.8\n" } });
     expect(await textsOf()).toMatchObject([{ text: "198.51.100.7\n" }]);
-    const version = world.source.version(name);
+    const version = world.source.changes.version(name);
     await patchObject(cluster, instance(namespace, baseUrl), {
       metadata: { annotations: { "wafsync.dev/requested-at": "x" } },
     });
@@ -142,7 +144,7 @@ await describeWithOwnControlPlane("desired state from a cluster", (cluster) => {
     await deleteManifest(cluster, secret);
     world.source.secretRefused(name);
     expect(await keyOf()).toContain("There is no Secret");
-    const version = world.source.version(name);
+    const version = world.source.changes.version(name);
     await createAll(cluster, keySecret(namespace, "a-third-key-0123"));
     await grows(version);
     expect(world.client.sent.filter((request) => /\/secrets(\?|$)/.test(request))).toStrictEqual([]);
@@ -152,13 +154,13 @@ await describeWithOwnControlPlane("desired state from a cluster", (cluster) => {
     const elsewhere = await createNamespace(cluster, "twin");
     const twin = instance(elsewhere, `${baseUrl}.:443`);
     const of = { namespace: elsewhere, name: "waf" };
-    const version = world.source.version(name);
+    const version = world.source.changes.version(name);
     await createAll(cluster, keySecret(elsewhere, (await keyOf(name)) ?? ""), twin);
     await world.seen(twin);
     expect((await gather(of)).sameKey.map(nameKey)).toStrictEqual([nameKey(name)]);
     await grows(version);
     expect((await gather()).sameKey.map(nameKey)).toStrictEqual([nameKey(of)]);
-    const shared = world.source.version(name);
+    const shared = world.source.changes.version(name);
     await deleteManifest(cluster, twin);
     await grows(shared);
     expect((await gather()).sameKey).toStrictEqual([]);
@@ -188,7 +190,7 @@ await describeWithOwnControlPlane("desired state from a cluster", (cluster) => {
       waitMs,
       async () => world.source.objectOf(refOf(right)) === undefined || undefined,
     );
-    const version = world.source.version(name);
+    const version = world.source.changes.version(name);
     await createAll(cluster, rule(namespace, "scanners", [], { instanceRef: { name: "wav" } }));
     await grows(version);
     const key = `WafIpRule ${namespace}/scanners`;
@@ -202,7 +204,7 @@ await describeWithOwnControlPlane("desired state from a cluster", (cluster) => {
     expect(confirmed).toMatchObject({ state: "Read", gathered: { brokenReferences } });
     const command = await readInstanceOnce(world.api, realClock, name);
     expect(command).toMatchObject({ ok: true, read: { gathered: { brokenReferences } } });
-    const beforeEnd = world.source.version(name);
+    const beforeEnd = world.source.changes.version(name);
     await deleteManifest(cluster, right);
     await grows(beforeEnd);
     expect((await gather()).brokenReferences?.objects.has(key)).toBe(false);

@@ -135,9 +135,9 @@ await describeWithOwnControlPlane("strangers", (cluster) => {
     const slow = (await late.gather(name))?.rules.filter(({ rule: { meta } }) => meta.name === "slow");
     expect(slow).toMatchObject([{ texts: [{ state: "Missing", problem }] }]);
 
-    const version = late.version(name);
+    const version = late.changes.version(name);
     held.release();
-    await waitFor("the end of the read", waitMs, async () => (late.version(name) > version ? true : undefined));
+    await waitFor("the end of the read", waitMs, async () => (late.changes.version(name) > version ? true : undefined));
     const after = planFor(await late.gather(name));
     const added = after.operations.map((operation) => (operation.kind === "AddEntry" ? String(operation.entry) : ""));
     expect(new Set(added)).toStrictEqual(new Set(["198.51.100.1", "203.0.113.1"]));
