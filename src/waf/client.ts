@@ -72,13 +72,12 @@ export function createWafClient(options: WafClientOptions): WafClient {
   const { limits = widestLimits } = options;
   const write = async (method: "POST" | "DELETE", endpoint: string, fields: Fields | undefined, how?: CallOptions) =>
     await caller.call({ method, endpoint, fields, read: readWriteAnswer }, how);
-  const logs = async (endpoint: string, fields: Fields, how?: CallOptions) =>
-    await caller.call({ method: "GET", endpoint, fields, read: readLogAnswer }, how);
+  const get = async <T>(endpoint: string, fields: Fields, read: AnswerReader<T>, how?: CallOptions) =>
+    await caller.call({ method: "GET", endpoint, fields, read }, how);
   return {
-    readOrigins: async (how) =>
-      await caller.call({ method: "GET", endpoint: "/api/origins", read: readOriginsAnswer }, how),
+    readOrigins: async (how) => await get("/api/origins", {}, readOriginsAnswer, how),
     readList: async (list, how) => {
-      const read = await caller.call({ method: "GET", endpoint: `/api/${list}_ips`, read: readListAnswer }, how);
+      const read = await get(`/api/${list}_ips`, {}, readListAnswer, how);
       const { listEntriesMax } = limits;
       return read.ok && read.value.length > listEntriesMax
         ? { ok: false, fault: longList(list, listEntriesMax) }
@@ -92,9 +91,9 @@ export function createWafClient(options: WafClientOptions): WafClient {
     clearCache: async (how) => await write("POST", "/clear/{api_key}", undefined, how),
     queryLogs: async ({ startDate, endDate, perPage }, how) => {
       const fields = { start_date: startDate, end_date: endDate, per_page: String(perPage) };
-      return await logs("/api/logs/query", fields, how);
+      return await get("/api/logs/query", fields, readLogAnswer, how);
     },
-    scrollLogs: async (scrollId, how) => await logs("/api/logs/scroll", { scroll_id: scrollId }, how),
+    scrollLogs: async (scrollId, how) => await get("/api/logs/scroll", { scroll_id: scrollId }, readLogAnswer, how),
   };
 }
 
@@ -105,8 +104,8 @@ interface Call<T> {
   readonly method: "GET" | "POST" | "DELETE";
   /** The path below the base URL, with `{api_key}` in place of the key. */
   readonly endpoint: string;
-  /** The parameters in addition to the key: in the query of a read, or in the form of a write. */
-  readonly fields?: Fields | undefined;
+  /** The parameters next to the key: in the query of a read, or in the form of a write. Undefined if the key is in the path. */
+  readonly fields: Fields | undefined;
   readonly read: AnswerReader<T>;
 }
 
@@ -123,14 +122,11 @@ class Caller {
   readonly #keys: SecretSearch;
   readonly #origin: string;
   readonly #path: string;
-  /** Encoded once, for all calls. */
-  readonly #keyParameter: string;
 
   constructor(options: WafClientOptions) {
     const { origin, path } = requireBaseUrl(options.baseUrl);
     this.#options = options;
     this.#keys = new SecretSearch([options.key, ...(options.formerKeys ?? [])].map((key) => key.reveal()));
-    this.#keyParameter = new URLSearchParams({ api_key: options.key.reveal() }).toString();
     this.#origin = origin;
     this.#path = path;
   }
@@ -168,10 +164,10 @@ class Caller {
   }
 
   #request({ method, endpoint, fields }: Call<unknown>): Parameters<typeof sendRequest>[1] {
-    const path = this.#path + endpoint.replace("{api_key}", () => encodeURIComponent(this.#options.key.reveal()));
-    if (endpoint.includes("{api_key}")) return { method, path, form: "" };
-    const parameters =
-      fields === undefined ? this.#keyParameter : `${this.#keyParameter}&${new URLSearchParams(fields).toString()}`;
+    const key = this.#options.key.reveal();
+    const path = this.#path + endpoint.replace("{api_key}", () => encodeURIComponent(key));
+    if (fields === undefined) return { method, path, form: "" };
+    const parameters = new URLSearchParams({ api_key: key, ...fields }).toString();
     return method === "GET" ? { method, path: `${path}?${parameters}`, form: "" } : { method, path, form: parameters };
   }
 

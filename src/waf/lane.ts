@@ -217,6 +217,8 @@ export class SerialLane {
     }
     this.#isServing = false;
     // Likewise, the lock of the key is kept for the next one.
-    if (lock !== undefined) setImmediate(() => void (this.#isServing || lock.leave()));
+    setImmediate(() => {
+      if (!this.#isServing) lock?.leave();
+    });
   }
 }
