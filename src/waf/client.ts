@@ -11,7 +11,7 @@ import type { AnswerReader } from "./answer.ts";
 import { requireBaseUrl } from "./base-url.ts";
 import type { HttpConnection } from "../net/http-connection.ts";
 import { type Effect, faultOf } from "./exchange-fault.ts";
-import type { Lane, TurnRefusal } from "./lane.ts";
+import type { Lane } from "./lane.ts";
 import { type Exchange, isSuccess, sendRequest } from "./request.ts";
 import { listLengthMax } from "./wire.ts";
 import { inThousands } from "../model/sentence.ts";
@@ -134,9 +134,7 @@ class Caller {
   async call<T>(call: Call<T>, { signal }: CallOptions = {}): Promise<WafResult<T>> {
     const turn = { urgency: isOfLogs(call) ? "Bulk" : "Normal", signal } as const;
     const { lane } = this.#options;
-    const result = await lane.run(turn, async (connection) => await this.#take(call, connection, signal));
-    if (result.ran) return result.value;
-    return { ok: false, fault: result.refusal === "Busy" ? busyFault(result.by) : refusals[result.refusal] };
+    return await lane.run(turn, async (connection) => await this.#take(call, connection, signal));
   }
 
   async #take<T>(call: Call<T>, connection: HttpConnection, signal: AbortSignal | undefined): Promise<WafResult<T>> {
@@ -203,13 +201,3 @@ function longList(list: ListName, entriesMax: number): WafFault {
   const message = `The ${list} has more entries than the limit of ${most} (--max-list-entries).`;
   return { code: "TooLarge", message, status: 200 };
 }
-
-function busyFault(by: string): WafFault {
-  const message = `Another wafsync process on this machine is using the same API key and has not released it: ${by}. Nothing was sent.`;
-  return { code: "Unavailable", message };
-}
-
-const refusals: Readonly<Record<TurnRefusal, WafFault>> = {
-  Aborted: { code: "Aborted", message: "The call was canceled before anything was sent." },
-  Closed: { code: "Aborted", message: "The lane of this WAF is closed: nothing was sent." },
-};

@@ -4,6 +4,7 @@
 import type { Clock } from "../async/clock.ts";
 import type { HttpConnection, OpenConnection } from "../net/http-connection.ts";
 import type { ApiKey } from "../model/api-key.ts";
+import type { WafFault } from "../model/waf-result.ts";
 
 /** A lane is first come, first served, with normal turns before bulk turns. */
 export type Urgency = "Normal" | "Bulk";
@@ -16,7 +17,7 @@ interface QueuedTurn {
   readonly queuedAtMs: number;
   readonly holder: LaneHolder;
   begin(connection: HttpConnection): Promise<void>;
-  refuse(refusal: TurnRefusal): void;
+  refuse(): void;
 }
 
 /** How lanes coordinate several processes on one machine that use the same key. */
@@ -43,19 +44,16 @@ export interface Turn {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** `Closed`: the lane was released or closed. In all cases nothing was done. */
-export type TurnRefusal = "Aborted" | "Closed";
-
-export type TurnResult<T> =
-  | { readonly ran: true; readonly value: T }
-  | { readonly ran: false; readonly refusal: TurnRefusal }
-  /** Another process on this machine uses the key and does not release it. `by` describes it. */
-  | { readonly ran: false; readonly refusal: "Busy"; readonly by: string };
+/** The turn was canceled, the lane was released or closed, or another process does not release the key: nothing was done. */
+export interface Refused {
+  readonly ok: false;
+  readonly fault: WafFault;
+}
 
 /** What callers see of a lane. */
 export interface Lane {
   /** Waits for its turn and runs `act`, while nothing else runs in the lane. Rejects with the error of `act`. */
-  run<T>(turn: Turn, act: (connection: HttpConnection) => Promise<T>): Promise<TurnResult<T>>;
+  run<T>(turn: Turn, act: (connection: HttpConnection) => Promise<T>): Promise<T | Refused>;
   /** No turn starts before this time of the clock's `monotonicMs`. An earlier time than the current one has no effect. */
   pauseUntil(timeMs: number): void;
 }
@@ -110,17 +108,13 @@ export class SerialLane {
     this.#pausedUntilMs = Math.max(this.#pausedUntilMs, timeMs);
   }
 
-  async run<T>(
-    holder: LaneHolder,
-    turn: Turn,
-    act: (connection: HttpConnection) => Promise<T>,
-  ): Promise<TurnResult<T>> {
+  async run<T>(holder: LaneHolder, turn: Turn, act: (connection: HttpConnection) => Promise<T>): Promise<T | Refused> {
     const { urgency, signal } = turn;
-    if (signal?.aborted === true) return { ran: false, refusal: "Aborted" };
-    if (this.#closing.signal.aborted || !this.holders.has(holder)) return { ran: false, refusal: "Closed" };
-    const { promise, resolve, reject } = Promise.withResolvers<TurnResult<T>>();
+    if (signal?.aborted === true) return canceled;
+    if (this.#closing.signal.aborted || !this.holders.has(holder)) return closed;
+    const { promise, resolve, reject } = Promise.withResolvers<T | Refused>();
     const withdraw = (): void => {
-      if (this.#queue.delete(queued)) resolve({ ran: false, refusal: "Aborted" });
+      if (this.#queue.delete(queued)) resolve(canceled);
     };
     const queued: QueuedTurn = {
       urgency,
@@ -128,15 +122,15 @@ export class SerialLane {
       holder,
       begin: async (connection) => {
         signal?.removeEventListener("abort", withdraw);
-        const perform = async (): Promise<TurnResult<T>> => {
+        const perform = async (): Promise<T> => {
           if (holder.after !== undefined) await holder.after;
-          return { ran: true, value: await act(connection) };
+          return await act(connection);
         };
         await this.#locked(signal, perform).then(resolve, reject);
       },
-      refuse: (refusal) => {
+      refuse: () => {
         signal?.removeEventListener("abort", withdraw);
-        resolve({ ran: false, refusal });
+        resolve(closed);
       },
     };
     signal?.addEventListener("abort", withdraw, { once: true });
@@ -158,19 +152,17 @@ export class SerialLane {
   #refuse(matches: (turn: QueuedTurn) => boolean): void {
     for (const turn of [...this.#queue].filter(matches)) {
       this.#queue.delete(turn);
-      turn.refuse("Closed");
+      turn.refuse();
     }
   }
 
-  async #locked<T>(signal: AbortSignal | undefined, act: () => Promise<TurnResult<T>>): Promise<TurnResult<T>> {
+  async #locked<T>(signal: AbortSignal | undefined, act: () => Promise<T>): Promise<T | Refused> {
     const { lock } = this.#options;
     if (lock === undefined) return await act();
     const stop = signal === undefined ? this.#closing.signal : AbortSignal.any([signal, this.#closing.signal]);
     const entered = await lock.enter(stop);
     if (entered.state === "Held") return await act();
-    return entered.state === "Busy"
-      ? { ran: false, refusal: "Busy", by: entered.by }
-      : { ran: false, refusal: "Aborted" };
+    return entered.state === "Busy" ? busy(entered.by) : canceled;
   }
 
   #connectionTo(origin: string): HttpConnection {
@@ -221,4 +213,16 @@ export class SerialLane {
       if (!this.#isServing) lock?.leave();
     });
   }
+}
+
+const canceled = refused("Aborted", "The call was canceled before anything was sent.");
+const closed = refused("Aborted", "The lane of this WAF is closed: nothing was sent.");
+
+function busy(by: string): Refused {
+  const user = "Another wafsync process on this machine is using the same API key and has not released it";
+  return refused("Unavailable", `${user}: ${by}. Nothing was sent.`);
+}
+
+function refused(code: WafFault["code"], message: string): Refused {
+  return { ok: false, fault: { code, message } };
 }
