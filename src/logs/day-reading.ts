@@ -38,24 +38,21 @@ export interface DaySummary {
 
 /** How a day deviates from the documentation of the API: clauses without a period at the end. */
 export function dayDefects(day: number, { came, total, broken, brokenCount, surplus }: DaySummary) {
-  const malformed: string[] = [];
-  const miscounted: string[] = [];
+  const defects: string[] = [];
   const date = formatDay(day);
   if (brokenCount > 0) {
     const left = brokenCount === 1 ? "1 malformed entry is" : `${inThousands(brokenCount)} malformed entries are`;
     const examples = broken.map(({ position, problem }) => `entry ${position}: ${problem}`).join("; ");
-    malformed.push(`${date}: ${left} skipped (${examples}${brokenCount > broken.length ? "; …" : ""})`);
+    defects.push(`${date}: ${left} skipped (${examples}${brokenCount > broken.length ? "; …" : ""})`);
   }
   if (came !== total) {
-    miscounted.push(`${date}: the WAF announced ${inThousands(total)} entries but sent ${inThousands(came)}`);
+    defects.push(`${date}: the WAF announced ${inThousands(total)} entries but sent ${inThousands(came)}`);
   }
   if (surplus > 0) {
     const rows = surplus === 1 ? "1 entry is" : `${inThousands(surplus)} entries are`;
-    miscounted.push(
-      `${date}: ${rows} in an earlier response of the WAF but not in its last one, and may be duplicates`,
-    );
+    defects.push(`${date}: ${rows} in an earlier response of the WAF but not in its last one, and may be duplicates`);
   }
-  return { malformed, miscounted };
+  return defects;
 }
 
 export type PageVerdict = { readonly rows: readonly LogEntry[] } & (

@@ -179,10 +179,7 @@ export class ForwardRun {
     }
     for (const { block, listed } of judged?.listed ?? []) suggest(this.#ports.status, block, listed);
     for (const problem of judged?.problems ?? []) this.#emitOnce("LogEntriesUnjudged", problem);
-    if (summary === undefined) return;
-    const { malformed, miscounted } = dayDefects(day, summary);
-    for (const problem of malformed) this.#emitOnce("LogEntriesBroken", `${problem}.`);
-    for (const problem of miscounted) this.#emitOnce("LogEntriesMissing", `${problem}.`);
+    for (const defect of summary ? dayDefects(day, summary) : []) this.#emitOnce("LogEntriesMissing", `${defect}.`);
   }
 
   async #forward(cursor: LogCursor, day: number, entries: readonly LogEntry[]): Promise<ForwardResult | undefined> {

@@ -102,8 +102,7 @@ export class LogWatch {
   };
 
   dayDone(day: number, summary: DaySummary): void {
-    const { malformed, miscounted } = dayDefects(day, summary);
-    for (const text of [...malformed, ...miscounted]) this.#warn(text);
+    for (const text of dayDefects(day, summary)) this.#warn(text);
   }
 
   /** With --follow: a read failed, and the next poll retries it. */
