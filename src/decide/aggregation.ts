@@ -11,7 +11,7 @@ import type { Entry } from "../address/entry.ts";
 import type { Inventory, OwnedEntry } from "../model/inventory.ts";
 import type { Observed } from "../model/observed.ts";
 import type { CompiledRule } from "./compiled-rule.ts";
-import type { Latest } from "./latest.ts";
+import type { Books } from "./desired.ts";
 import { asksToAdopt } from "./ownership.ts";
 
 export interface ListsNow {
@@ -24,17 +24,10 @@ export interface ListsNow {
 /** What aggregating one rule gives. */
 export type Aggregated = Pick<CompiledRule, "entries" | "written" | "lines">;
 
-/** What stays known from plan to plan. */
-interface Known {
-  readonly aggregated: Latest<Aggregated>;
-  /** For each list, the entries of the other one. */
-  readonly others: Latest<NetworkIndex>;
-}
-
 export function aggregateRules(
   rules: readonly CompiledRule[],
   now: ListsNow,
-  { aggregated, others }: Known,
+  { aggregated, others }: Pick<Books, "aggregated" | "others">,
 ): readonly CompiledRule[] {
   if (rules.every(({ widest }) => widest === undefined)) return rules;
   const othersOf = (list: ListName): NetworkIndex => {
@@ -87,20 +80,13 @@ function adoptedAmong(entries: ReadonlySet<Entry>, list: ListName, { managed, sh
 }
 
 /** Finds the managed entries that contain a declared one: itself, or networks that it was merged into. */
-export class SentAs {
-  readonly #owned: ReadonlyMap<Entry, OwnedEntry>;
-  #merged: NetworkIndex | undefined;
-
-  constructor(owned: ReadonlyMap<Entry, OwnedEntry>) {
-    this.#owned = owned;
-  }
-
-  of(entry: Entry): readonly Entry[] {
-    this.#merged ??= new NetworkIndex(mergedIn(this.#owned));
-    const isMerged = this.#merged.overlaps(entry) !== undefined;
-    const around = isMerged ? networksAround(entry).filter((one) => this.#owned.get(one)?.lines !== undefined) : [];
-    return this.#owned.has(entry) ? [entry, ...around] : around;
-  }
+export function managedAround(owned: ReadonlyMap<Entry, OwnedEntry>): (entry: Entry) => readonly Entry[] {
+  const merged = new NetworkIndex(mergedIn(owned));
+  return (entry) => {
+    const isMerged = merged.overlaps(entry) !== undefined;
+    const around = isMerged ? networksAround(entry).filter((one) => owned.get(one)?.lines !== undefined) : [];
+    return owned.has(entry) ? [entry, ...around] : around;
+  };
 }
 
 function* mergedIn(owned: ReadonlyMap<Entry, OwnedEntry>): Generator<Entry, void> {

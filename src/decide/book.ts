@@ -9,7 +9,7 @@ import { type EntryOwner, type EntryOwners, writeOwners } from "../model/entry-o
 import type { OwnedEntry } from "../model/inventory.ts";
 import type { ObservedEntries } from "../model/observed.ts";
 import { ownerOfRule } from "../model/rule-id.ts";
-import type { CompiledRule } from "./compiled-rule.ts";
+import { type CompiledRule, isDerived } from "./compiled-rule.ts";
 
 /** What the record must say of a declared entry. */
 export interface WantedBy {
@@ -64,8 +64,8 @@ export class Declarers {
     if (this.#always !== undefined) return this.#always;
     // A network that is left of several entries, or merged, may come from any source of its rule, so all of them own it.
     const owners = this.rules.flatMap((rule) => {
-      const { parts, declared } = rule;
-      return ownersOf(rule).filter((_, index) => declared !== undefined || parts[index]?.entries.has(entry) === true);
+      const { parts } = rule;
+      return ownersOf(rule).filter((_, index) => isDerived(rule) || parts[index]?.entries.has(entry) === true);
     });
     const lines = Math.max(0, ...this.rules.map((rule) => rule.lines.get(entry) ?? 0));
     const key = `${lines} ${owners.map(({ name, source }) => `${name} ${source ?? ""}`).join("\n")}`;
@@ -206,7 +206,7 @@ function without(ids: readonly string[], id: string): readonly string[] {
 function isRecordedAlike(a: CompiledRule, b: CompiledRule): boolean {
   return (
     a.lines === b.lines &&
-    a.declared === b.declared &&
+    isDerived(a) === isDerived(b) &&
     a.rule.deletionPolicy === b.rule.deletionPolicy &&
     a.parts.length === b.parts.length &&
     a.parts.every(({ source, entries }, index) => {

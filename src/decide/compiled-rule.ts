@@ -40,8 +40,6 @@ export interface CompiledRule {
   readonly entries: ReadonlySet<Entry>;
   /** The same before they were aggregated. */
   readonly written?: ReadonlySet<Entry>;
-  /** The number of entries that it declares, before `except` and `aggregate`; undefined if it uses neither. */
-  readonly declared: number | undefined;
   /** The entry as written, by each of the networks that are left of it after `except`. */
   readonly cutFrom: ReadonlyMap<Entry, Entry>;
   /** The shortest prefix lengths of merged networks; undefined without `aggregate`. */
@@ -68,6 +66,16 @@ export interface CompiledOrigin {
   readonly isAttached: boolean;
   readonly verdict: "Accepted" | "NotAllowed" | "Conflict";
   readonly message: string;
+}
+
+/** Whether the entries on the list are not those that the rule declares, but derived from them. */
+export function isDerived({ rule }: Pick<CompiledRule, "rule">): boolean {
+  return rule.aggregate || rule.except.length > 0;
+}
+
+/** The entries that the rule lists, in any of its sources. */
+export function listedBy({ parts }: Pick<CompiledRule, "parts">): ReadonlySet<Entry> {
+  return new Set(parts.flatMap(({ entries }) => [...entries.keys()]));
 }
 
 /** The rejected entries that a user can correct. Rejected entries of a feed are no fault of the rule. */

@@ -16,20 +16,17 @@ import { narrowestContainers, NetworkIndex, networksAround } from "../address/ra
 import { eachList, type ListName, listNames } from "../model/declared.ts";
 import type { Entry } from "../address/entry.ts";
 import { ruleLabel } from "../model/rule-id.ts";
-import { type ListsNow, SentAs } from "./aggregation.ts";
+import { type ListsNow, managedAround } from "./aggregation.ts";
 import { type CompiledRule, describeRejected, faultsIn, placeOf } from "./compiled-rule.ts";
 import type { RejectedEntry } from "./rule-entries.ts";
 
-export interface SettledConflicts {
-  readonly rules: readonly CompiledRule[];
-  /** True if an entry is declared for both lists: then the result depends on which entries are managed. */
-  readonly hasConflicts: boolean;
-}
-
-/** Removes the losing entries from their rules. `rules` and the result are ordered oldest first. */
-export function settleConflicts(rules: readonly CompiledRule[], now: ListsNow): SettledConflicts {
+/**
+ * Removes the losing entries from their rules, oldest first. Returns the same array if no entry is declared for both lists; otherwise, the
+ * result depends on which entries are managed.
+ */
+export function settleConflicts(rules: readonly CompiledRule[], now: ListsNow): readonly CompiledRule[] {
   const disputed = onBothLists(rules);
-  if (disputed.size === 0) return { rules, hasConflicts: false };
+  if (disputed.size === 0) return rules;
   const declaring = new Map([...disputed].map((entry) => [entry, [] as CompiledRule[]]));
   for (const rule of rules) for (const entry of disputed.intersection(rule.entries)) declaring.get(entry)?.push(rule);
   const holderOf = holderIn(rules, now);
@@ -40,13 +37,12 @@ export function settleConflicts(rules: readonly CompiledRule[], now: ListsNow): 
     const holding = holderOf(entry);
     winners.set(entry, candidates.find(({ list }) => list === holding) ?? candidates[0]);
   }
-  const settled = rules.map((rule) =>
+  return rules.map((rule) =>
     withoutLost(rule, (entry) => {
       const winner = winners.get(entry);
       return winner === undefined || winner.list === rule.list ? undefined : lostTo(entry, winner, rule);
     }),
   );
-  return { rules: settled, hasConflicts: true };
 }
 
 /** The entries that are declared for both lists. */
@@ -65,14 +61,14 @@ function holderIn(
   { managed, shown }: ListsNow,
 ): (entry: Entry) => ListName | undefined {
   if (managed === undefined) return () => undefined;
-  const recorded = eachList((list) => new SentAs(managed[list]));
+  const recorded = eachList((list) => managedAround(managed[list]));
   const aggregated = rules.filter(({ widest }) => widest !== undefined);
   const isShown = (list: ListName, entry: Entry): boolean => {
     if (shown === undefined || shown[list].has(entry)) return shown !== undefined;
     const isMerged = aggregated.some((rule) => rule.list === list && rule.entries.has(entry));
     return isMerged && networksAround(entry).some((network) => shown[list].has(network));
   };
-  return (entry) => listNames.find((list) => isShown(list, entry) || recorded[list].of(entry).length > 0);
+  return (entry) => listNames.find((list) => isShown(list, entry) || recorded[list](entry).length > 0);
 }
 
 /** The rule without the entries that lose against another rule, which it reports as rejected. @param whyLost undefined if it stays */
@@ -111,7 +107,7 @@ export function protectOthers(rules: readonly CompiledRule[], { managed, shown }
   const ofOwner = entriesOf(rules.filter(({ isOwners, list }) => isOwners && list === "allowlist"));
   const owners = new NetworkIndex(ofOwner);
   const allowed = entriesOf(rules.filter(({ isOwners, list }) => !isOwners && list === "allowlist"));
-  const sentAs = managed === undefined ? undefined : new SentAs(managed.allowlist);
+  const sentAs = managed === undefined ? () => [] : managedAround(managed.allowlist);
   const blocked = allowed.length === 0 ? undefined : blockedNear(allowed, rules);
   return rules.map((rule) => {
     if (rule.isOwners || rule.entries.size === 0) return rule;
@@ -120,18 +116,17 @@ export function protectOthers(rules: readonly CompiledRule[], { managed, shown }
       return refusing(rule, (entry) => owners.containing(entry) !== undefined, "allowed");
     }
     const { namespace } = rule.rule.meta;
-    const isHeld = (entry: Entry): boolean =>
-      sentAs?.of(entry).some((sent) => shown?.allowlist.has(sent) !== false) === true;
+    const isHeld = (entry: Entry): boolean => sentAs(entry).some((sent) => shown?.allowlist.has(sent) !== false);
     const lifts = (entry: Entry): boolean =>
       blocked?.ofOwner.overlaps(entry) !== undefined ||
-      (!isHeld(entry) && blocked?.ofGuests.overlapsOthers(entry, namespace) === true);
+      (!isHeld(entry) && blocked?.isOfOthers(entry, namespace) === true);
     return refusing(rule, lifts, "blocked");
   });
 }
 
 interface Blocked {
   readonly ofOwner: NetworkIndex;
-  readonly ofGuests: OthersIndex;
+  readonly isOfOthers: ReturnType<typeof overlappingOthers>;
 }
 
 /** Block entries that overlap Allow entries of guests: few, regardless of the size of the lists. */
@@ -147,7 +142,7 @@ function blockedNear(allowed: readonly Entry[], rules: readonly CompiledRule[]):
       else ofGuests.push({ entry, namespace: rule.meta.namespace });
     }
   }
-  return { ofOwner: new NetworkIndex(ofOwner), ofGuests: new OthersIndex(ofGuests, allowed) };
+  return { ofOwner: new NetworkIndex(ofOwner), isOfOthers: overlappingOthers(ofGuests, allowed) };
 }
 
 function refusing(rule: CompiledRule, isRefused: (entry: Entry) => boolean, how: "allowed" | "blocked"): CompiledRule {
@@ -167,34 +162,31 @@ export interface EntryOf {
   readonly namespace: string;
 }
 
-/** Finds out whether entries of other namespaces share an address with an entry, at the cost of sorting them all once. */
-export class OthersIndex {
-  readonly #containers: ReadonlyMap<Entry, Entry>;
-  /** The namespaces of the entry itself. Two of them always include another one, so no more are kept. */
-  readonly #own = new Map<Entry, Set<string>>();
-  /** The same with those of all entries inside it. */
-  readonly #inside = new Map<Entry, Set<string>>();
-
-  /** @param asked the entries that may be looked up */
-  constructor(entries: readonly EntryOf[], asked: readonly Entry[]) {
-    this.#containers = narrowestContainers([...asked, ...entries.map(({ entry }) => entry)]);
-    for (const { entry, namespace } of entries) {
-      keep(this.#own, entry, namespace);
-      // Whatever one entry keeps already, all those around it keep, too.
-      for (const around of this.#around(entry)) if (!keep(this.#inside, around, namespace)) break;
-    }
-  }
-
-  overlapsOthers(entry: Entry, namespace: string): boolean {
-    const isOther = (namespaces: Iterable<string> = []): boolean => [...namespaces].some((one) => one !== namespace);
-    const isAround = this.#around(entry).some((around) => isOther(this.#own.get(around)));
-    return isAround || isOther(this.#inside.get(entry));
-  }
-
+/**
+ * Finds out whether entries of other namespaces share an address with an entry, at the cost of sorting them all once.
+ * @param asked the entries that may be looked up
+ */
+export function overlappingOthers(
+  entries: readonly EntryOf[],
+  asked: readonly Entry[],
+): (entry: Entry, namespace: string) => boolean {
+  const containers = narrowestContainers([...asked, ...entries.map(({ entry }) => entry)]);
   /** The entry and all that contain it, narrowest first. */
-  *#around(entry: Entry): Generator<Entry, void> {
-    for (let at: Entry | undefined = entry; at !== undefined; at = this.#containers.get(at)) yield at;
+  function* around(entry: Entry): Generator<Entry, void> {
+    for (let at: Entry | undefined = entry; at !== undefined; at = containers.get(at)) yield at;
   }
+  // The namespaces of the entry itself, and with those of all entries inside it. Two always include another one, so no more are kept.
+  const own = new Map<Entry, Set<string>>();
+  const inside = new Map<Entry, Set<string>>();
+  for (const { entry, namespace } of entries) {
+    keep(own, entry, namespace);
+    // Whatever one entry keeps already, all those around it keep, too.
+    for (const one of around(entry)) if (!keep(inside, one, namespace)) break;
+  }
+  return (entry, namespace) => {
+    const isOther = (namespaces: Iterable<string> = []): boolean => [...namespaces].some((one) => one !== namespace);
+    return around(entry).some((one) => isOther(own.get(one))) || isOther(inside.get(entry));
+  };
 }
 
 /** False if that changes nothing. */

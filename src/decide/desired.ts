@@ -7,13 +7,14 @@ import { describeSource } from "../model/address-source.ts";
 import {
   type DeclaredInstance,
   type DeclaredOrigin,
+  eachList,
   type Guards,
   type ListName,
   listNames,
 } from "../model/declared.ts";
 import type { Entry } from "../address/entry.ts";
 import type { NetworkIndex } from "../address/ranges.ts";
-import type { BrokenReference, Gathered } from "../model/gathered.ts";
+import type { Gathered } from "../model/gathered.ts";
 import type { Shown } from "../model/observed.ts";
 import { byAge } from "../model/resource.ts";
 import { finished } from "../model/finished.ts";
@@ -128,10 +129,8 @@ export function* compileInSlices(
   const now = { managed: record?.entries, shown: shown?.lists };
   const settled = settleConflicts(drafts, now);
   yield;
-  const guestsAllow = settled.rules.some(({ isOwners, list }) => !isOwners && list === "allowlist");
-  const protectedRules = protectOthers(settled.rules, now);
-  yield;
-  const all = aggregateRules(protectedRules, now, books);
+  const guestsAllow = settled.some(({ isOwners, list }) => !isOwners && list === "allowlist");
+  const all = aggregateRules(protectOthers(settled, now), now, books);
   yield;
   const lists = books.rulesChanged(all);
   yield;
@@ -153,7 +152,7 @@ export function* compileInSlices(
         ? undefined
         : { kind: "Unconfirmed", reason: gathered.unconfirmed, hash: undefined },
     dependsOnManaged:
-      settled.hasConflicts ||
+      settled !== drafts ||
       guestsAllow ||
       all.some(({ widest, rule }) => widest !== undefined && asksToAdopt(rule.meta)) ||
       isBroken ||
@@ -173,7 +172,11 @@ function* rememberInSlices(gathered: Gathered, nowMs: number, record: LastDeclar
     admitted.push(yield* admitInSlices(given, gathered, nowMs, known));
     yield;
   }
-  const objects = new BrokenObjects(gathered, refusedIn(admitted), nowMs);
+  // In a directory, a rule without access may be one whose namespace is mistyped.
+  const refused = admitted.flatMap(({ base: { rule, message }, isStranger }) =>
+    isStranger === true ? [{ declared: rule, problem: message, place: rule.meta.location }] : [],
+  );
+  const objects = new BrokenObjects(gathered, refused, nowMs);
   const origins = compileOrigins(gathered, objects, record?.origins);
   const parts = admitted.flatMap(({ broken }) => broken);
   const existingRules = new Set(admitted.flatMap(({ base: { id, rule } }) => (rule.meta.deleting ? [] : [id])));
@@ -181,13 +184,6 @@ function* rememberInSlices(gathered: Gathered, nowMs: number, record: LastDeclar
   yield;
   const isBroken = parts.length > 0 || !objects.isEmpty || origins.isUnknown;
   return { admitted, origins, existingRules, memory, isBroken };
-}
-
-/** In a directory, a rule without access may be one whose namespace is mistyped. */
-function refusedIn(admitted: readonly AdmittedRule[]): readonly BrokenReference[] {
-  return admitted.flatMap(({ base: { rule, message }, isStranger }) =>
-    isStranger === true ? [{ declared: rule, problem: message, place: rule.meta.location }] : [],
-  );
 }
 
 /**
@@ -203,12 +199,11 @@ function* draftsInSlices(admitted: readonly AdmittedRule[], drafting: Drafting):
   }
   yield;
   const yields = ({ base }: AdmittedRule): boolean => base.rule.yieldsTo !== undefined;
-  for (const rule of admitted) {
-    if (yields(rule)) continue;
-    drafts.push(draftRule(rule, drafting, []));
+  for (const rule of [...admitted.filter((one) => !yields(one)), ...admitted.filter(yields)]) {
+    drafts.push(draftRule(rule, drafting, drafts));
     yield;
   }
-  return [...drafts, ...admitted.filter(yields).map((rule) => draftRule(rule, drafting, drafts))];
+  return drafts;
 }
 
 /**
@@ -216,8 +211,8 @@ function* draftsInSlices(admitted: readonly AdmittedRule[], drafting: Drafting):
  * of other writers stay, whatever the policy was.
  */
 export function nothingDesired(instance: DeclaredInstance, books?: Books): DesiredState {
-  const { blocklist, allowlist, origins } = instance.policies;
-  const policies = { blocklist: withoutExclusive(blocklist), allowlist: withoutExclusive(allowlist), origins };
+  const { policies: given } = instance;
+  const policies = { ...given, ...eachList((list) => (given[list] === "Exclusive" ? "Additive" : given[list])) };
   const gathered: Gathered = {
     instance: { ...instance, policies },
     key: { state: "Missing", problem: "" },
@@ -230,12 +225,6 @@ export function nothingDesired(instance: DeclaredInstance, books?: Books): Desir
   };
   const desired = compileDesired(gathered, 0, undefined, undefined, books);
   return { ...desired, removalGuards: undefined, instanceFaults: [] };
-}
-
-function withoutExclusive(
-  policy: DeclaredInstance["policies"]["blocklist"],
-): DeclaredInstance["policies"]["blocklist"] {
-  return policy === "Exclusive" ? "Additive" : policy;
 }
 
 function endedIn({ rules }: Gathered, nowMs: number): DesiredState["ended"] {

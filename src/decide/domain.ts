@@ -42,18 +42,15 @@ export function decideDomain(
     const told = `The domain of the WAF changed from ${former} to ${domain}, and the API key is the same: wafsync continues to manage its ${described(inventory)}.`;
     return { state: "Known", inventory: identified(inventory, domain, instance, key), told };
   }
-  return switchDomain(inventory, { instance, former, domain, key });
+  return switchDomain(inventory, former, domain, (next) => identified(next, domain, instance, key));
 }
 
 /** The WAF is a different one: entries on the former WAF stay recorded under its domain. */
 function switchDomain(
   inventory: Inventory,
-  {
-    instance,
-    former,
-    domain,
-    key,
-  }: { readonly instance: DeclaredInstance; readonly former: string; readonly domain: string; readonly key: ApiKey },
+  former: string,
+  domain: string,
+  identify: (next: Inventory) => Inventory,
 ): DomainDecision {
   const others = new Map(inventory.otherDomains);
   const found: Managed = others.get(domain.toLowerCase()) ?? emptyInventory;
@@ -69,11 +66,7 @@ function switchDomain(
   const { entries, origins } = found;
   const next = { ...emptyInventory, handledTriggers, approvals, allowed, continued, entries, origins };
   const told = `The instance now manages the WAF of ${domain}, with a record of ${described(found)}. The ${described(inventory)} on the WAF of ${former} stay there, and wafsync keeps their record in case the instance returns to ${former}.`;
-  return {
-    state: "Known",
-    inventory: identified({ ...next, otherDomains: others }, domain, instance, key),
-    told,
-  };
+  return { state: "Known", inventory: identify({ ...next, otherDomains: others }), told };
 }
 
 /** The same object if nothing changes. */

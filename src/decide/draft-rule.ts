@@ -111,9 +111,7 @@ export interface Drafting {
   readonly shown?: Shown | undefined;
 }
 
-/**
- * Adds its usage of the namespace's quota to `quota`. @param before the results for the rules that do not yield, if this one yields
- */
+/** Adds its usage of the namespace's quota to `quota`. @param before the results of all rules that do not yield, if this one yields */
 export function draftRule(
   { given, base, grant, read }: AdmittedRule,
   drafting: Drafting,
@@ -127,7 +125,7 @@ export function draftRule(
   const guarded = drafting.guarded.of(`${list} ${id}`, [guards.key, JSON.stringify(terms), read.parts], () =>
     guardEntries(guards, list, read.parts, terms),
   );
-  if (expired) return { ...base, parts: read.parts, ...derivation(rule, read), cutFrom: guarded.cutFrom };
+  if (expired) return { ...base, parts: read.parts, cutFrom: guarded.cutFrom };
   const basis = { allowing: before, record, shown };
   const left = rule.yieldsTo === undefined ? guarded.entries : withoutYielded(rule, guarded.entries, basis);
   const wanted = rule.suggests ? new Set<Entry>() : left;
@@ -136,16 +134,16 @@ export function draftRule(
   const cutFrom = kept === undefined ? guarded.cutFrom : new Map([...kept.cutFrom, ...guarded.cutFrom]);
   const sourceOf = (entry: Entry): string => placeOf({ parts, cutFrom }, entry);
   const fitting = quota.take(rule.meta.namespace, list, wanted, grant, sourceOf);
-  const partial = ungrantedPart(gathered.instance, given.rule, grant);
+  const rejected = [...read.invalid, ...guarded.rejected, ...fitting.rejected];
   return {
     ...base,
-    ...verdictOf(given, read, { guarded: guarded.rejected, tooMany: fitting.rejected, partial }),
+    ...verdictOf(given, read, rejected, ungrantedPart(gathered.instance, given.rule, grant)),
     parts,
     entries: kept === undefined ? fitting.entries : new Set([...kept.remembered.keys(), ...fitting.entries]),
     ...(rule.suggests && { suggested: left }),
-    rejected: [...read.invalid, ...guarded.rejected, ...fitting.rejected],
+    rejected,
     cutFrom,
-    ...derivation(rule, read, widestMerged(guards, list, grant)),
+    widest: rule.aggregate ? widestMerged(guards, list, grant) : undefined,
     ...(kept && { remembered: kept.remembered, lines: kept.lines }),
   };
 }
@@ -202,15 +200,6 @@ function withoutEntries(rule: DeclaredRule, instance: DeclaredInstance, nowMs: n
   };
 }
 
-function derivation(
-  { aggregate, except }: DeclaredRule,
-  { parts }: RuleEntries,
-  widest?: PrefixLengths,
-): Pick<CompiledRule, "declared" | "widest"> {
-  const declared = aggregate || except.length > 0 ? countEntries(parts) : undefined;
-  return { declared, widest: aggregate ? widest : undefined };
-}
-
 /** No merged network is wider than one that the rule could declare itself. */
 function widestMerged({ declared }: EntryGuards, list: ListName, grant: Grant | undefined): PrefixLengths {
   const { ipv4, ipv6 } = list === "blocklist" ? declared.minPrefixLength : declared.allowMinPrefixLength;
@@ -220,16 +209,11 @@ function widestMerged({ declared }: EntryGuards, list: ListName, grant: Grant | 
 
 /** The entries of a rule without `except` and `aggregate` belong on its list as they are written, and those of most can be read. */
 const notDerived = {
-  declared: undefined,
   cutFrom: new Map<Entry, Entry>(),
   widest: undefined,
   lines: new Map<Entry, number>(),
   remembered: new Map<Entry, Broken>(),
 } as const;
-
-function countEntries(parts: readonly RulePart[]): number {
-  return new Set(parts.flatMap(({ entries }) => [...entries.keys()])).size;
-}
 
 const accepted = { verdict: "Accepted", message: "" } as const;
 
@@ -262,26 +246,20 @@ function unlabelled({ id: rule, list }: Pick<CompiledRule, "id" | "list">, messa
   return { list, rule, source: undefined, reason, letGo: "delete the rule" };
 }
 
-interface Refused {
-  readonly guarded: readonly RejectedEntry[];
-  readonly tooMany: readonly RejectedEntry[];
-  /** Describes a part that was not granted, although the rest of the rule applies. */
-  readonly partial: string | undefined;
-}
-
+/** @param partial describes a part that was not granted, although the rest of the rule applies */
 function verdictOf(
   gathered: GatheredRule,
-  { parts, missing, invalid }: RuleEntries,
-  { guarded, tooMany, partial }: Refused,
+  { parts, missing }: RuleEntries,
+  rejected: readonly RejectedEntry[],
+  partial: string | undefined,
 ): { readonly verdict: RuleVerdict; readonly message: string } {
   if (missing.length > 0) {
     const problems = [...new Set(missing.map(({ problem }) => problem))];
     const more = problems.length > problemsShownMax ? [`${problems.length - problemsShownMax} more are missing.`] : [];
     return { verdict: "SourceMissing", message: [...problems.slice(0, problemsShownMax), ...more].join(" ") };
   }
-  const faulty = faultsIn(guarded);
-  const rejected = [...invalid, ...faulty, ...tooMany];
-  if (rejected.length > 0) return { verdict: "InvalidEntries", message: describeRejected(rejected) };
+  const faults = faultsIn(rejected);
+  if (faults.length > 0) return { verdict: "InvalidEntries", message: describeRejected(faults) };
   if (partial !== undefined) return { verdict: "NotAllowed", message: partial };
   // A feed may be empty at times, for example with CrowdSec. Its own guards check that.
   if (parts.length === 0 && gathered.texts.every(({ state }) => state !== "Listed"))

@@ -1,7 +1,7 @@
 // Explains why an address is blocked, allowed, or neither: all entries of both lists that cover it, all rules that declare it, and the
 // outcome of each entry in the next plan.
 import { AddressCover } from "../address/ranges.ts";
-import { type DeclaredRule, type ListName, listNames } from "../model/declared.ts";
+import { type DeclaredRule, eachList, type ListName, listNames } from "../model/declared.ts";
 import { readOwners } from "../model/entry-owners.ts";
 import { type Entry, networkOf } from "../address/entry.ts";
 import { finished } from "../model/finished.ts";
@@ -62,18 +62,14 @@ export type Verdict = "Blocked" | "Allowed" | "NotBlocked";
 /** Compiles the desired state as a run does, which can take a while: once for all addresses. */
 export function* examineInSlices(input: ExaminedInput): Generator<undefined, Examined> {
   const { gathered, live, inventory, reportedVersion = 0, nowMs } = input;
-  const lists =
-    live === undefined
-      ? undefined
-      : { blocklist: observeSpellings(live.blocklist), allowlist: observeSpellings(live.allowlist) };
+  const lists = live && eachList((list) => observeSpellings(live[list]));
   yield;
   const desired = yield* compileInSlices(gathered, nowMs, inventory, lists && { lists });
-  if (lists === undefined || inventory === undefined)
-    return { gathered, inventory, desired, lists, outcomes: undefined };
-  const readAtMs = { blocklist: nowMs, allowlist: nowMs };
-  const observed = { domain: inventory.domain ?? "", primaryOrigin: "", lists, readAtMs };
+  const examined = { gathered, inventory, desired, lists };
+  if (lists === undefined || inventory === undefined) return { ...examined, outcomes: undefined };
+  const observed = { domain: inventory.domain ?? "", primaryOrigin: "", lists, readAtMs: eachList(() => nowMs) };
   const { outcomes, held } = yield* planInSlices({ desired, observed, inventory, reportedVersion, nowMs });
-  return { gathered, inventory, desired, lists, outcomes, held };
+  return { ...examined, outcomes, held };
 }
 
 /**

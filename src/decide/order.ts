@@ -33,14 +33,21 @@ export interface WantedAdd {
 /** Orders additions as described above, apart from exceptions. */
 function orderAdds(adds: readonly WantedAdd[]): readonly AddEntry[] {
   const left = new Map<CompiledRule, number>();
-  for (const { rules } of adds) for (const rule of rules) left.set(rule, (left.get(rule) ?? 0) + 1);
+  // Few combinations of rules declare many entries.
+  const combinations = Map.groupBy(adds, ({ rules }) => rules);
+  for (const [rules, { length }] of combinations) {
+    for (const rule of rules) left.set(rule, (left.get(rule) ?? 0) + length);
+  }
   const rank = rankRules(left);
-  const groups = Map.groupBy(adds, ({ rules }) => leading(rules, rank));
+  const groups = Map.groupBy(combinations, ([rules]) => leading(rules, rank));
   const byPriority = Map.groupBy(rank.keys(), ({ rule }) => rule.priority);
   return [...byPriority.values()].flatMap((some) => {
     const namespaces = Map.groupBy(some, ({ rule }) => rule.meta.namespace);
     const queues = [...namespaces.values()].map((rules) =>
-      rules.flatMap((rule) => inOrderOf(rule, groups.get(rule) ?? []).map(operationsFor(rule, left.get(rule) ?? 0))),
+      rules.flatMap((rule) => {
+        const own = (groups.get(rule) ?? []).flatMap(([, declared]) => declared);
+        return inOrderOf(rule, own).map(operationsFor(rule, left.get(rule) ?? 0));
+      }),
     );
     return takingTurns(queues);
   });
@@ -48,7 +55,10 @@ function orderAdds(adds: readonly WantedAdd[]): readonly AddEntry[] {
 
 /** As the rule lists them. */
 function inOrderOf({ entries }: CompiledRule, adds: readonly WantedAdd[]): readonly WantedAdd[] {
-  if (adds.length < 2) return adds;
+  let place = 0;
+  for (const entry of entries) if (adds[place]?.entry === entry) place += 1;
+  // Nearly always.
+  if (place === adds.length) return adds;
   const byEntry = new Map(adds.map((add) => [add.entry, add]));
   return [...entries].flatMap((entry) => byEntry.get(entry) ?? []);
 }

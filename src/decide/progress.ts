@@ -6,7 +6,7 @@ import type { Inventory } from "../model/inventory.ts";
 import type { Observed } from "../model/observed.ts";
 import { type Operation, partOf } from "../model/operation.ts";
 import { ruleIdOfOwner } from "../model/rule-id.ts";
-import { type CompiledRule, faultsIn } from "./compiled-rule.ts";
+import { type CompiledRule, faultsIn, isDerived, listedBy } from "./compiled-rule.ts";
 import type { Decided } from "./list-draft.ts";
 import type { Plan } from "./plan.ts";
 
@@ -124,7 +124,7 @@ export class RuleProgress {
 /** Finds the expired rules that declared an entry: by the record, too, since entries may have been cut or merged. */
 function formerRules(expired: readonly CompiledRule[]): (row: Decided) => Iterable<CompiledRule> {
   const written = writtenBy(expired);
-  const derived = new Map(expired.flatMap((rule) => (rule.declared === undefined ? [] : [[rule.id, rule] as const])));
+  const derived = new Map(expired.filter(isDerived).map((rule) => [rule.id, rule]));
   const ofOwners = remembering((owners) =>
     readOwners(owners).flatMap((owner) => derived.get(ruleIdOfOwner(owner) ?? "") ?? []),
   );
@@ -136,7 +136,7 @@ function formerRules(expired: readonly CompiledRule[]): (row: Decided) => Iterab
 function writtenBy(rules: readonly CompiledRule[]): ReadonlyMap<Entry, readonly CompiledRule[]> {
   const written = new Map<Entry, CompiledRule[]>();
   for (const rule of rules) {
-    for (const entry of new Set(rule.parts.flatMap(({ entries }) => [...entries.keys()]))) {
+    for (const entry of listedBy(rule)) {
       const others = written.get(entry);
       if (others === undefined) written.set(entry, [rule]);
       else others.push(rule);

@@ -39,10 +39,10 @@ export interface RememberedRule {
   readonly list: ListName;
   readonly id: string;
   /** By the recorded source of the entries. */
-  readonly parts: ReadonlyMap<string | undefined, ReadonlyMap<Entry, Broken>>;
+  readonly parts: Map<string | undefined, Map<Entry, Broken>>;
   /** How many declared entries a merged network covers. */
-  readonly lines: ReadonlyMap<Entry, number>;
-  readonly retains: boolean;
+  readonly lines: Map<Entry, number>;
+  retains: boolean;
   /** When the object expires that can be read, but is not attached. */
   readonly expiresAtMs: number | undefined;
 }
@@ -182,12 +182,24 @@ export function remember(
   existing: ReadonlySet<string>,
 ): Memory {
   if (objects.isEmpty && parts.length === 0) return noMemory;
-  const rules = new Map<string, WritableRule>();
+  const rules = new Map<string, RememberedRule>();
   const unknown = new Set<string>();
   const recorded = parts.some(({ source }) => source !== undefined) ? sourcesIn(entries) : new Set<string>();
   for (const list of listNames) {
     const ofList = parts.filter((part) => part.list === list);
-    const claimsOf = claimsFor(objects, new BrokenParts(ofList, recorded, existing), unknown);
+    const partsOf = brokenPartsBy(ofList, recorded, existing);
+    const claimsOf = remembering((owners) =>
+      readOwners(owners).flatMap((owner): readonly Claim[] => {
+        const id = ruleIdOfOwner(owner);
+        if (id === undefined) return [];
+        const { source } = owner;
+        const broken = objects.of(owner);
+        const ofParts = partsOf(id, source).map(({ rule, reason, letGo }) => ({ id: rule, source, reason, letGo }));
+        const found = broken === undefined ? ofParts : [{ ...broken, id, source }];
+        if (found.length > 0) unknown.add(id);
+        return found;
+      }),
+    );
     for (const [entry, record] of entries[list]) {
       const found = claimsOf(record.owners);
       if (objects.everything !== undefined) for (const id of splitRetainers(record.retainedBy)) unknown.add(id);
@@ -200,14 +212,8 @@ export function remember(
   return { rules, unknown, unread: eachList(unread) };
 }
 
-interface WritableRule extends RememberedRule {
-  readonly parts: Map<string | undefined, Map<Entry, Broken>>;
-  readonly lines: Map<Entry, number>;
-  retains: boolean;
-}
-
 function note(
-  rules: Map<string, WritableRule>,
+  rules: Map<string, RememberedRule>,
   list: ListName,
   { id, source, expiresAtMs, ...broken }: Claim,
   entry: Entry,
@@ -223,60 +229,29 @@ function note(
 }
 
 /**
- * The claims of the owners of an entry.
- * @param unknown receives the rules that last declared what is broken
+ * Finds the parts of one list that remember what a rule last declared from a source, one for each rule that has any.
+ * @param recorded the sources of which the record has entries
  */
-function claimsFor(
-  objects: BrokenObjects,
-  parts: BrokenParts,
-  unknown: Set<string>,
-): (owners: EntryOwners) => readonly Claim[] {
-  const ofOwner = (owner: EntryOwner, id: string): readonly Claim[] => {
-    const broken = objects.of(owner);
-    const { source } = owner;
-    if (broken !== undefined) return [{ ...broken, id, source }];
-    return parts.of(id, source).map(({ rule, reason, letGo }) => ({ id: rule, source, reason, letGo }));
-  };
-  return remembering((owners) =>
-    readOwners(owners).flatMap((owner) => {
-      const id = ruleIdOfOwner(owner);
-      const found = id === undefined ? [] : ofOwner(owner, id);
-      if (id !== undefined && found.length > 0) unknown.add(id);
-      return found;
-    }),
+function brokenPartsBy(
+  parts: readonly BrokenPart[],
+  recorded: ReadonlySet<string>,
+  existing: ReadonlySet<string>,
+): (id: string, source: string | undefined) => readonly BrokenPart[] {
+  const { true: known = [], false: others = [] } = Object.groupBy(parts, ({ source }) =>
+    source !== undefined && recorded.has(source) ? "true" : "false",
   );
-}
-
-/** The broken parts of one list. There may be many, few of which own entries, so they are looked up by owner. */
-class BrokenParts {
-  readonly #existing: ReadonlySet<string>;
-  readonly #byRule: ReadonlyMap<string, readonly BrokenPart[]>;
-  readonly #bySource: ReadonlyMap<string | undefined, readonly BrokenPart[]>;
-  /** Sources without a record, by namespace. */
-  readonly #byNamespace: ReadonlyMap<string, readonly BrokenPart[]>;
-
-  /** @param recorded the sources of which the record has entries */
-  constructor(parts: readonly BrokenPart[], recorded: ReadonlySet<string>, existing: ReadonlySet<string>) {
-    this.#existing = existing;
-    const { true: known = [], false: others = [] } = Object.groupBy(parts, ({ source }) =>
-      source !== undefined && recorded.has(source) ? "true" : "false",
-    );
-    this.#bySource = Map.groupBy(known, ({ source }) => source);
-    this.#byRule = Map.groupBy(others, ({ rule }) => rule);
-    const sources = others.filter(({ source }) => source !== undefined);
-    this.#byNamespace = Map.groupBy(sources, ({ rule }) => namespaceOfRule(rule));
-  }
-
-  /** The parts that remember what this rule last declared, one for each rule that has any. */
-  of(id: string, source: string | undefined): readonly BrokenPart[] {
-    const ofSource = source === undefined ? [] : (this.#bySource.get(source) ?? []);
-    const own = [...(this.#byRule.get(id) ?? []), ...ofSource.filter(({ rule }) => rule === id)];
+  const bySource = Map.groupBy(known, ({ source }) => source);
+  const byRule = Map.groupBy(others, ({ rule }) => rule);
+  const sources = others.filter(({ source }) => source !== undefined);
+  const byNamespace = Map.groupBy(sources, ({ rule }) => namespaceOfRule(rule));
+  return (id, source) => {
+    const ofSource = source === undefined ? [] : (bySource.get(source) ?? []);
+    const own = [...(byRule.get(id) ?? []), ...ofSource.filter(({ rule }) => rule === id)];
     if (own.length > 0) return own.slice(0, 1);
     // The source is now of another rule, or the rule was renamed together with its source.
-    const others =
-      ofSource.length > 0 || this.#existing.has(id) ? ofSource : this.#byNamespace.get(namespaceOfRule(id));
-    return [...new Map(others?.map((part) => [part.rule, part])).values()];
-  }
+    const found = ofSource.length > 0 || existing.has(id) ? ofSource : byNamespace.get(namespaceOfRule(id));
+    return [...new Map(found?.map((part) => [part.rule, part])).values()];
+  };
 }
 
 function sourcesIn(entries: LastDeclared["entries"]): ReadonlySet<string> {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import { NetworkIndex } from "../../src/address/ranges.ts";
 import { writeOwners } from "../../src/model/entry-owners.ts";
-import { OthersIndex } from "../../src/decide/conflicts.ts";
+import { overlappingOthers } from "../../src/decide/conflicts.ts";
 import { compileDesired, type DesiredState } from "../../src/decide/desired.ts";
 import { allowing, aRule, blocking, createdMs, feedSource } from "../support/builders/declare.ts";
 import {
@@ -105,8 +105,7 @@ test("The index of other namespaces finds exactly the entries of other namespace
     for (const namespace of [...namespaces, "nobody"]) {
       const others = new NetworkIndex(entries.filter((of) => of.namespace !== namespace).map((of) => of.entry));
       const asked = anEntry();
-      const index = new OthersIndex(entries, [asked]);
-      expect([seed, index.overlapsOthers(asked, namespace)]).toStrictEqual([
+      expect([seed, overlappingOthers(entries, [asked])(asked, namespace)]).toStrictEqual([
         seed,
         others.overlaps(asked) !== undefined,
       ]);

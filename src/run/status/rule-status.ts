@@ -18,7 +18,7 @@ import { overflowSentence } from "./messages.ts";
 import type { RunFacts } from "../facts.ts";
 import { describeSource } from "../../model/address-source.ts";
 import type { WafIpRuleStatus } from "../../kinds/waf-ip-rule.ts";
-import { type CompiledRule, describeRejected, faultsIn } from "../../decide/compiled-rule.ts";
+import { type CompiledRule, describeRejected, faultsIn, isDerived, listedBy } from "../../decide/compiled-rule.ts";
 
 const entriesShownMax = 20;
 const sourcesShownMax = 10;
@@ -55,7 +55,7 @@ function countsOf(rule: CompiledRule, progress: RuleProgress): Pick<WafIpRuleSta
       synced,
       pending,
       rejected: rule.rejected.length + refused.length,
-      ...(rule.declared === undefined || rule.expired ? {} : { declared: rule.declared }),
+      ...(isDerived(rule) && rule.isAttached && !rule.expired && { declared: listedBy(rule).size }),
       ...(foreign.length === 0 ? {} : { foreign: foreign.length }),
       ...(leftOut.length === 0 ? {} : { overflow: leftOut.length }),
     },
