@@ -1,20 +1,12 @@
 // wafsync without a cluster: reconciles a directory of YAML files, with inventory and status in a state directory.
 //
 // Start: files, state directory (locked), WAFs. Stop: no new calls, end of the call in flight, connections, lock.
-import type { Clock } from "../async/clock.ts";
 import type { SecretValue } from "../feeds/feed-fetcher.ts";
-import type { History } from "../history/history.ts";
 import { continuesOf } from "../model/continues.ts";
 import type { SecretKeyRef } from "../model/declared-feed.ts";
 import type { DeclaredCacheClear } from "../model/declared.ts";
-import {
-  nameKey,
-  notReadyKinds,
-  type ObjectName,
-  resourceKey,
-  type ResourceMeta,
-  type ResourceRef,
-} from "../model/resource.ts";
+import { nameKey, notReadyKinds, type ObjectName, type ResourceMeta } from "../model/resource.ts";
+import { counted } from "../model/sentence.ts";
 import { FileRecordStore } from "../records/file-record-store.ts";
 import { createInventoryRecords } from "../records/inventory-records.ts";
 import type { RecordStore } from "../records/record-store.ts";
@@ -25,9 +17,9 @@ import { previewInstance, reconcileInstance } from "../run/run.ts";
 import { DirectorySource } from "../source/directory/directory-source.ts";
 import { type EnvironmentKey, type Unattached, unattachedOf } from "../source/directory/gather.ts";
 import { type DirectorySnapshot, placeOfSource } from "../source/directory/snapshot.ts";
-import { blocksRemovalsOf, type SourceFault } from "../source/directory/source-fault.ts";
+import { blocksRemovalsOf, isError, type SourceFault } from "../source/directory/source-fault.ts";
 import type { RemoteState } from "../source/directory/remote-state.ts";
-import { openStateDirectory, type StateDirectory, viewStateDirectory } from "../source/directory/state-directory.ts";
+import { openStateDirectory, viewStateDirectory } from "../source/directory/state-directory.ts";
 import { StatusFiles } from "../source/directory/status-files.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 import { saysNotReady } from "./measure.ts";
@@ -75,8 +67,7 @@ interface NotOpened {
 
 export type OpenedStandalone = { readonly ok: true; readonly standalone: Standalone } | NotOpened;
 
-/** `history` is undefined for a dry run. */
-type OpenedStore = ReturnType<typeof storeIn> & { readonly history?: History };
+type OpenedStore = Extract<Awaited<ReturnType<typeof openStore>>, { readonly ok: true }>;
 
 /** Opens the state directory and reads the files. `problem` says what to do. */
 export async function openStandalone(options: StandaloneOptions): Promise<OpenedStandalone> {
@@ -112,7 +103,7 @@ export class Standalone {
 
   /** Why the state directory can't be used any longer, in a sentence. */
   lost(): string | undefined {
-    return this.#store.lost();
+    return this.#store.state.lost();
   }
 
   /** The faults of the files, and everything that refers to an instance that is not declared. */
@@ -130,20 +121,24 @@ export class Standalone {
     const metas = objects.WafInstance.map(({ meta }) => meta);
     const continued = metas.map(continuesOf).flatMap((one) => (one.state === "Named" ? [nameKey(one.former)] : []));
     const declared = new Set([...metas.map(nameKey), ...continued]);
-    const errors = faults.filter(({ severity }) => severity === "Error");
-    const mayBeDeclared = (name: ObjectName): boolean => errors.some((fault) => blocksRemovalsOf(fault, name));
-    return (await this.#store.known()).filter((name) => !declared.has(nameKey(name)) && !mayBeDeclared(name));
+    const mayBeDeclared = (name: ObjectName): boolean => faults.some((fault) => blocksRemovalsOf(fault, name));
+    return (await this.#recorded()).filter((name) => !declared.has(nameKey(name)) && !mayBeDeclared(name));
+  }
+
+  async #recorded(): Promise<readonly ObjectName[]> {
+    const found = await this.#store.files.list("Inventory");
+    return found.ok ? found.value : [];
   }
 
   /** Whether earlier runs have left the inventory of any instance. */
   async hasRecord(): Promise<boolean> {
-    return (await this.#store.known()).length > 0;
+    return (await this.#recorded()).length > 0;
   }
 
   /** Brings the metrics of the files and objects up to date, for a process that holds the state directory. */
   measureObjects(metrics: Metrics): void {
     const snapshot = this.#source.snapshot();
-    const isSynced = snapshot.faults.every(({ severity }) => severity !== "Error");
+    const isSynced = !snapshot.faults.some(isError);
     metrics.leading("folder", true);
     metrics.watches(() => [{ plural: "files", isSynced, relists: 0 }]);
     const unattached = new Set(unattachedOf(snapshot).map(({ declared: { meta } }) => meta));
@@ -235,7 +230,9 @@ export class Standalone {
     await this.#source.close();
     await this.#forgetting;
     await this.#work.wafClients.close();
-    await this.#store.close();
+    await this.#store.status.flush();
+    await this.#store.history?.flush();
+    await this.#store.state.release();
   }
 
   #place(): Place {
@@ -307,15 +304,22 @@ export class Standalone {
    * only be in the middle of a replacement.
    */
   async #forgetGone(): Promise<void> {
-    const declared = (): ResourceMeta[] =>
-      [...this.#source.snapshot().items.values()].flatMap((item) => ("declared" in item ? [item.declared.meta] : []));
-    if (!(await this.#store.hasOthers(declared()))) return;
+    const { status, files, onProblem } = this.#store;
+    if ((await status.others(metasIn(this.#source.snapshot()))).length === 0) return;
     if (!(await this.#source.settle(this.#options.stopping.stop))) return;
-    const { faults } = this.#source.snapshot();
-    if (faults.some(({ severity, isTransient }) => severity === "Error" || isTransient)) return;
+    const snapshot = this.#source.snapshot();
+    if (snapshot.faults.some(isError)) return;
     for (const instance of this.#work.known())
-      if (this.#source.snapshot().find("WafInstance", instance) === undefined) this.#work.forget(instance);
-    await this.#store.keepOnly(declared());
+      if (snapshot.find("WafInstance", instance) === undefined) this.#work.forget(instance);
+    const feeds = await files.list("Feed");
+    if (!feeds.ok) onProblem(feeds.problem);
+    for (const feed of feeds.ok ? feeds.value : []) {
+      const isGone = snapshot.find("WafFeed", feed) === undefined;
+      const problem = isGone ? await files.remove({ type: "Feed", ...feed }) : undefined;
+      if (problem !== undefined) onProblem(problem);
+    }
+    // Last, because existing statuses indicate that there is something to remove.
+    await status.keepOnly(metasIn(snapshot));
   }
 
   #ports(): ReconcilePorts {
@@ -350,7 +354,7 @@ export class Standalone {
       if (!runsAgain || wakeAtMs === undefined) return { instance, outcome };
       const delayMs = Math.max(0, wakeAtMs - clock.nowMs());
       const why = isForClears
-        ? `${pendingClears === 1 ? "1 cache clear is" : `${pendingClears} cache clears are`} pending`
+        ? `${counted(pendingClears, "cache clear is", "cache clears are")} pending`
         : `${result.kind === "Failed" ? result.fault.message : "the lists keep changing"} (attempt ${failures} of ${failuresMax})`;
       observer.waiting?.(instance, why, delayMs);
       await clock.sleep(delayMs, stopping.stop);
@@ -364,6 +368,10 @@ function hasFailedTransiently({ result }: ReconcileOutcome): boolean {
   if (result.kind === "Unsettled" || result.kind === "Outdated") return true;
   if (result.kind !== "Failed") return false;
   return !["BadApiKey", "NotFound", "ContractBroken", "TooLarge"].includes(result.fault.code);
+}
+
+function metasIn({ declared }: DirectorySnapshot): ResourceMeta[] {
+  return Object.values(declared).flatMap((objects) => objects.map(({ meta }) => meta));
 }
 
 function secretIn(snapshot: DirectorySnapshot, namespace: string, { name, key }: SecretKeyRef): SecretValue {
@@ -381,79 +389,39 @@ function secretIn(snapshot: DirectorySnapshot, namespace: string, { name, key }:
 /** Further problems are not kept, because the first ones show the cause. */
 const problemsMax = 10;
 
-async function openStore(options: StandaloneOptions): Promise<OpenedStore | NotOpened> {
+async function openStore(options: StandaloneOptions) {
   const { stateDirectory: path, clock, isDryRun, stopping, remote } = options;
   const onLost = (): void => stopping.begin("The state directory was lost.");
   const held = await remote?.hold(stopping.stop, onLost);
   if (held?.ok === false) return held;
-  if (isDryRun) return storeIn(viewStateDirectory(path, remote), clock, true);
-  const opened = await openStateDirectory({ ...options, path, onLost });
+  const opened = isDryRun
+    ? { ok: true as const, state: viewStateDirectory(path, remote) }
+    : await openStateDirectory({ ...options, path, onLost });
   if (!opened.ok) return opened;
   const { state } = opened;
-  const store = storeIn(state, clock, false);
-  // A plan needs no history.
-  const { History } = await import("../history/history.ts");
-  const history = new History(store.records, clock, store.onProblem);
-  const close = async (): Promise<void> => {
-    await store.close();
-    await history.flush();
-    await state.release();
-  };
-  return { ...store, history, close };
-}
-
-function storeIn(state: StateDirectory, clock: Clock, isDryRun: boolean) {
   const problems: string[] = [];
   const onProblem = (problem: string): void => {
-    if (!isDryRun && problems.length < problemsMax && !problems.includes(problem)) problems.push(problem);
+    if (problems.length < problemsMax && !problems.includes(problem)) problems.push(problem);
   };
   const files = new FileRecordStore(state);
   const records = isDryRun ? unsaved(files) : files;
-  // The stored status says which cache clears have finished; what a dry run finds stays in memory.
-  const written = new StatusFiles({ state, clock, onProblem });
+  // A plan needs no history.
+  const history = isDryRun ? undefined : new (await import("../history/history.ts")).History(records, clock, onProblem);
   return {
     ok: true as const,
-    inventory: createInventoryRecords(records),
-    status: isDryRun ? statusInMemory(written) : written,
-    seen: new SeenKeeper(records, onProblem),
-    /** The store of feeds and logs. A dry run saves nothing in it. */
+    state,
+    files,
+    /** The same without the changes of a dry run. */
     records,
-    /** Why statuses and events could not be written, one sentence each. */
+    inventory: createInventoryRecords(records),
+    // The stored status says which cache clears have finished.
+    status: new StatusFiles({ state, clock, onProblem }),
+    seen: new SeenKeeper(records, onProblem),
+    history,
+    /** Why statuses, events and the like could not be written, one sentence each. */
     problems,
     onProblem,
-    /** Why the state directory can't be used any longer, in a sentence. */
-    lost: () => state.lost(),
-    /** Every instance that has an inventory. */
-    known: async () => {
-      const found = await files.list("Inventory");
-      return found.ok ? found.value : [];
-    },
-    /** Whether the store has a status of any other object. */
-    hasOthers: async (objects: readonly ResourceRef[]) => !isDryRun && (await written.hasOthers(objects)),
-    /** Removes the stored data of all other objects, which are no longer declared. */
-    keepOnly: async (objects: readonly ResourceRef[]) => {
-      const problem = await removeOtherFeeds(files, objects);
-      if (problem !== undefined) onProblem(problem);
-      // Last, because existing statuses indicate that there is something to remove.
-      await written.keepOnly(objects);
-    },
-    close: async () => await written.flush(),
   };
-}
-
-/** Undefined on success, otherwise the reason. */
-async function removeOtherFeeds(
-  records: FileRecordStore,
-  objects: readonly ResourceRef[],
-): Promise<string | undefined> {
-  const kept = new Set(objects.filter(({ kind }) => kind === "WafFeed").map(nameKey));
-  const found = await records.list("Feed");
-  if (!found.ok) return found.problem;
-  for (const feed of found.value.filter((one) => !kept.has(nameKey(one)))) {
-    const problem = await records.remove({ type: "Feed", ...feed });
-    if (problem !== undefined) return problem;
-  }
-  return undefined;
 }
 
 function unsaved(files: RecordStore): RecordStore {
@@ -462,14 +430,5 @@ function unsaved(files: RecordStore): RecordStore {
     save: async (_key, _text, revision) => ({ state: "Saved", revision }),
     remove: async () => undefined,
     placeOf: (key) => files.placeOf(key),
-  };
-}
-
-function statusInMemory(written: Pick<StatusPort, "read">): StatusPort {
-  const statuses = new Map<string, Readonly<Record<string, unknown>>>();
-  return {
-    read: (meta) => statuses.get(resourceKey(meta)) ?? written.read(meta),
-    write: async (meta, status) => void statuses.set(resourceKey(meta), status),
-    event: () => undefined,
   };
 }

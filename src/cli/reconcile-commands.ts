@@ -5,7 +5,7 @@ import { continuesAnnotation } from "../model/continues.ts";
 import { nameKey, type ObjectName, type ResourceMeta } from "../model/resource.ts";
 import { visibleText } from "../model/visible-text.ts";
 import type { ObjectEvent, ReconcileObserver } from "../run/ports.ts";
-import { faultText } from "../source/directory/source-fault.ts";
+import { faultText, isError } from "../source/directory/source-fault.ts";
 import type { ApplyOptions, PlanOptions, RunOptions } from "./commands/folder-commands.ts";
 import {
   applyVerdict,
@@ -40,7 +40,7 @@ export async function runPlan({ base, ...options }: PlanOptions): Promise<number
     const code = await withPreviews(placed, command, async (previews, standalone, { notes }) => {
       for (const view of viewPreviews(standalone, previews)) before.set(nameKey(view), view);
       const { faults } = standalone.faults();
-      const isFaulty = faults.some(({ severity }) => severity === "Error");
+      const isFaulty = faults.some(isError);
       const why = `the plan of ${base} is incomplete: drift may not be marked. To see its errors: wafsync plan -f ${base}`;
       if (isFaulty || [...before.values()].some(({ trouble }) => trouble !== undefined)) notes.remark("warning", why);
       return 0;
@@ -296,14 +296,9 @@ function faultTexts(faults: readonly Fault[], views: readonly InstanceView[], ac
  */
 async function printFaults(standalone: Standalone, notes: Terminal, printed?: Set<string>): Promise<readonly Fault[]> {
   const { faults, unattached } = standalone.faults();
-  // Transient faults would only distract a user who edits the files while they are watched.
-  const shown = faults.filter((one) => one.severity === "Error" || !one.isTransient || printed === undefined);
-  const all: Fault[] = shown.map((fault) => ({
-    kind: fault.severity === "Error" ? "error" : "note",
-    text: faultText(fault),
-  }));
-  for (const { place, problem } of unattached)
-    all.push({ kind: "error", text: `${place}: spec.instanceRef: ${problem}` });
+  const all: Fault[] = faults.map((fault) => ({ kind: isError(fault) ? "error" : "note", text: faultText(fault) }));
+  for (const { declared, problem } of unattached)
+    all.push({ kind: "error", text: `${declared.meta.location}: spec.instanceRef: ${problem}` });
   for (const name of (await standalone.orphaned()).map(nameKey))
     all.push({
       kind: "warning",

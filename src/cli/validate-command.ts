@@ -8,7 +8,7 @@ import { counted } from "../model/sentence.ts";
 import { DirectorySource } from "../source/directory/directory-source.ts";
 import { unattachedOf } from "../source/directory/gather.ts";
 import { type DirectorySnapshot, placeOfSource } from "../source/directory/snapshot.ts";
-import { faultText } from "../source/directory/source-fault.ts";
+import { faultText, isError } from "../source/directory/source-fault.ts";
 import type { ValidateOptions } from "./commands/folder-commands.ts";
 import { withSession } from "./session.ts";
 import { checkFolder } from "./targets/folder-target.ts";
@@ -22,8 +22,8 @@ export async function runValidate(options: ValidateOptions): Promise<number> {
     const snapshot = await source.load();
     const gathered = await Promise.all(source.instances().map(async (name) => await source.gather(name)));
     const problems = [
-      ...snapshot.faults.flatMap((fault) => (fault.severity === "Error" ? [faultText(fault)] : [])),
-      ...unattachedOf(snapshot).map((one) => `${one.place}: spec.instanceRef: ${one.problem}`),
+      ...snapshot.faults.filter(isError).map(faultText),
+      ...unattachedOf(snapshot).map((one) => `${one.declared.meta.location}: spec.instanceRef: ${one.problem}`),
       ...gathered.flatMap((one) => (one === undefined ? [] : problemsOf(one, snapshot))),
     ];
     for (const problem of problems) notes.remark("error", problem);

@@ -174,7 +174,7 @@ function* rememberInSlices(gathered: Gathered, nowMs: number, record: LastDeclar
   }
   // In a directory, a rule without access may be one whose namespace is mistyped.
   const refused = admitted.flatMap(({ base: { rule, message }, isStranger }) =>
-    isStranger === true ? [{ declared: rule, problem: message, place: rule.meta.location }] : [],
+    isStranger === true ? [{ declared: rule, problem: message }] : [],
   );
   const objects = new BrokenObjects(gathered, refused, nowMs);
   const origins = compileOrigins(gathered, objects, record?.origins);

@@ -131,10 +131,10 @@ function notUnderstood(key: string, problem: string): Broken {
   return { reason: asSentence(problem), letGo: `delete ${key}` };
 }
 
-function unattached({ declared, problem, place }: BrokenReference, owner: string): Broken {
+function unattached({ declared, problem }: BrokenReference, owner: string): Broken {
   const { meta } = declared;
   const object = resourceKey(meta);
-  const where = place === "" ? "" : ` (${place})`;
+  const where = meta.location === "" ? "" : ` (${meta.location})`;
   const renamed = object === owner ? "" : ` It may be ${owner}, which no longer exists.`;
   const fields = object === owner ? "spec.instanceRef" : "metadata.namespace or spec.instanceRef";
   return {

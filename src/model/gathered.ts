@@ -47,8 +47,6 @@ export interface BrokenReference {
   readonly declared: DeclaredRule | DeclaredOrigin | DeclaredAutoBlock;
   /** The error in its reference to the instance. */
   readonly problem: string;
-  /** File and line of the reference; empty in a cluster. */
-  readonly place: string;
 }
 
 export interface BrokenReferences {

@@ -266,7 +266,7 @@ describe("Only the owner overrides what another namespace declared:", () => {
 
   test("a guest's exception can't override the block of an owner's rule with a broken reference", () => {
     const stray = blocking("edge/scanners", ["192.0.2.7"], { instance: { namespace: "edge", name: "shpo" } }).rule;
-    const objects = new Map([[resourceKey(stray.meta), { declared: stray, problem: "There is no shpo.", place: "" }]]);
+    const objects = new Map([[resourceKey(stray.meta), { declared: stray, problem: "There is no shpo." }]]);
     const scene = gathered({
       instance: instanceWith(everything),
       rules: [allowing("team-a/mine", ["192.0.2.7"])],

@@ -42,7 +42,7 @@ const byLabels = anInstance({ access: [{ ...openGrant, namespaces: { from: "Sele
 
 function broken(objects: readonly (DeclaredRule | DeclaredOrigin)[], others?: readonly string[]): BrokenReferences {
   return {
-    objects: new Map(objects.map((declared) => [resourceKey(declared.meta), { declared, problem, place: "" }])),
+    objects: new Map(objects.map((declared) => [resourceKey(declared.meta), { declared, problem }])),
     existing: others === undefined ? undefined : new Set([...others, ...objects.map(({ meta }) => resourceKey(meta))]),
   };
 }

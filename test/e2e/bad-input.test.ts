@@ -37,7 +37,7 @@ const cases: Readonly<Record<string, Case>> = {
   "missing-instance.yaml": {
     content: rule("missing-instance").replace("name: main", "name: mian"),
     lines: [
-      "error: missing-instance.yaml:6: spec.instanceRef: there is no WafInstance shop/mian in the directory; did you mean main?",
+      "error: missing-instance.yaml:2: spec.instanceRef: there is no WafInstance shop/mian in the directory; did you mean main?",
     ],
   },
   "not-yaml.yaml": {
@@ -47,7 +47,7 @@ const cases: Readonly<Record<string, Case>> = {
   "missing-secret.yaml": {
     content: instanceDocument("https://waf.example.com", { name: "missing-secret" }).replace("waf-key", "lost"),
     lines: [
-      "error: missing-secret.yaml:2: WafInstance shop/missing-secret: Secret shop/lost (spec.apiKeySecretRef) is not in the directory, part of which cannot be read: add it, or set the environment variables WAFSYNC_API_KEY to the API key and WAFSYNC_BASE_URL to the base URL.",
+      "error: missing-secret.yaml:2: WafInstance shop/missing-secret: Secret shop/lost (spec.apiKeySecretRef) is not in the directory: add it, or set the environment variables WAFSYNC_API_KEY to the API key and WAFSYNC_BASE_URL to the base URL, which works for a single instance.",
     ],
   },
   "empty-key.yaml": {

@@ -18,7 +18,7 @@ describe("A cache matches a fresh read", () => {
   test("if it also has what else decides which entries are remembered or declared", () => {
     const cached = inCluster(1, ["192.0.2.1"]);
     const { rule: declared } = blocking("lost", ["192.0.2.2"], { meta: { uid: "b" } });
-    const broken = { declared, problem: "There is no WafInstance edge/shpo.", place: "" };
+    const broken = { declared, problem: "There is no WafInstance edge/shpo." };
     const brokenReferences = { objects: new Map([["WafIpRule edge/lost", broken]]), existing: undefined };
     for (const more of [
       { brokenReferences },

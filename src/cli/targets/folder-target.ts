@@ -17,7 +17,7 @@ import { DirectorySource } from "../../source/directory/directory-source.ts";
 import { unattachedOf } from "../../source/directory/gather.ts";
 import { type DirectorySnapshot, placeOfSource } from "../../source/directory/snapshot.ts";
 import type { LockHolder } from "../../source/directory/lock-file.ts";
-import { faultText } from "../../source/directory/source-fault.ts";
+import { faultText, isError } from "../../source/directory/source-fault.ts";
 import type { RemoteState } from "../../source/directory/remote-state.ts";
 import { type StateDirectory, userOfState, viewStateDirectory } from "../../source/directory/state-directory.ts";
 import { readStatusFile } from "../../source/directory/status-files.ts";
@@ -238,7 +238,7 @@ class FolderTarget extends Target {
 }
 
 function gapsOf({ faults }: DirectorySnapshot): string[] {
-  return faults.flatMap((fault) => (fault.severity === "Error" ? [asSentence(faultText(fault))] : []));
+  return faults.filter(isError).map((fault) => asSentence(faultText(fault)));
 }
 
 /** Why objects are attached to no instance, so that no run covers them, as a condition says it. */

@@ -101,7 +101,7 @@ export class UnattachedObjects {
         const parsed = parseObject<typeof kind>(object);
         const problem = parsed.ok ? problemOf(parsed.declared) : undefined;
         if (!parsed.ok || problem === undefined) continue;
-        objects.set(resourceKey(parsed.declared.meta), { declared: parsed.declared, problem, place: "" });
+        objects.set(resourceKey(parsed.declared.meta), { declared: parsed.declared, problem });
       }
     }
     return objects;

@@ -6,10 +6,9 @@ import { validateApiKey } from "../../model/api-key.ts";
 import type { DeclaredInstance } from "../../model/declared.ts";
 import type { AddressText, BrokenReference, BrokenReferences, Gathered, GatheredKey } from "../../model/gathered.ts";
 import { entryKinds, guestKinds, nameKey, type ObjectName, resourceKey } from "../../model/resource.ts";
-import { listed } from "../../model/sentence.ts";
 import { type AttachedObjects, byGuestKind, gather, keysInWords, missingInstance } from "../gather.ts";
 import type { StoredText } from "./read-document.ts";
-import { type DirectorySnapshot, placeOfReference } from "./snapshot.ts";
+import type { DirectorySnapshot } from "./snapshot.ts";
 import { blocksRemovalsOf, faultText, placeText } from "./source-fault.ts";
 
 /** The API key for the single instance of a folder whose Secret is not in the folder. */
@@ -88,19 +87,14 @@ export class Gathering {
 
   #environmentKeyOf({ baseUrl }: DeclaredInstance, secret: string): GatheredKey {
     const key = this.#environmentKey;
-    if (key === undefined) return { state: "Missing", problem: missingSecret(this.#snapshot, secret) };
-    const isNot = `Secret ${secret} (spec.apiKeySecretRef) is not in the directory, and the API key in the environment variable WAFSYNC_API_KEY is`;
-    if (!key.isFor(baseUrl)) {
-      const problem = `${isNot} not for ${baseUrl}: if it should be, set WAFSYNC_BASE_URL or --allowed-base-urls to this URL.`;
-      return { state: "Missing", problem };
-    }
     const takers = this.#snapshot.declared.WafInstance.filter(
       ({ meta, baseUrl: url, apiKeySecretRef: { name } }) =>
-        key.isFor(url) && this.#snapshot.find("Secret", { namespace: meta.namespace, name }) === undefined,
+        key?.isFor(url) === true && this.#snapshot.find("Secret", { namespace: meta.namespace, name }) === undefined,
     );
-    if (takers.length === 1) return validKey(key.text, "The API key in the environment variable WAFSYNC_API_KEY");
-    const names = listed(takers.map(({ meta }) => nameKey(meta)).toSorted(), namesShownMax);
-    const problem = `${isNot} for only one instance, but ${names} have no Secret: add their Secrets.`;
+    if (key?.isFor(baseUrl) === true && takers.length === 1) {
+      return validKey(key.text, "The API key in the environment variable WAFSYNC_API_KEY");
+    }
+    const problem = `Secret ${secret} (spec.apiKeySecretRef) is not in the directory: add it, or set the environment variables WAFSYNC_API_KEY to the API key and WAFSYNC_BASE_URL to the base URL, which works for a single instance.`;
     return { state: "Missing", problem };
   }
 
@@ -127,8 +121,6 @@ export class Gathering {
   }
 }
 
-const namesShownMax = 5;
-
 function isSame(key: GatheredKey, other: GatheredKey | undefined): boolean {
   return key.state === "Present" && other?.state === "Present" && key.key.fingerprint() === other.key.fingerprint();
 }
@@ -140,19 +132,8 @@ function validKey(text: string, subject: string): GatheredKey {
   return { state: "Missing", problem: `${subject} ${validated.problem}${hint}.` };
 }
 
-function missingSecret(snapshot: DirectorySnapshot, name: string): string {
-  const near = nearestName(
-    name,
-    snapshot.all("Secret").map((secret) => nameKey(secret.name)),
-  );
-  const hint = near === undefined ? "" : ` Did you mean ${near}?`;
-  const broken = snapshot.faults.some(({ blocksRemovals }) => blocksRemovals === "All");
-  const where = broken ? "in the directory, part of which cannot be read" : "in the directory";
-  return `Secret ${name} (spec.apiKeySecretRef) is not ${where}: add it, or set the environment variables WAFSYNC_API_KEY to the API key and WAFSYNC_BASE_URL to the base URL.${hint}`;
-}
-
 /** An object whose instance is not in the directory. `problem` is a part of a sentence that names the instance, or a similar one. */
-export interface Unattached extends Pick<BrokenReference, "problem" | "place"> {
+export interface Unattached extends Pick<BrokenReference, "problem"> {
   readonly declared: AttachedObject;
 }
 
@@ -165,7 +146,6 @@ export function unattachedOf(snapshot: DirectorySnapshot): Unattached[] {
     .filter(({ instance }) => snapshot.find("WafInstance", instance) === undefined)
     .map((declared) => ({
       declared,
-      place: placeOfReference(snapshot, declared.meta),
       problem: undeclaredInstance(snapshot, declared.instance),
     }));
 }
@@ -180,9 +160,7 @@ function brokenReferencesOf(snapshot: DirectorySnapshot): BrokenReferences {
 }
 
 function undeclaredInstance({ declared, faults }: DirectorySnapshot, instance: ObjectName): string {
-  const isRefused = faults.some(({ severity, blocksRemovals }) => {
-    return severity === "Error" && typeof blocksRemovals !== "string" && nameKey(blocksRemovals) === nameKey(instance);
-  });
+  const isRefused = faults.some((fault) => fault.blocksRemovals !== "All" && blocksRemovalsOf(fault, instance));
   if (isRefused) return `there is no valid WafInstance ${nameKey(instance)} in the directory: correct its errors first`;
   return missingInstance(
     instance,

@@ -71,11 +71,11 @@ export function hasTransientFault(snapshot: DirectorySnapshot): boolean {
 
 async function readFile(found: FoundFile, before: ReadFile | undefined): Promise<ReadFile> {
   const { file } = found;
-  const read = await readSourceFile(found);
-  if (!read.ok) return { ...unread, faults: [read.fault] };
-  const digest = hexDigest(read.text);
+  const text = await readText(found);
+  if (typeof text !== "string") return { ...unread, faults: [text] };
+  const digest = hexDigest(text);
   if (before?.digest === digest) return before;
-  const { documents, faults } = readYamlDocuments(read.text);
+  const { documents, faults } = readYamlDocuments(text);
   const objects = documents.map((document) => readDocument(document, file));
   const all = [
     ...faults.map(({ line, message }) => sourceFault(file, message, { line })),
@@ -88,7 +88,7 @@ async function readFile(found: FoundFile, before: ReadFile | undefined): Promise
 const filesMax = 10_000;
 const leadsOutside = "the symbolic link leads out of the folder and is not followed: move the target into the folder";
 
-export interface FoundFile {
+interface FoundFile {
   /** Relative to the directory, with `/`. */
   readonly file: string;
   readonly path: string;
@@ -111,7 +111,7 @@ interface Walk {
  * All files below the folder.
  * @param skip Absolute paths of folders that are left out, such as the state directory.
  */
-export async function listSourceFiles(directory: string, skip: readonly string[]): Promise<Walk> {
+async function listSourceFiles(directory: string, skip: readonly string[]): Promise<Walk> {
   const [root = directory, ...skipped] = await Promise.all(
     [directory, ...skip].map(async (path) => await realpath(path).catch(() => path)),
   );
@@ -181,58 +181,40 @@ async function visitLink(link: FoundFile, { root, files, faults, waiting }: Walk
     if (!isInside) faults.push(sourceFault(file, leadsOutside));
     else (isFolder ? waiting : files).push(link);
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === "ELOOP") faults.push(sourceFault(file, "the symbolic link points to itself"));
-    else if (isNamed(file) && code === "ENOENT") {
-      const message = "the target of the symbolic link does not exist; wafsync will look for it again";
-      faults.push(sourceFault(file, message, { isTransient: true }));
-    } else if (isNamed(file)) faults.push(accessFault(file, error));
+    const isLoop = (error as NodeJS.ErrnoException).code === "ELOOP";
+    if (isLoop || isNamed(file)) faults.push(accessFault(file, error));
   }
 }
 
 /** As large as etcd accepts an object. A parsed file takes several hundred bytes for each of its values, which can be two bytes long. */
 const fileBytesMax = 1.5 * 1024 * 1024;
 
-export type ReadText =
-  | { readonly ok: true; readonly text: string }
-  | { readonly ok: false; readonly fault: SourceFault };
-
-/** The text of the file. Never throws. */
-export async function readSourceFile({ file, path }: FoundFile): Promise<ReadText> {
-  const refuse = (message: string, line?: number): ReadText => ({
-    ok: false,
-    fault: sourceFault(file, message, { line }),
-  });
+/** Its text, or why it can't be used. Never throws. */
+async function readText({ file, path }: FoundFile): Promise<string | SourceFault> {
   try {
     // Non-blocking, because the file may be a pipe.
     await using opened = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
     const stats = await opened.stat();
-    if (!stats.isFile()) return refuse("not a regular file");
+    if (!stats.isFile()) return sourceFault(file, "not a regular file");
     if (stats.size > fileBytesMax) {
-      const [size, limit] = [stats.size, fileBytesMax].map((bytes) => bytes / 1024 / 1024);
-      return refuse(`the file has ${size?.toFixed(1)} MiB, but the limit is ${limit} MiB: split it`);
+      return sourceFault(file, `the file is larger than ${fileBytesMax / 1024 / 1024} MiB: split it`);
     }
     const bytes = await opened.readFile();
-    const text = bytes.toString("utf8");
-    const lineOf = (place: number): number => text.slice(0, place).split("\n").length;
-    if (text.includes("\0"))
-      return refuse("the file is binary, or not UTF-8: save text as UTF-8", lineOf(text.indexOf("\0")));
-    if (!isUtf8(bytes)) return refuse("the file is not UTF-8: save it as UTF-8", lineOf(text.indexOf("\uFFFD")));
-    return { ok: true, text: text.replace(/^\uFEFF/u, "") };
+    if (!isUtf8(bytes) || bytes.includes(0)) return sourceFault(file, "the file is not UTF-8 text: save it as UTF-8");
+    return bytes.toString("utf8").replace(/^\uFEFF/u, "");
   } catch (error) {
-    return { ok: false, fault: accessFault(file, error) };
+    return accessFault(file, error);
   }
 }
 
 /** Why a file or folder cannot be accessed. */
 function accessFault(file: string, error: unknown): SourceFault {
   const code = (error as NodeJS.ErrnoException).code ?? "unknown error";
-  const isRoot = file === ".";
-  if (code === "ENOENT" || code === "ESTALE") {
-    const disappeared = "the file disappeared while it was being read; wafsync will look for it again";
-    return sourceFault(file, isRoot ? "the directory does not exist" : disappeared, { isTransient: true });
-  }
-  if (code === "ENOTDIR" && isRoot) return sourceFault(file, "this is a file, not a directory");
   if (code === "EACCES" || code === "EPERM") return sourceFault(file, "cannot be read: permission denied");
-  return sourceFault(file, `cannot be read (${code})`, { isTransient: true });
+  if (code === "ELOOP") return sourceFault(file, "the symbolic link points to itself");
+  const isGone = code === "ENOENT" || code === "ESTALE";
+  const message = isGone
+    ? "does not exist, or is a link to nothing; wafsync will look for it again"
+    : `cannot be read (${code})`;
+  return sourceFault(file, message, { isTransient: true });
 }

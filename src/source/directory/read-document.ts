@@ -94,10 +94,7 @@ function declaredItem(resource: CustomResource, { file, document, segments }: Pl
   const places = addresses.map((_, index) => at("spec", "addresses", index));
   const notes = places.map(({ comment }) => noteText(comment));
   const noted = notes.some((note) => note !== "") ? { ...declared, notes } : declared;
-  const lines: ReferenceLines = {
-    instanceRef: at("spec", "instanceRef").line,
-    addresses: places.map((place) => place.line),
-  };
+  const lines = places.map((place) => place.line);
   return { kind, name, file, line, declared: noted, lines } as DirectoryItem;
 }
 
@@ -108,10 +105,7 @@ function readForeign(object: Mapping, place: Place): ReadDocument {
     refused(place, [resourceFault([field], message)], scopeOf(object, []));
   const note = (message: string): ReadDocument => {
     const { line } = place.document.at(place.segments);
-    return {
-      items: [],
-      faults: [sourceFault(place.file, message, { line, severity: "Note", blocksRemovals: "None" })],
-    };
+    return { items: [], faults: [sourceFault(place.file, message, { line, blocksRemovals: "None" })] };
   };
   if (!["apiVersion", "kind", "metadata", "spec"].some((field) => field in object)) {
     return note("ignored: not a Kubernetes object");
@@ -240,14 +234,6 @@ function mapValues(map: Mapping, change: (value: unknown) => unknown): Mapping {
   return Object.fromEntries(Object.entries(map).map(([key, value]) => [key, change(value)]));
 }
 
-/** Line numbers for messages, which the declaration itself does not contain. */
-export interface ReferenceLines {
-  /** The line of `spec.instanceRef`. */
-  readonly instanceRef: number;
-  /** The lines of the items of `spec.addresses`. */
-  readonly addresses: readonly number[];
-}
-
 /** One value of a Secret or ConfigMap, wrapped so that it is never printed by accident. */
 export interface StoredText {
   readonly text: ApiKey;
@@ -265,7 +251,11 @@ export type ItemOf<Kind extends ItemKind> = {
   readonly file: string;
   readonly line: number;
 } & (Kind extends ResourceKind
-  ? { readonly declared: DeclaredByKind[Kind]; readonly lines: ReferenceLines }
+  ? {
+      readonly declared: DeclaredByKind[Kind];
+      /** Those of the items of `spec.addresses`, for messages. */
+      readonly lines: readonly number[];
+    }
   : Kind extends "Namespace"
     ? { readonly labels: Readonly<Record<string, string>> }
     : { readonly texts: ReadonlyMap<string, StoredText> });

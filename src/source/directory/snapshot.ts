@@ -60,18 +60,12 @@ function byPlace(left: SourceFault, right: SourceFault): number {
   return (left.line ?? 0) - (right.line ?? 0);
 }
 
-/** The place of `spec.instanceRef`: its file and line, such as `rules.yaml:12`. */
-export function placeOfReference(snapshot: DirectorySnapshot, meta: ResourceMeta): string {
-  const item = snapshot.find(meta.kind, meta);
-  return item === undefined ? meta.location : placeText(item.file, item.lines.instanceRef);
-}
-
 /** @param place The place of a rejected entry in its rule, as `describeIndex` or `describeLine` writes it into a status. */
 export function placeOfSource(snapshot: DirectorySnapshot, meta: ResourceMeta, place: string): string {
   const item = meta.kind === "WafIpRule" ? snapshot.find(meta.kind, meta) : undefined;
   if (item === undefined) return meta.location;
   const number = Number(/\d+(?=\]?$)/u.exec(place)?.[0]);
-  if (place === describeIndex(number)) return placeText(item.file, item.lines.addresses[number] ?? item.line);
+  if (place === describeIndex(number)) return placeText(item.file, item.lines[number] ?? item.line);
   for (const source of item.declared.addressesFrom) {
     if (place !== describeLine(describeSource(source), number)) continue;
     const object = snapshot.find(source.kind, source);

@@ -5,7 +5,7 @@ import { visibleText } from "../../model/visible-text.ts";
 
 /**
  * The instances whose removals are blocked until the fault is fixed: all of them if the unread text may concern any
- * instance, one of them if the text names it, and none if nothing was lost.
+ * instance, one of them if the text names it, and none if it is only a note, which needs no action.
  */
 export type RemovalScope = "All" | "None" | ObjectName;
 
@@ -18,14 +18,12 @@ export interface SourceFault {
   readonly field: string | undefined;
   /** The problem, and how to fix it. */
   readonly message: string;
-  /** A note needs no action. */
-  readonly severity: "Error" | "Note";
   readonly blocksRemovals: RemovalScope;
   /** The file changed or disappeared while it was read: another scan will probably succeed. */
   readonly isTransient: boolean;
 }
 
-const permanentError = { line: undefined, field: undefined, severity: "Error", isTransient: false } as const;
+const permanentError = { line: undefined, field: undefined, isTransient: false } as const;
 
 /** A permanent error that blocks all removals, unless `overrides` changes that. */
 export function sourceFault(file: string, message: string, overrides: Partial<SourceFault> = {}): SourceFault {
@@ -40,6 +38,11 @@ export function faultText({ file, line, field, message }: SourceFault): string {
 /** `rules.yaml:12` */
 export function placeText(file: string, line: number | undefined): string {
   return line === undefined ? file : `${file}:${line}`;
+}
+
+/** Whether something has to be fixed. */
+export function isError({ blocksRemovals }: SourceFault): boolean {
+  return blocksRemovals !== "None";
 }
 
 /** Whether the fault blocks the removals of the instance. */

@@ -69,26 +69,25 @@ function lockOf(path: string): string {
   return join(path, "lock");
 }
 
-/** A read-only view of the directory without a lock, for a dry run next to a running process. */
+/** A view of the directory without a lock, for a dry run next to a running process. Changes are dropped. */
 export function viewStateDirectory(path: string, remote?: RemoteState): StateDirectory {
   return new StateDirectory(resolve(path), undefined, remote);
 }
 
 export class StateDirectory implements RecordFiles {
   readonly path: string;
-  /** Undefined if it is read-only. */
+  /** Undefined if changes are dropped. */
   readonly #lock: LockFile | undefined;
   readonly #remote: RemoteState | undefined;
   /** Ends with the last write. */
   #running: Promise<unknown> = Promise.resolve();
-  #released: boolean;
+  #released = false;
   #lost: string | undefined;
 
   constructor(path: string, lock: LockFile | undefined, remote?: RemoteState) {
     this.path = path;
     this.#lock = lock;
     this.#remote = remote;
-    this.#released = lock === undefined;
   }
 
   /** Why the directory can't be used any longer, in a sentence; undefined if it can. */
@@ -178,8 +177,10 @@ export class StateDirectory implements RecordFiles {
     act: (path: string) => Promise<void>,
     publish?: (remote: RemoteState) => Promise<FileResult<void>>,
   ): Promise<FileResult<void>> {
-    const why = this.#lock === undefined ? "it was opened for reading" : "the process is ending";
-    if (this.#released) return { ok: false, problem: `${this.placeOf(file)} cannot be written: ${why}.` };
+    if (this.#lock === undefined) return { ok: true, value: undefined };
+    if (this.#released) {
+      return { ok: false, problem: `${this.placeOf(file)} cannot be written: the process is ending.` };
+    }
     const change = async (): Promise<FileResult<void>> => {
       const result = this.#remote && (await publish?.(this.#remote));
       return result?.ok === false ? result : await this.#attempt("cannot be written", file, act);

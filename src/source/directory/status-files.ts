@@ -92,15 +92,18 @@ export class StatusFiles {
     });
   }
 
-  /** Whether there is a status of any other object. */
-  async hasOthers(objects: readonly ResourceRef[]): Promise<boolean> {
-    return (await this.#others(objects)).length > 0;
+  /** The files of all other objects. */
+  async others(objects: readonly ResourceRef[]): Promise<readonly FilePath[]> {
+    const listed = await this.#options.state.list([folder]);
+    if (!listed.ok) this.#options.onProblem(listed.problem);
+    const kept = new Set(objects.map((object) => statusFile(object).join("/")));
+    return listed.ok ? listed.value.filter((path) => !kept.has(path.join("/"))) : [];
   }
 
   /** Removes the status of all other objects, which are no longer declared. */
   async keepOnly(objects: readonly ResourceRef[]): Promise<void> {
     const { state } = this.#options;
-    for (const path of await this.#others(objects)) await this.#inTurn(async () => await state.remove(path));
+    for (const path of await this.others(objects)) await this.#inTurn(async () => await state.remove(path));
     const keptKeys = new Set(objects.map(resourceKey));
     for (const key of this.#known.keys()) if (!keptKeys.has(key)) this.#known.delete(key);
   }
@@ -108,13 +111,6 @@ export class StatusFiles {
   /** Resolves when everything is written. */
   async flush(): Promise<void> {
     await this.#turns.ended();
-  }
-
-  async #others(objects: readonly ResourceRef[]): Promise<readonly FilePath[]> {
-    const listed = await this.#options.state.list([folder]);
-    if (!listed.ok) this.#options.onProblem(listed.problem);
-    const kept = new Set(objects.map((object) => statusFile(object).join("/")));
-    return listed.ok ? listed.value.filter((path) => !kept.has(path.join("/"))) : [];
   }
 
   async #inTurn(act: () => Promise<FileResult<void>>): Promise<void> {

@@ -149,7 +149,7 @@ function brokenReferences({ instances, rules, origins }: Declared, isDirectory: 
     objects: new Map(
       broken.map((declared) => [
         resourceKey(declared.meta),
-        { declared, problem: `There is no WafInstance ${nameKey(declared.instance)}.`, place: "" },
+        { declared, problem: `There is no WafInstance ${nameKey(declared.instance)}.` },
       ]),
     ),
     existing: isDirectory ? new Set(all.map(({ meta }) => resourceKey(meta))) : undefined,
