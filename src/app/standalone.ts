@@ -378,7 +378,7 @@ function secretIn(snapshot: DirectorySnapshot, namespace: string, { name, key }:
   const secretName = nameKey({ namespace, name });
   const secret = snapshot.find("Secret", { namespace, name });
   if (secret === undefined) return { ok: false, problem: `Secret ${secretName} is not in the directory: add it.` };
-  const value = secret.texts.get(key)?.text;
+  const value = secret.texts.get(key);
   return value === undefined
     ? { ok: false, problem: `Secret ${secretName} has no key ${key}: add it.` }
     : { ok: true, value };

@@ -80,7 +80,7 @@ stringData: {apiKey: ""}
       configMapDocument("feed", ["# a comment", good, "", "1.2.3"]) + ruleDocument("bad-line", { configMap: "feed" }),
     lines: [
       "  bad-line.yaml:12: WafIpRule shop/bad-line: InvalidEntries, 1 entry is not applied",
-      '    bad-line.yaml:10: ConfigMap shop/feed, key list, line 4: "1.2.3" is short for different addresses in different programs: write four decimal numbers, such as 192.0.2.1',
+      '    bad-line.yaml:12: ConfigMap shop/feed, key list, line 4: "1.2.3" is short for different addresses in different programs: write four decimal numbers, such as 192.0.2.1',
     ],
   },
   "missing-map.yaml": {

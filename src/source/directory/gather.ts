@@ -2,12 +2,11 @@
 // usually because of a typo.
 import { nearestName } from "../../kinds/nearest-name.ts";
 import type { TextSource } from "../../model/address-source.ts";
-import { validateApiKey } from "../../model/api-key.ts";
+import { type ApiKey, validateApiKey } from "../../model/api-key.ts";
 import type { DeclaredInstance } from "../../model/declared.ts";
 import type { AddressText, BrokenReference, BrokenReferences, Gathered, GatheredKey } from "../../model/gathered.ts";
 import { entryKinds, guestKinds, nameKey, type ObjectName, resourceKey } from "../../model/resource.ts";
 import { type AttachedObjects, byGuestKind, gather, keysInWords, missingInstance } from "../gather.ts";
-import type { StoredText } from "./read-document.ts";
 import type { DirectorySnapshot } from "./snapshot.ts";
 import { blocksRemovalsOf, faultText, placeText } from "./source-fault.ts";
 
@@ -19,7 +18,7 @@ export interface EnvironmentKey {
 }
 
 // Results are cached by these objects, so an unchanged file gives the same ones.
-const addressTexts = new WeakMap<StoredText, AddressText>();
+const addressTexts = new WeakMap<ApiKey, AddressText>();
 
 export class Gathering {
   readonly #snapshot: DirectorySnapshot;
@@ -79,7 +78,7 @@ export class Gathering {
     if (secret === undefined) return this.#environmentKeyOf(instance, nameKey(name));
     const what = `Secret ${nameKey(name)} (${placeText(secret.file, secret.line)})`;
     const stored = secret.texts.get(apiKeySecretRef.key);
-    if (stored !== undefined) return validKey(stored.text.reveal(), `The API key, ${apiKeySecretRef.key} of ${what},`);
+    if (stored !== undefined) return validKey(stored.reveal(), `The API key, ${apiKeySecretRef.key} of ${what},`);
     const has = keysInWords(secret.texts.keys());
     const problem = `${what} has no key ${apiKeySecretRef.key}: ${has}. Add it, or set spec.apiKeySecretRef.key.`;
     return { state: "Missing", problem };
@@ -115,7 +114,7 @@ export class Gathering {
       const has = keysInWords(object.texts.keys());
       return missing(`${kind} ${nameKey(source)} has no key ${key}, ${has}: correct spec.addressesFrom`);
     }
-    const known = addressTexts.get(stored) ?? { state: "Read", source, text: stored.text.reveal() };
+    const known = addressTexts.get(stored) ?? { state: "Read", source, text: stored.reveal() };
     addressTexts.set(stored, known);
     return known;
   }

@@ -208,11 +208,7 @@ function readCore(kind: CoreKind, object: Mapping, place: Place): ReadDocument {
     data: Readonly<Record<string, string>>;
     stringData?: typeof data;
   };
-  const texts = Object.entries({ ...data, ...stringData }).map(([key, text]) => {
-    const field = key in stringData ? "stringData" : "data";
-    const { line, isBlock } = document.at([...segments, field, key]);
-    return [key, { text: new ApiKey(text), line, isBlock }] as const;
-  });
+  const texts = Object.entries({ ...data, ...stringData }).map(([key, text]) => [key, new ApiKey(text)] as const);
   return { items: [{ kind, name: { namespace, name }, texts: new Map(texts), ...placed }], faults: [] };
 }
 
@@ -234,15 +230,6 @@ function mapValues(map: Mapping, change: (value: unknown) => unknown): Mapping {
   return Object.fromEntries(Object.entries(map).map(([key, value]) => [key, change(value)]));
 }
 
-/** One value of a Secret or ConfigMap, wrapped so that it is never printed by accident. */
-export interface StoredText {
-  readonly text: ApiKey;
-  /** The line of its key. */
-  readonly line: number;
-  /** Whether its first line follows the line of its key. */
-  readonly isBlock: boolean;
-}
-
 type ItemKind = ResourceKind | CoreKind;
 
 export type ItemOf<Kind extends ItemKind> = {
@@ -258,6 +245,9 @@ export type ItemOf<Kind extends ItemKind> = {
     }
   : Kind extends "Namespace"
     ? { readonly labels: Readonly<Record<string, string>> }
-    : { readonly texts: ReadonlyMap<string, StoredText> });
+    : {
+        /** The values of a Secret or ConfigMap by key, wrapped so that they are never printed by accident. */
+        readonly texts: ReadonlyMap<string, ApiKey>;
+      });
 
 export type DirectoryItem = { [Kind in ItemKind]: ItemOf<Kind> }[ItemKind];

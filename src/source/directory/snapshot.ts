@@ -1,6 +1,6 @@
 // One complete and immutable snapshot of a directory, with its faults. Pure: the files have been read before.
 import type { DeclaredByKind } from "../../kinds/to-declared.ts";
-import { describeIndex, describeLine, describeSource } from "../../model/address-source.ts";
+import { describeIndex } from "../../model/address-source.ts";
 import { nameKey, type ObjectName, type ResourceKind, resourceKinds, type ResourceMeta } from "../../model/resource.ts";
 import type { DirectoryItem, ItemOf } from "./read-document.ts";
 import { placeText, type RemovalScope, sourceFault, type SourceFault } from "./source-fault.ts";
@@ -60,18 +60,12 @@ function byPlace(left: SourceFault, right: SourceFault): number {
   return (left.line ?? 0) - (right.line ?? 0);
 }
 
-/** @param place The place of a rejected entry in its rule, as `describeIndex` or `describeLine` writes it into a status. */
-export function placeOfSource(snapshot: DirectorySnapshot, meta: ResourceMeta, place: string): string {
+/**
+ * Where a rule has a rejected entry: its line in `spec.addresses`, or else that of the rule.
+ * @param source as `describeIndex` or `describeLine` writes it into a status
+ */
+export function placeOfSource(snapshot: DirectorySnapshot, meta: ResourceMeta, source: string): string {
   const item = meta.kind === "WafIpRule" ? snapshot.find(meta.kind, meta) : undefined;
-  if (item === undefined) return meta.location;
-  const number = Number(/\d+(?=\]?$)/u.exec(place)?.[0]);
-  if (place === describeIndex(number)) return placeText(item.file, item.lines[number] ?? item.line);
-  for (const source of item.declared.addressesFrom) {
-    if (place !== describeLine(describeSource(source), number)) continue;
-    const object = snapshot.find(source.kind, source);
-    const text = object?.texts.get(source.key);
-    if (object !== undefined && text !== undefined)
-      return placeText(object.file, text.line + (text.isBlock ? number : 0));
-  }
-  return meta.location;
+  const line = item?.lines.find((_, index) => source === describeIndex(index));
+  return item === undefined || line === undefined ? meta.location : placeText(item.file, line);
 }

@@ -30,8 +30,6 @@ export interface YamlPlace {
   readonly line: number;
   /** The comment behind a string in a list; empty if there is none. */
   readonly comment: string;
-  /** Whether a string is written as a block (`|`), whose first line follows the line of the field. */
-  readonly isBlock: boolean;
 }
 
 /** Why a document can't be read, and on which line. */
@@ -150,8 +148,7 @@ function placeOf(document: Document, segments: Segments, lines: LineCounter): Ya
     if (pair?.key === undefined) break;
     line = lineOfNode(pair.key, lines);
   }
-  const scalar = isScalar(node) ? node : undefined;
-  return { line, comment: scalar?.comment?.replace(/\n[^]*/, "") ?? "", isBlock: scalar?.type === "BLOCK_LITERAL" };
+  return { line, comment: (isScalar(node) && node.comment?.replace(/\n[^]*/, "")) || "" };
 }
 
 function lineOfNode(node: unknown, lines: LineCounter): number {

@@ -24,7 +24,7 @@ async function snapshotOf(files: Readonly<Record<string, string>>): Promise<Dire
 }
 
 function textIn(snapshot: DirectorySnapshot, kind: "ConfigMap" | "Secret", object: string, key: string) {
-  return snapshot.find(kind, nameOfKey(object))?.texts.get(key)?.text.reveal();
+  return snapshot.find(kind, nameOfKey(object))?.texts.get(key)?.reveal();
 }
 
 function texts(snapshot: DirectorySnapshot): string[] {
