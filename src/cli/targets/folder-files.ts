@@ -60,16 +60,10 @@ export async function removeRuleFile(directory: string, file: string, written?: 
 }
 
 /** Whether the file holds this rule, written by a command, and nothing else: whatever else is in it must not be overwritten. */
-function isOnlyTheRule(text: string, { namespace, name }: ObjectName): boolean {
-  const [document, ...others] = parseAllDocuments(text);
-  return (
-    others.length === 0 &&
-    isMap(document?.contents) &&
-    document.get("kind") === "WafIpRule" &&
-    document.getIn(["metadata", "name"]) === name &&
-    document.getIn(["metadata", "namespace"]) === namespace &&
-    document.hasIn(["metadata", "annotations", createdByAnnotation])
-  );
+function isOnlyTheRule(text: string, name: ObjectName): boolean {
+  const [value, ...others] = documentsOf(text).map(valueOf);
+  const isRule = others.length === 0 && isObject(value, "WafIpRule", name);
+  return isRule && Object.hasOwn(value?.metadata?.annotations ?? {}, createdByAnnotation);
 }
 
 /** Empty if it can't be read. */
@@ -77,7 +71,7 @@ async function readIfExists(path: string): Promise<string | undefined> {
   return await readFile(path, "utf8").catch(({ code }: NodeJS.ErrnoException) => (code === "ENOENT" ? undefined : ""));
 }
 
-/** The fields of an instance that are needed here; any of them may be missing. */
+/** The fields of an object that are needed here; any of them may be missing. */
 interface Fields {
   readonly kind?: unknown;
   readonly metadata?: { readonly name?: unknown; readonly namespace?: unknown; annotations?: Record<string, unknown> };
@@ -106,7 +100,7 @@ export function withApproval(text: string, name: ObjectName, hash: string): stri
   for (const [at, value] of values.entries()) {
     const items = Array.isArray(value.items) ? (value.items as (Fields | null)[]) : [];
     const objects = [{ path: [], object: value }, ...items.map((object, item) => ({ path: ["items", item], object }))];
-    const { path, object } = objects.find((one) => isInstance(one.object, name)) ?? {};
+    const { path, object } = objects.find((one) => isObject(one.object, "WafInstance", name)) ?? {};
     const metadata = path && documents[at]?.getIn([...path, "metadata"], true);
     if (!object?.metadata || !isMap(metadata)) continue;
     const edited = inserted(text, metadata, hash);
@@ -132,9 +126,9 @@ function valueOf(document: Document): Fields {
   }
 }
 
-function isInstance(value: Fields | null | undefined, { namespace, name }: ObjectName): boolean {
-  const { kind, metadata } = value ?? {};
-  return kind === "WafInstance" && metadata?.name === name && (metadata.namespace ?? defaultNamespace) === namespace;
+function isObject(value: Fields | null | undefined, kind: string, { namespace, name }: ObjectName): boolean {
+  const { kind: found, metadata } = value ?? {};
+  return found === kind && metadata?.name === name && (metadata.namespace ?? defaultNamespace) === namespace;
 }
 
 function inserted(text: string, metadata: YAMLMap, hash: string): string | undefined {
