@@ -208,7 +208,7 @@ describe("the file", () => {
     const failed = await runWafsync(report(world.simulator, "--out", lost), { environment });
     expect([failed.code, failed.stderr]).toStrictEqual([
       2,
-      `error: ${lost} cannot be written: it, or its folder, does not exist\n`,
+      `error: ${lost} cannot be written: no such file or directory\n`,
     ]);
     const folder = await runWafsync(report(world.simulator, "--out", files.path), { environment });
     expect([folder.code, folder.stderr]).toStrictEqual([2, expect.stringContaining("is not a regular file")]);

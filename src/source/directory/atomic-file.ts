@@ -4,6 +4,7 @@ import { randomUUID } from "node:crypto";
 import { existsSync, lstatSync, type Stats } from "node:fs";
 import { type FileHandle, lstat, mkdir, open, readdir, realpath, rename, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { getSystemErrorMap } from "node:util";
 
 /** Files with this ending are removed at the next start. */
 export const temporarySuffix = ".wafsync-tmp";
@@ -122,22 +123,13 @@ async function syncFolder(folder: string): Promise<void> {
   });
 }
 
-const problems: Readonly<Record<string, string>> = {
-  EACCES: "permission denied",
-  EPERM: "permission denied",
-  EROFS: "the file system is read-only",
-  ENOENT: "it, or its folder, does not exist",
-  ENOSPC: "no space is left",
-  EDQUOT: "no space is left",
-  EFBIG: "it is too large",
-  ENOTDIR: "a file exists where a folder is needed",
-  EEXIST: "a file exists where a folder is needed",
-};
+/** The system's words by code: `ENOSPC` gives `no space left on device`. */
+const systemMessages = new Map(getSystemErrorMap().values());
 
 /** Why a file cannot be used, without the file. */
 export function fileProblem(error: unknown): string {
   const { code = "unknown error", path = "it" } = error as NodeJS.ErrnoException;
   if (code === "ENOTSUP") return `${path} is not a regular file`;
-  if (code !== "ELOOP") return problems[code] ?? code;
+  if (code !== "ELOOP") return systemMessages.get(code) ?? code;
   return `${path} is a symbolic link, which wafsync does not follow: replace it with a folder or file`;
 }
