@@ -18,8 +18,6 @@ const olderEventsFile: FilePath = ["events.1.ndjson"];
 export const eventsBytesMax = 1024 * 1024;
 /** Kubernetes accepts no larger objects by default. */
 export const statusBytesMax = 1.5 * 1024 * 1024;
-/** The maximum number of events that wait for a slow disk; beyond it, the oldest ones are dropped. */
-const waitingEventsMax = 1000;
 
 type Status = Readonly<Record<string, unknown>>;
 
@@ -46,7 +44,6 @@ export interface StatusFilesOptions {
 export class StatusFiles {
   readonly #options: StatusFilesOptions;
   readonly #known = new Map<string, StoredStatus | undefined>();
-  #events: string[] = [];
   readonly #turns = new Turns();
 
   constructor(options: StatusFilesOptions) {
@@ -82,14 +79,9 @@ export class StatusFiles {
   event(object: ResourceRef, { type, reason, message, details }: FiledEvent): void {
     const { kind, namespace, name } = object;
     const time = new Date(this.#options.clock.nowMs()).toISOString();
-    this.#events.push(`${JSON.stringify({ time, type, kind, namespace, name, reason, message, ...details })}\n`);
-    if (this.#events.length > waitingEventsMax) this.#events.shift();
-    void this.#inTurn(async () => {
-      const lines = this.#events.join("");
-      this.#events = [];
-      if (lines === "") return { ok: true, value: undefined };
-      return await this.#options.state.append(eventsFile, lines, eventsBytesMax, olderEventsFile);
-    });
+    const line = `${JSON.stringify({ time, type, kind, namespace, name, reason, message, ...details })}\n`;
+    // A run waits for its statuses, which are written in turn with its events: so few events wait for a slow disk.
+    void this.#inTurn(async () => await this.#options.state.append(eventsFile, line, eventsBytesMax, olderEventsFile));
   }
 
   /** The files of all other objects. */
