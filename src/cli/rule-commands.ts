@@ -8,7 +8,7 @@ import { findCondition } from "../kinds/conditions.ts";
 import { parseDuration } from "../kinds/durations.ts";
 import { type DeclaredRule, listOf } from "../model/declared.ts";
 import type { Gathered } from "../model/gathered.ts";
-import { nameKey, type ObjectName } from "../model/resource.ts";
+import { nameKey, type ObjectName, type ResourceMeta } from "../model/resource.ts";
 import { counted } from "../model/sentence.ts";
 import { dayMs, formatTime, hourMs } from "../model/time-text.ts";
 import { parseAddress } from "./arguments.ts";
@@ -355,7 +355,7 @@ async function notesOn(
 }
 
 /** Rules of earlier commands that expired a while ago, and whose entries are removed: only then their status says so. */
-function endedRules({ gathered, statusOf }: InstanceSight): readonly ObjectName[] {
+function endedRules({ gathered, statusOf }: InstanceSight): readonly ResourceMeta[] {
   const untilMs = realClock.nowMs() - tidyAfterMs;
   const ended = gathered.rules.filter(({ rule: { meta, expiresAtMs = Infinity } }) => {
     const { conditions = [] } = (statusOf(meta) ?? {}) as Reported;

@@ -2,7 +2,7 @@
 // the rest is as the server's schema guarantees.
 import { type ApiFault, type ApiFaultCode, type ApiResult, localFault } from "./api-result.ts";
 import type { ApiRequest, ApiServer } from "./api-server.ts";
-import { isKubeObject, isRecord, type KubeObject } from "./kube-object.ts";
+import { isKubeObject, isRecord, type KubeObject, type KubeObjectMeta } from "./kube-object.ts";
 import { collectionPath, objectPath, type ObjectAddress, type ResourceType } from "./resource-path.ts";
 
 export const listPageSize = 500;
@@ -127,7 +127,7 @@ export function deleteObject(
   api: ApiServer,
   type: ResourceType,
   address: ObjectAddress,
-  options: Omit<VerbOptions, "subresource"> & { readonly preconditions?: { readonly uid: string } } = {},
+  options: Omit<VerbOptions, "subresource"> & { readonly preconditions?: Partial<KubeObjectMeta> } = {},
 ): Promise<ApiResult<unknown>> {
   const { preconditions, ...rest } = options;
   const body = { kind: "DeleteOptions", apiVersion: "v1", ...(preconditions === undefined ? {} : { preconditions }) };

@@ -36,10 +36,7 @@ test("A process whose state directory is deleted during a call makes no further 
   });
   await folder.files.write("rule.yaml", ruleDocument("rule", { addresses: ["192.0.2.1"] }));
   const stopping = createStopping(realClock);
-  const opened = await openStandalone({
-    ...optionsIn(folder),
-    stopping,
-  });
+  const opened = await openStandalone({ ...optionsIn(folder), stopping });
   if (!opened.ok) throw new Error(opened.problem);
   await opened.standalone.applyOnce(async () => undefined);
   expect(requests).toHaveLength(1);

@@ -1,16 +1,25 @@
-// Which instances an operator with a selector may work on, and when an instance changes hands.
+// Which instances an operator with a selector may work on, and when an instance changes hands. Selectors have the notation of kubectl, and
+// match as in Kubernetes.
 import { describe, expect, test } from "@jest/globals";
 import { handOverMs, SelectedInstances, parseSelector } from "../../src/app/selected-instances.ts";
+import { matchesSelector } from "../../src/model/attachment.ts";
+import type { LabelSelector } from "../../src/model/declared.ts";
 import { createVirtualClock } from "../support/fakes/virtual-clock.ts";
 
 const shop = { namespace: "edge", name: "shop" };
 
+function selectorOf(text: string): LabelSelector {
+  const selector = parseSelector(text);
+  if ("unreadable" in selector) throw new Error(`${text}: ${selector.unreadable}`);
+  return selector;
+}
+
 function operator(selector?: string) {
   const clock = createVirtualClock();
   const labels = new Map<string, Readonly<Record<string, string>>>([["shop", { tier: "a" }]]);
-  const parsed = selector === undefined ? undefined : parseSelector(selector);
-  if (parsed !== undefined && "unreadable" in parsed) throw new Error(parsed.unreadable);
-  const selected = new SelectedInstances(clock, parsed, ({ name }) => labels.get(name));
+  const selected = new SelectedInstances(clock, selector === undefined ? undefined : selectorOf(selector), ({ name }) =>
+    labels.get(name),
+  );
   const label = (tier: string | undefined) => {
     if (tier === undefined) labels.delete("shop");
     else labels.set("shop", { tier });
@@ -64,4 +73,27 @@ describe("The instances of an operator", () => {
     selected.forget(shop);
     expect(selected.has(shop)).toBe(false);
   });
+});
+
+describe("A label selector", () => {
+  test.each([
+    ["tier=edge", { tier: "edge" }, { tier: "core" }],
+    ["tier==edge", { tier: "edge" }, {}],
+    ["tier!=edge", {}, { tier: "edge" }],
+    ["tier=", { tier: "" }, { tier: "edge" }],
+    ["example.com/tier", { "example.com/tier": "" }, { tier: "" }],
+    ["!legacy", {}, { legacy: "true" }],
+    ["tier in (edge, core)", { tier: "core" }, {}],
+    ["tier notin (edge,core)", {}, { tier: "edge" }],
+    ["tier in (edge,core), !legacy ,team=a", { tier: "edge", team: "a" }, { tier: "edge", team: "a", legacy: "" }],
+  ])("%s matches %o, but not %o", (text, like, unlike) => {
+    expect([like, unlike].map((labels) => matchesSelector(selectorOf(text), labels))).toStrictEqual([true, false]);
+  });
+
+  test.each(["", "tier in a", "tier in (a", "a b", "a=b=c", "tier=edge,", "=x", "-a", "a>1"])(
+    "%j is not one",
+    (text) => {
+      expect(parseSelector(text)).toHaveProperty("unreadable");
+    },
+  );
 });

@@ -64,6 +64,11 @@ function stage() {
     notReady,
     loop,
     store,
+    round: async (): Promise<void> => {
+      const ended = loop.round(new AbortController().signal);
+      await clock.advance(1_000);
+      await ended;
+    },
     add: (name: string, reason: Unattached["reason"] = "NotAllowed", ready?: string): void => {
       const meta = aMeta("WafIpRule", name);
       const object = store("WafIpRule", name, ready);
@@ -73,16 +78,14 @@ function stage() {
 }
 
 test("objects that are not Ready are counted by kind, except those that no run covers", async () => {
-  const { clock, loop, store, add, notReady, counted } = stage();
+  const { round, store, add, notReady, counted } = stage();
   store("WafIpRule", "shop/ready", "True");
   store("WafIpRule", "shop/new");
   store("WafIpRule", "shop/rejected", "False");
   store("WafFeed", "shop/down", "False");
   store("WafFeed", "shop/waiting", "Unknown");
   add("shop/typo", "InstanceNotFound", "False");
-  const round = loop.round(new AbortController().signal);
-  await clock.advance(1_000);
-  await round;
+  await round();
   expect(notReady).toStrictEqual({ WafIpRule: 1, WafOrigin: 0, WafAutoBlock: 0, WafFeed: 1 });
   expect(counted()).toStrictEqual({ "WafIpRule InstanceNotFound": 1 });
 });
@@ -104,39 +107,33 @@ test("a flood in one namespace delays the status in another by one write, and is
 });
 
 test("a failed status write is retried in the next round, and an object that has attached meanwhile is skipped", async () => {
-  const { clock, loop, add, written, failing, objects } = stage();
+  const { round, add, written, failing, objects } = stage();
   add("a/fails");
   add("b/attaches");
   failing.add("a/fails");
-  const { signal } = new AbortController();
-  const round = loop.round(signal);
+  const first = round();
   objects.delete("WafIpRule b/attaches");
-  await clock.advance(1_000);
-  await round;
+  await first;
   expect(written).toStrictEqual(["a/fails"]);
   failing.clear();
-  const next = loop.round(signal);
-  await clock.advance(1_000);
-  await next;
+  await round();
   expect(written).toStrictEqual(["a/fails", "a/fails"]);
-  await loop.round(signal);
+  await round();
   expect(written).toHaveLength(2);
 });
 
 test("each object gets one Warning event, and all are counted by kind and reason", async () => {
-  const { clock, loop, add, events, counted, objects } = stage();
+  const { round, add, events, counted, objects } = stage();
   add("a/typo");
   add("b/typo");
-  for (let round = 0; round < 2; round += 1) {
-    const rounds = loop.round(new AbortController().signal);
-    await clock.advance(1_000);
-    await rounds;
+  for (const _ of [1, 2]) {
+    await round();
     expect(events).toStrictEqual(
       ["a/typo", "b/typo"].map((name) => `Warning WafIpRule ${name} NotAllowed: No access.`),
     );
     expect(counted()).toStrictEqual({ "WafIpRule NotAllowed": 2 });
   }
   objects.clear();
-  await loop.round(new AbortController().signal);
+  await round();
   expect(counted()).toStrictEqual({});
 });

@@ -4,6 +4,7 @@
 import { beforeAll, expect, test } from "@jest/globals";
 import { addresses, configMap, instance, rule } from "../support/builders/manifests.ts";
 import { waitFor } from "../support/builders/cluster-objects.ts";
+import { slow } from "../support/processes/slowness.ts";
 import { type FinishedProcess, runWafsync } from "../support/processes/wafsync-process.ts";
 import { dayMs } from "../../src/model/time-text.ts";
 import { anEntry } from "../support/builders/log-entry.ts";
@@ -96,6 +97,19 @@ await describeOperator("the commands of an incident", (world) => {
     expect(await world().read("WafIpRule", namespace, "waf-block-203-0-113-9")).toBeUndefined();
     const reasons = (await world().events(namespace)).map(({ reason }) => reason);
     expect([reasons.includes("Ended"), reasons.includes("Expired")]).toStrictEqual([true, false]);
+  });
+
+  test("a rule that another command renews while `unblock` waits stays", async () => {
+    const [address, name] = ["203.0.113.10", "waf-block-203-0-113-10"];
+    await call(responder, "block", address);
+    world().simulator.settings.latencyMs = slow(1_000);
+    const unblocking = call(responder, "unblock", address);
+    const stored = async () => await world().read("WafIpRule", namespace, name);
+    await world().eventually("the rule expires", async () => (await stored())?.spec?.["expiresAt"] !== undefined);
+    await world().patch(rule(namespace, name, []), { spec: { expiresAt: null } });
+    world().simulator.settings.latencyMs = 0;
+    expect([(await unblocking).code, waf.view.has("blocklist", address)]).toStrictEqual([1, true]);
+    expect((await call(responder, "unblock", address)).code).toBe(0);
   });
 
   test("an administrator finds an address of a ConfigMap on the lists, with its line, and its complete history", async () => {

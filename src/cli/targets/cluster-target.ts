@@ -14,12 +14,19 @@ import { kubeConfigCredentials } from "../../kube/credentials.ts";
 import type { KubeObject } from "../../kube/kube-object.ts";
 import { createObject, deleteObject, getObject, listObjects, mergePatchObject } from "../../kube/verbs.ts";
 import { type ApiKey, validateApiKey } from "../../model/api-key.ts";
-import { approvalAnnotation, guestKinds, type ObjectName, nameKey, type ResourceKind } from "../../model/resource.ts";
+import {
+  approvalAnnotation,
+  guestKinds,
+  type ObjectName,
+  nameKey,
+  type ResourceKind,
+  type ResourceMeta,
+} from "../../model/resource.ts";
 import type { Gathered } from "../../model/gathered.ts";
 import type { Redactor } from "../../model/redactor.ts";
 import { ClusterRecordStore } from "../../records/cluster-record-store.ts";
 import { type ClusterObject, instanceNameOf, typeOfKind } from "../../source/cluster/cluster-object.ts";
-import { listTimeoutMs } from "../../source/cluster/fresh-objects.ts";
+import { listTimeoutMs, requestTimeoutMs as timeoutMs } from "../../source/cluster/fresh-objects.ts";
 import { listForUser, readFeed, readInstanceOnce, whereOf } from "../../source/cluster/read-cluster.ts";
 import { type CommandRule, createdByAnnotation, requestedByAnnotation, ruleDocument } from "../command-rule.ts";
 import type { Reported } from "../object-view.ts";
@@ -39,20 +46,18 @@ import {
   type InstanceSight,
 } from "./target.ts";
 
-const timeoutMs = 10_000;
-const approveQuery = { fieldManager: "wafsync-approve" };
 const ruleQuery = { fieldManager: "wafsync-block" };
 const instanceType = typeOfKind("WafInstance");
 const ruleType = typeOfKind("WafIpRule");
 
-interface InstanceObject extends KubeObject {
-  readonly status?: Partial<WafInstanceStatus>;
+/** An instance or a rule. */
+interface ReportedObject extends KubeObject {
+  readonly status?: Reported & Pick<Partial<WafInstanceStatus>, "heldPlan" | "removalsOnHold">;
 }
 
 export function openCluster(options: TargetOptions, session: Session, how?: WafWork): Target {
   const { api, namespace: ofContext } = openApi(options, session);
-  const ownNamespace = options.namespace ?? ofContext;
-  const namespace = options.allNamespaces === true ? undefined : ownNamespace;
+  const namespace = options.allNamespaces === true ? undefined : (options.namespace ?? ofContext);
   return new ClusterTarget(api, namespace, session.redactor, commandCalls(options, session, how));
 }
 
@@ -78,6 +83,8 @@ class ClusterTarget extends Target {
   protected readonly recordsAt = "the cluster";
   readonly #api: ApiServer;
   readonly #namespace: string | undefined;
+  /** The generation of each rule that was patched. */
+  readonly #written = new Map<string, number | undefined>();
   /** Asked once for all rules of a command. */
   #user: Promise<string | undefined> | undefined;
 
@@ -102,19 +109,17 @@ class ClusterTarget extends Target {
 
   /** Other kinds that cannot be listed are reported as gaps. */
   async see(namespace = this.#namespace): Promise<Seen> {
-    const api = this.#api;
     const atMs = realClock.nowMs();
     const where = whereOf(namespace);
-    const instances = await listInstances(api, namespace);
+    const instances = await listInstances(this.#api, namespace);
     if (!instances.ok) throw unlisted(instances.fault, where, "choose another namespace with -n");
     const objects = [...instances.value];
     const gaps: string[] = [];
     const concerns = (one: SeenObject): boolean =>
       namespace === undefined || [one.namespace, one.instance?.namespace].includes(namespace);
-    const onGap = (gap: string): void => void gaps.push(gap);
     for (const kind of [...guestKinds, "WafFeed"] as const) {
       // Objects of other namespaces may refer to the instances of this one.
-      const listed = await listForUser(api, kind, namespace, onGap, kind !== "WafFeed");
+      const listed = await listForUser(this.#api, kind, namespace, (gap) => gaps.push(gap), kind !== "WafFeed");
       objects.push(...listed.objects.map((object) => seenObject(kind, object)).filter(concerns));
     }
     return { atMs, where, objects, gaps };
@@ -146,10 +151,10 @@ class ClusterTarget extends Target {
     const { spec, metadata } = body;
     const options = { timeoutMs, query: ruleQuery };
     if (isNew) {
-      const created = await createObject<RuleObject>(api, ruleType, rule.namespace, body, options);
+      const created = await createObject<ReportedObject>(api, ruleType, rule.namespace, body, options);
       if (created.ok) return;
       if (created.fault.code !== "AlreadyExists") throw refusedRule("create", rule, created.fault);
-      const found = await getObject<RuleObject>(api, ruleType, rule, { timeoutMs });
+      const found = await getObject<ReportedObject>(api, ruleType, rule, { timeoutMs });
       if (!found.ok) throw refusedRule("get", rule, found.fault);
       if (found.value.metadata.annotations?.[createdByAnnotation] === undefined) {
         throw new CommandError(
@@ -164,17 +169,27 @@ class ClusterTarget extends Target {
       metadata: { annotations },
       spec: { ...spec, expiresAt: spec.expiresAt ?? null, description: spec.description ?? null },
     };
-    const patched = await mergePatchObject<RuleObject>(api, ruleType, rule, patch, options);
-    if (!patched.ok && (isNew || patched.fault.code !== "NotFound")) throw refusedRule("patch", rule, patched.fault);
+    const patched = await mergePatchObject<ReportedObject>(api, ruleType, rule, patch, options);
+    if (patched.ok) this.#written.set(nameKey(rule), patched.value.metadata.generation);
+    else if (isNew || patched.fault.code !== "NotFound") throw refusedRule("patch", rule, patched.fault);
   }
 
-  async deleteRule(rule: ObjectName): Promise<void> {
-    const deleted = await deleteObject(this.#api, ruleType, rule, { timeoutMs });
-    if (!deleted.ok && deleted.fault.code !== "NotFound") throw refusedRule("delete", rule, deleted.fault);
+  async deleteRule(rule: ResourceMeta): Promise<void> {
+    const known = this.#written.get(nameKey(rule)) ?? rule.generation;
+    for (;;) {
+      const read = await getObject<ReportedObject>(this.#api, ruleType, rule, { timeoutMs });
+      if (!read.ok && read.fault.code !== "NotFound") throw refusedRule("get", rule, read.fault);
+      if (!read.ok || read.value.metadata.uid !== rule.uid || read.value.metadata.generation !== known) return;
+      const preconditions = { uid: rule.uid, resourceVersion: read.value.metadata.resourceVersion };
+      const deleted = await deleteObject(this.#api, ruleType, rule, { timeoutMs, preconditions });
+      if (deleted.ok || deleted.fault.code === "NotFound") return;
+      // Perhaps only its status has changed.
+      if (deleted.fault.code !== "Conflict") throw refusedRule("delete", rule, deleted.fault);
+    }
   }
 
   protected async reportOn(rule: CommandRule): Promise<Progress> {
-    const read = await getObject<RuleObject>(this.#api, ruleType, rule, { timeoutMs });
+    const read = await getObject<ReportedObject>(this.#api, ruleType, rule, { timeoutMs });
     if (read.ok) return progressOf(read.value.status, read.value.metadata.generation ?? 0);
     if (read.fault.code === "NotFound") return { state: "Settled", message: "" };
     if (read.fault.code === "Forbidden") throw refusedRule("get", rule, read.fault);
@@ -186,7 +201,7 @@ class ClusterTarget extends Target {
   }
 
   async removalsOnHold(instance: ObjectName): Promise<OnHold> {
-    const read = await getObject<InstanceObject>(this.#api, instanceType, instance, { timeoutMs });
+    const read = await getObject<ReportedObject>(this.#api, instanceType, instance, { timeoutMs });
     if (!read.ok) throw refused("get", instance, read.fault);
     const { heldPlan, removalsOnHold: groups = [] } = read.value.status ?? {};
     const reported = { hash: heldPlan === "" ? undefined : heldPlan, groups };
@@ -197,15 +212,11 @@ class ClusterTarget extends Target {
 
   async approve(instance: ObjectName, hash: string): Promise<string> {
     const body = { metadata: { annotations: { [approvalAnnotation]: hash } } };
-    const options = { timeoutMs, query: approveQuery };
+    const options = { timeoutMs, query: { fieldManager: "wafsync-approve" } };
     const patched = await mergePatchObject(this.#api, instanceType, instance, body, options);
     if (!patched.ok) throw refused("patch", instance, patched.fault);
     return `WafInstance ${nameKey(instance)}`;
   }
-}
-
-interface RuleObject extends KubeObject {
-  readonly status?: Reported;
 }
 
 const selfReview = z.object({ status: z.object({ userInfo: z.object({ username: z.string().min(1).max(256) }) }) });
@@ -218,36 +229,30 @@ async function userOf(api: ApiServer): Promise<string | undefined> {
   return asked.ok ? selfReview.safeParse(asked.value).data?.status.userInfo.username : undefined;
 }
 
-/** @param other what else a user without the permission can do */
 function unlisted(fault: ApiFault, where: string, other: string): CommandError {
-  const missing = "the wafsync CRDs are not installed in this cluster";
-  return refusal(fault, `list wafinstances ${where}`, other, missing, "the instances cannot be listed");
+  return refusal(fault, `list wafinstances ${where}`, "the wafsync CRDs are not installed in this cluster", other);
 }
 
-function refused(verb: string, instance: ObjectName, fault: ApiFault): CommandError {
-  const what = `${verb} wafinstances in namespace ${instance.namespace}`;
-  const subject = `WafInstance ${nameKey(instance)}`;
-  return refusal(fault, what, "ask the owner of the instance to approve", `there is no ${subject}`, subject);
+function refused(verb: string, { namespace, name }: ObjectName, fault: ApiFault): CommandError {
+  const missing = `there is no WafInstance ${namespace}/${name}`;
+  const other = "ask the owner of the instance to approve";
+  return refusal(fault, `${verb} wafinstances in namespace ${namespace}`, missing, other);
 }
 
 function refusedRule(verb: string, { namespace, name }: ObjectName, fault: ApiFault): CommandError {
-  const what = `${verb} wafiprules in namespace ${namespace}`;
+  const missing = `WafIpRule ${namespace}/${name} cannot be written: namespace ${namespace} does not exist, or the wafsync CRDs are not installed`;
   const other = "use -n with a namespace in which you can write rules and that has access to the instance";
-  const unwritten = `WafIpRule ${namespace}/${name} cannot be written`;
-  const missing = `${unwritten}: namespace ${namespace} does not exist, or the wafsync CRDs are not installed`;
-  return refusal(fault, what, other, missing, unwritten);
+  return refusal(fault, `${verb} wafiprules in namespace ${namespace}`, missing, other);
 }
 
-/** Why the API server refused something, for a user who lacks a permission, for an object that is missing, and otherwise. */
-function refusal(
-  { code, message }: ApiFault,
-  what: string,
-  other: string,
-  missing: string,
-  problem: string,
-): CommandError {
+/**
+ * Why the API server did not do this.
+ * @param missing what it means that an object is missing
+ * @param other what else a user without the permission can do
+ */
+function refusal({ code, message }: ApiFault, what: string, missing: string, other: string): CommandError {
   if (code === "NotFound") return new CommandError(missing);
-  if (code !== "Forbidden") return new CommandError(`${problem}: ${message}`);
+  if (code !== "Forbidden") return new CommandError(`wafsync cannot ${what}: ${message}`);
   return new CommandError(`you are not allowed to ${what}`, `Ask for this permission, or ${other}.`);
 }
 

@@ -116,10 +116,12 @@ export abstract class Target {
   /** Writes a rule of a command. @param isNew whether it may have to be created. @throws CommandError if it can't be written */
   protected abstract putRule(rule: CommandRule, isNew: boolean): Promise<void>;
   /**
-   * Deletes a rule of a command. @throws CommandError if it can't be deleted
-   * @param written if set, a rule that another command has changed since it was written stays
+   * Deletes a rule of a command. A rule that another command has changed since it was read or written stays; in a folder, only one that
+   * has been written.
+   * @param written what this command has written, if it has
+   * @throws CommandError if it can't be deleted
    */
-  abstract deleteRule(rule: ObjectName, written?: CommandRule): Promise<void>;
+  abstract deleteRule(rule: ResourceMeta, written?: CommandRule): Promise<void>;
   /** What the process that applies the rule reports on it as it is now. */
   protected abstract reportOn(rule: CommandRule): Promise<Progress>;
   /** Whether a running process will expire rules on time. */

@@ -10,9 +10,6 @@ import { describeWithControlPlane } from "../../support/control-plane/suite.ts";
 import { collectionOf, instance, keySecret } from "../../support/builders/manifests.ts";
 import { type WatchingSource, watchingSource } from "./watching-source.ts";
 
-const waitMs = 30_000;
-const event = { type: "Normal", reason: "OriginAdded", message: "Added origin b.example." } as const;
-
 await describeWithControlPlane("records in a cluster", (cluster) => {
   let world: WatchingSource;
   let records: ClusterRecords;
@@ -54,7 +51,7 @@ await describeWithControlPlane("records in a cluster", (cluster) => {
     expect(await records.inventory.save(meta, emptyInventory, "")).toMatchObject({ state: "Failed" });
     expect(await records.inventory.remove(meta)).toContain("must not write");
     await records.status.write(meta, { observedGeneration: 1, domain: "shop.example" });
-    records.status.event(meta, event);
+    records.status.event(meta, { type: "Normal", reason: "OriginAdded", message: "Added origin b.example." });
     expect(writes()).toStrictEqual([]);
   });
 
@@ -62,7 +59,7 @@ await describeWithControlPlane("records in a cluster", (cluster) => {
     mayWrite = true;
     expect(await records.lifecycle.ensureFinalizer(meta)).toBeUndefined();
     expect((await stored()).metadata.finalizers).toStrictEqual(["wafsync.dev/release-entries"]);
-    await waitFor("the watch", waitMs, async () =>
+    await waitFor("the watch", 30_000, async () =>
       world.source.objectOf(meta)?.metadata.finalizers === undefined ? undefined : true,
     );
     const before = world.client.sent.length;

@@ -9,13 +9,11 @@ function entry(manager: string, time: string, ...annotations: readonly string[])
 }
 
 test("the last manager of the annotation is found among the managers of other fields", () => {
+  const time = "2026-01-01T00:00:02Z";
   const fields = [
     entry("argocd", "2026-01-01T00:00:03Z", "other"),
-    entry("kubectl-annotate", "2026-01-01T00:00:02Z", "other", annotation),
+    entry("kubectl-annotate", time, "other", annotation),
     entry("kubectl-edit", "2026-01-01T00:00:01Z", annotation),
   ];
-  expect(setterOf(fields, "metadata", "annotations", annotation)).toStrictEqual({
-    manager: "kubectl-annotate",
-    time: "2026-01-01T00:00:02Z",
-  });
+  expect(setterOf(fields, "metadata", "annotations", annotation)).toStrictEqual({ manager: "kubectl-annotate", time });
 });
