@@ -6,7 +6,7 @@ import type { ListState } from "./client-lists.ts";
 import { type Markup, html, longText } from "./html.ts";
 import { type Cell, type Column, copyButton, dataTable, section, tiles, warnings } from "./parts.ts";
 import type { BlockedRequests } from "./requests.ts";
-import type { Counted, Ranked, Ranking, RequestSummary } from "./statistics.ts";
+import type { Counted, Ranking, RequestSummary } from "./statistics.ts";
 
 /** @param linkOf the page about a client; undefined for a page without links */
 export function requestSections(
@@ -58,9 +58,6 @@ function clientSection({ clients, summary }: BlockedRequests, linkOf?: (client: 
   const columns: Column<(typeof clients)[number]>[] = [
     { title: "Client", kind: "address", cell: ({ entry }) => name(entry) },
     ...countColumns(summary.total),
-    { title: "Country", kind: "text", cell: ({ country }) => countryWords(country) },
-    { title: "First seen", kind: "time", cell: ({ firstMs }) => timeWords(firstMs) },
-    { title: "Last seen", kind: "time", cell: ({ lastMs }) => timeWords(lastMs) },
     { title: "Lists", kind: "text", cell: ({ lists }) => listCell(lists) },
   ];
   return section("clients", "Top clients", [leftOutNote(summary.clients), dataTable("Top clients", columns, clients)]);
@@ -89,11 +86,11 @@ function ruleSection(rule: string | undefined): Markup[] {
 function rankingSection(
   id: "reasons" | "countries" | "paths",
   { total, [id]: ranking }: RequestSummary,
-  { words = (text) => text, ...column }: Omit<Column<Ranked>, "cell"> & { readonly words?: (key: string) => string },
+  { words = (text) => text, ...column }: Omit<Column<Counted>, "cell"> & { readonly words?: (key: string) => string },
   about = "",
 ): Markup {
   const title = `Top ${id}${about}`;
-  const cell = ({ key }: Ranked): string => words(key);
+  const cell = ({ key }: Counted): string => words(key);
   const columns = [{ ...column, cell }, ...countColumns(total)];
   return section(id, title, [leftOutNote(ranking), dataTable(title, columns, ranking.items)]);
 }
@@ -103,7 +100,7 @@ function leftOutNote({ items, shortMax, distinctMin }: Ranking): Markup {
   if (shortMax > 0) {
     return html`<p class="quiet">
       There are more than ${inThousands(distinctMin)} different values, and only the most frequent are counted. Each
-      count may be too low by at most ${inThousands(shortMax)}, and the time of a first request may be too late.
+      count may be too low by at most ${inThousands(shortMax)}.
     </p>`;
   }
   if (distinctMin <= items.length) return html``;
@@ -114,11 +111,6 @@ function leftOutNote({ items, shortMax, distinctMin }: Ranking): Markup {
 function shareWords(count: number, total: number): string {
   const percent = total === 0 ? 0 : (count / total) * 100;
   return percent > 0 && percent < 0.1 ? "< 0.1 %" : `${percent.toFixed(1)} %`;
-}
-
-/** `2026-11-21 15:00`, in UTC. */
-function timeWords(timeMs: number | undefined): string {
-  return timeMs === undefined ? "–" : new Date(timeMs).toISOString().slice(0, 16).replace("T", " ");
 }
 
 const regionNames = new Intl.DisplayNames("en", { type: "region", fallback: "none" });

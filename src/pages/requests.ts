@@ -5,7 +5,7 @@ import { type LogRange, describeRange, isWithin } from "../cli/logs/log-range.ts
 import type { LogWatch } from "../cli/logs/log-watch.ts";
 import type { InstanceSight } from "../cli/targets/target.ts";
 import type { Entry } from "../address/entry.ts";
-import { type LogEntry, logTimeMs } from "../model/log-entry.ts";
+import type { LogEntry } from "../model/log-entry.ts";
 import type { ObjectName } from "../model/resource.ts";
 import { inThousands } from "../model/sentence.ts";
 import { dayMs, dayOf, formatDay, formatTime } from "../model/time-text.ts";
@@ -101,7 +101,7 @@ async function readRows(ports: RequestPorts, period: RequestsQuestion["period"])
       block_reason: redact(row.block_reason),
       country: row.country && redact(row.country),
     };
-    statistics.add(redacted, logTimeMs(row.timestamp));
+    statistics.add(redacted);
   };
   if (period !== undefined) {
     const { firstDay, lastDay } = range.days;

@@ -14,16 +14,9 @@ export interface Counted {
   readonly count: number;
 }
 
-/** With the first and last valid time, and the country of the last row, if these were given. */
-export interface Ranked extends Counted {
-  readonly firstMs: number | undefined;
-  readonly lastMs: number | undefined;
-  readonly country: string;
-}
-
 /** The most frequent strings, and how exact their counts are. */
 export interface Ranking {
-  readonly items: readonly Ranked[];
+  readonly items: readonly Counted[];
   /** The maximum by which any count is too low; 0 if all counts are exact. */
   readonly shortMax: number;
   /** The number of different strings; if `shortMax` is not 0, there may have been more. */
@@ -39,15 +32,13 @@ export class RequestStatistics {
   readonly #paths = new FrequentCounter(keptMax);
   #total = 0;
 
-  /** @param timeMs NaN if the time of the row is invalid */
-  add(entry: LogEntry, timeMs: number): void {
+  add(entry: LogEntry): void {
     this.#total += 1;
-    const country = keptText(entry.country ?? "");
     this.#reasons.add(keptText(entry.block_reason));
-    this.#countries.add(country);
+    this.#countries.add(keptText(entry.country ?? ""));
     this.#paths.add(keptPath(entry.request_path));
     // Different spellings of one address are one client.
-    this.#clients.add(readObservedEntry(keptText(entry.client_ip)), timeMs, country);
+    this.#clients.add(readObservedEntry(keptText(entry.client_ip)));
   }
 
   /** @param topMax The maximum number of items of each ranking. */
@@ -68,7 +59,7 @@ export class RequestStatistics {
  */
 export class FrequentCounter {
   readonly #keptMax: number;
-  readonly #counts = new Map<string, { -readonly [Field in keyof Ranked]: Ranked[Field] }>();
+  readonly #counts = new Map<string, number>();
   #shortMax = 0;
   #distinctMin = 0;
 
@@ -77,35 +68,27 @@ export class FrequentCounter {
     this.#keptMax = keptMax;
   }
 
-  add(key: string, timeMs = Number.NaN, country = ""): void {
+  add(key: string): void {
     const known = this.#counts.get(key);
-    const counted = known ?? { key, count: 0, firstMs: undefined, lastMs: undefined, country };
-    counted.count += 1;
-    // Also without a valid time.
-    if (!(timeMs < (counted.lastMs ?? timeMs))) counted.country = country;
-    if (!Number.isNaN(timeMs)) {
-      counted.firstMs = Math.min(counted.firstMs ?? timeMs, timeMs);
-      counted.lastMs = Math.max(counted.lastMs ?? timeMs, timeMs);
-    }
+    this.#counts.set(key, (known ?? 0) + 1);
     if (known !== undefined) return;
-    this.#counts.set(key, counted);
     this.#distinctMin = Math.max(this.#distinctMin, this.#counts.size);
     if (this.#counts.size > 2 * this.#keptMax) this.#shrink();
   }
 
   /** The most frequent strings; equal counts are in alphabetical order. A count is never more than the true one. */
   ranking(most: number): Ranking {
-    const items = [...this.#counts.values()].sort(byCountThenKey).slice(0, most);
-    return { items, shortMax: this.#shortMax, distinctMin: this.#distinctMin };
+    const all = [...this.#counts].map(([key, count]) => ({ key, count }));
+    return { items: all.sort(byCountThenKey).slice(0, most), shortMax: this.#shortMax, distinctMin: this.#distinctMin };
   }
 
   /** Subtracts the same number from every count, so that at most `keptMax` counts remain above zero. */
   #shrink(): void {
-    const counts = [...this.#counts.values()].map(({ count }) => count).sort((a, b) => b - a);
+    const counts = [...this.#counts.values()].sort((a, b) => b - a);
     const taken = counts[this.#keptMax] ?? 0;
-    for (const [key, counted] of this.#counts) {
-      counted.count -= taken;
-      if (counted.count <= 0) this.#counts.delete(key);
+    for (const [key, count] of this.#counts) {
+      if (count <= taken) this.#counts.delete(key);
+      else this.#counts.set(key, count - taken);
     }
     this.#shortMax += taken;
   }

@@ -85,12 +85,11 @@ describe("the report", () => {
     ]);
     const page = await readFile(file, "utf8");
     expect(page).toContain(`<title>Blocked requests of ${logDomain}</title>`);
-    const seen = ["Netherlands", "2026-06-11 05:30", "2026-06-11 05:30"];
     expect(tableOf(page, "clients")).toStrictEqual([
-      ["203.0.113.250", "160", "13.0 %", ...seen, "blocked"],
-      ["2001:db8:ffff::1", "159", "12.9 %", ...seen, "not on a list"],
-      ["192.0.2.250", "158", "12.8 %", ...seen, "blocked by 192.0.2.128/25"],
-      ["198.51.100.250", "157", "12.7 %", ...seen, "not on a list"],
+      ["203.0.113.250", "160", "13.0 %", "blocked"],
+      ["2001:db8:ffff::1", "159", "12.9 %", "not on a list"],
+      ["192.0.2.250", "158", "12.8 %", "blocked by 192.0.2.128/25"],
+      ["198.51.100.250", "157", "12.7 %", "not on a list"],
     ]);
     expect(tableOf(page, "paths")[0]).toStrictEqual(["/busy", "634", "51.4 %"]);
     expect(parse(ruleOf(page))).toStrictEqual({
