@@ -1,6 +1,9 @@
 // Processes the pages of one day in order: decides which rows to forward, and whether the day is complete or has to be
 // read again from its start. Rows that an earlier reading forwarded are left out, even if the order has changed meanwhile.
-import type { BrokenLogEntry, LogEntry, LogPage } from "../model/log-entry.ts";
+// In the first reading of a day that is not followed, all rows are new, and hardly any day has to be read again. So nothing is recorded
+// of its last page, the first pages are only kept as text, and of those in between the identities are listed, because a Map takes longer
+// than parsing the page.
+import type { BrokenLogEntry, LogEntry, LogPage, LogRows } from "../model/log-entry.ts";
 import { inThousands } from "../model/sentence.ts";
 import { formatDay } from "../model/time-text.ts";
 import { type RowIdentity, type RowTally, tallyRowsMax } from "./row-tally.ts";
@@ -10,6 +13,8 @@ export const defectsMax = 3;
 export const brokenShownMax = 3;
 /** The maximum number of pages per reading. */
 export const pagesMax = 100_000;
+/** The number of characters of pages that are kept as text for each day. */
+const textKeptMax = 2 ** 24;
 /** Two pages with the same number of rows, of which this many are equal, count as one. */
 const rowsCompared = 16;
 /** The maximum number of empty pages with a further scroll ID while rows are missing. */
@@ -62,22 +67,28 @@ export type PageVerdict = { readonly rows: readonly LogEntry[] } & (
   | { readonly next: "Failed"; readonly problem: string }
 );
 
+type Reading = ReturnType<typeof newReading>;
+
 export class LogDayReading {
   readonly #identityOf: RowIdentity;
   readonly #rowsMax: number;
-  readonly #tally: RowTally;
-  #reading: ReturnType<typeof newReading>;
+  #tally: RowTally | undefined;
+  #reading: Reading = newReading(true, undefined);
+  /** The pages of the first reading, or the identities of their rows. */
+  #listed: (LogPage | Float64Array)[] = [];
+  #rowsListed = 0;
+  #textKept = 0;
   /** Repeated pages, by their number, and in how many consecutive readings they were repeated. */
   readonly #repeats = new Map<number, number>();
   #lastDefect: ReadingDefect | undefined;
   #defects = 0;
 
-  /** @param tally The forwarded rows of this day; it is updated. */
-  constructor(identityOf: RowIdentity, tally: RowTally, rowsMax = tallyRowsMax) {
+  /** @param tally The forwarded rows of this day; it is updated. Undefined if the day is read once. */
+  constructor(identityOf: RowIdentity, tally: RowTally | undefined, rowsMax = tallyRowsMax) {
     this.#identityOf = identityOf;
     this.#tally = tally;
     this.#rowsMax = rowsMax;
-    this.#reading = newReading(this.#tally, this.#rowsMax);
+    this.begin();
   }
 
   /** Whether a reading of this day contradicted itself or its total: then a row that occurs twice may be one request. */
@@ -87,23 +98,26 @@ export class LogDayReading {
 
   /** Starts a reading: the next page is the first of the day. */
   begin(): void {
-    this.#reading = newReading(this.#tally, this.#rowsMax);
+    if (this.#listed.length > 0) this.#tally = this.#tallyOfListed();
+    const known = Math.max(this.#rowsListed, this.#tally?.size ?? 0);
+    this.#listed = [];
+    this.#reading = newReading(known < this.#rowsMax, known === 0 ? undefined : new Map());
   }
 
-  page({ scrollId, total, entries, broken }: LogPage): PageVerdict {
+  page(page: LogPage, { entries, broken }: LogRows = page.rows()): PageVerdict {
     const reading = this.#reading;
-    const length = entries.length + broken.length;
+    const { length } = page;
     reading.pages += 1;
-    reading.totalMin = Math.min(reading.totalMin, total);
-    reading.totalMax = Math.max(reading.totalMax, total);
+    reading.totalMin = Math.min(reading.totalMin, page.total);
+    reading.totalMax = Math.max(reading.totalMax, page.total);
     if (!reading.isRepeatable) return { next: "Failed", rows: [], problem: tooManyRows };
     const defect = this.#defectOf(length, entries);
     if (defect !== undefined) return this.#again(defect, []);
     this.#noteBroken(broken);
     reading.came += length;
-    const rows = entries.filter((entry) => this.#take(this.#identityOf(entry)));
+    const rows = this.#select(page, entries);
     if (length === 0) reading.emptyPages += 1;
-    if (scrollId !== null && !this.#isOver(length)) return { next: "Page", scrollId, rows };
+    if (page.scrollId !== null && !this.#isOver(length)) return { next: "Page", scrollId: page.scrollId, rows };
     return reading.came < reading.totalMin ? this.#again("TooFewRows", rows) : this.#done(rows);
   }
 
@@ -142,9 +156,34 @@ export class LogDayReading {
     }
   }
 
-  /** Counts a row in the reading. @returns whether to forward it; it then counts as forwarded */
-  #take(identity: number): boolean {
+  #select(page: LogPage, entries: readonly LogEntry[]): readonly LogEntry[] {
     const tally = this.#tally;
+    if (tally !== undefined) return withoutKnown(entries, (entry) => this.#take(tally, this.#identityOf(entry)));
+    const { came, totalMin } = this.#reading;
+    // All forwarded rows that may be read again must be known.
+    if (page.scrollId === null && came >= totalMin) return entries;
+    if (this.#rowsListed < this.#rowsMax) this.#list(page, entries);
+    this.#rowsListed += entries.length;
+    return entries;
+  }
+
+  #list(page: LogPage, entries: readonly LogEntry[]): void {
+    const isKept = this.#textKept + page.textLength <= textKeptMax;
+    if (isKept) this.#textKept += page.textLength;
+    this.#listed.push(isKept ? page : Float64Array.from(entries.map(this.#identityOf)));
+  }
+
+  #tallyOfListed(): RowTally {
+    const tally: RowTally = new Map();
+    for (const page of this.#listed) {
+      const identities = page instanceof Float64Array ? page : page.rows().entries.map(this.#identityOf);
+      for (const identity of identities) tally.set(identity, (tally.get(identity) ?? 0) + 1);
+    }
+    return tally;
+  }
+
+  /** Counts a row in the reading. @returns whether to forward it; it then counts as forwarded */
+  #take(tally: RowTally, identity: number): boolean {
     const { seen } = this.#reading;
     const known = tally.get(identity) ?? 0;
     const count = seen === undefined ? known + 1 : (seen.get(identity) ?? 0) + 1;
@@ -159,7 +198,7 @@ export class LogDayReading {
     const { seen } = this.#reading;
     let surplus = 0;
     if (seen === undefined) return surplus;
-    for (const [identity, count] of this.#tally) surplus += Math.max(0, count - (seen.get(identity) ?? 0));
+    for (const [identity, count] of this.#tally ?? []) surplus += Math.max(0, count - (seen.get(identity) ?? 0));
     return surplus;
   }
 
@@ -193,12 +232,24 @@ export class LogDayReading {
   }
 }
 
-function newReading({ size }: RowTally, rowsMax: number) {
+/** Copies the rows only if one must be left out. */
+function withoutKnown(entries: readonly LogEntry[], take: (entry: LogEntry) => boolean): readonly LogEntry[] {
+  let rows: LogEntry[] | undefined;
+  for (const [index, entry] of entries.entries()) {
+    if (!take(entry)) rows ??= entries.slice(0, index);
+    else rows?.push(entry);
+  }
+  return rows ?? entries;
+}
+
+/**
+ * @param isRepeatable whether all forwarded rows are known
+ * @param seen how often each row occurred; undefined in the first reading of a day, where the tally is the same
+ */
+function newReading(isRepeatable: boolean, seen: RowTally | undefined) {
   return {
-    /** Whether all forwarded rows are known. */
-    isRepeatable: size < rowsMax,
-    /** How often each row occurred; undefined in the first reading of a day, where the tally is the same. */
-    seen: size === 0 ? undefined : (new Map() as RowTally),
+    isRepeatable,
+    seen,
     pages: 0,
     emptyPages: 0,
     came: 0,

@@ -1,5 +1,5 @@
 // Reads blocked requests, day by day and page by page, as a stream. After a failure, the day is read again from its start, and
-// rows that were forwarded are skipped. However many rows there are, only one page is in memory.
+// rows that were forwarded are skipped. However many rows there are, only one page is in memory and one in flight.
 import { upwardBackOffDelayMs } from "../async/back-off.ts";
 import type { Clock } from "../async/clock.ts";
 import type { LogEntry, LogPage } from "../model/log-entry.ts";
@@ -31,6 +31,7 @@ export interface LogReaderPorts {
 export const logsPerPageMax = 10_000;
 const retryBaseMs = 100;
 const retryMsMax = 10_000;
+const turnsUntilSent = 2;
 
 export interface ReadLogsOptions {
   readonly days: DayRange;
@@ -65,17 +66,22 @@ export type LogPiece =
   | { readonly kind: "Stopped"; readonly day: number };
 
 /**
- * Returns the logs of the days, oldest day first. Within a day, rows are in the order of the API. A piece that was consumed counts as
- * forwarded.
+ * Returns the logs of the days, oldest day first. Within a day, rows are in the order of the API. If the consumer stops iterating,
+ * the calls end. A piece that was consumed counts as forwarded.
  */
 export async function* readLogs(ports: LogReaderPorts, options: ReadLogsOptions): AsyncGenerator<LogPiece, void, void> {
   const { days } = options;
-  const reader = new DayReader(ports, options);
-  for (let day = days.firstDay; day <= days.lastDay; day += 1) {
-    for await (const piece of reader.read(day)) {
-      yield piece;
-      if (piece.kind === "Failed" || piece.kind === "Stopped") return;
+  const pages = new LogPages(ports, options);
+  const reader = new DayReader(ports, pages, options);
+  try {
+    for (let day = days.firstDay; day <= days.lastDay; day += 1) {
+      for await (const piece of reader.read(day)) {
+        yield piece;
+        if (piece.kind === "Failed" || piece.kind === "Stopped") return;
+      }
     }
+  } finally {
+    await pages.close();
   }
 }
 
@@ -96,12 +102,14 @@ export async function countLogs(
 
 class DayReader {
   readonly #ports: LogReaderPorts;
+  readonly #pages: LogPages;
   readonly #options: ReadLogsOptions;
   #hasWorked = false;
   #failures = 0;
 
-  constructor(ports: LogReaderPorts, options: ReadLogsOptions) {
+  constructor(ports: LogReaderPorts, pages: LogPages, options: ReadLogsOptions) {
     this.#ports = ports;
+    this.#pages = pages;
     this.#options = options;
   }
 
@@ -109,57 +117,50 @@ class DayReader {
     const { cursor, mayRead } = this.#options;
     const mark = cursor?.markOf(day);
     if (mark?.total !== undefined) {
-      const page = await this.#firstPage(day, 1);
+      const total = await this.#pages.total(day);
       // If this failed, reading the day fails as well and reports it.
-      if (page.ok && page.value.total === mark.total) {
-        return yield { kind: "DayDone", day, total: mark.total, summary: undefined };
+      if (total.ok && total.value === mark.total) {
+        yield { kind: "DayDone", day, total: mark.total, summary: undefined };
+        return;
       }
     }
     const identityOf = cursor?.identityOf ?? createRowIdentity(randomSeed(this.#ports.random));
-    const reading = new LogDayReading(identityOf, mark?.forwarded ?? new Map());
-    let scrollId: string | undefined;
+    const reading = new LogDayReading(identityOf, mark?.forwarded);
+    let request: PageRequest = { day };
     for (;;) {
       if (this.#ports.stopping.aborted || mayRead?.() === false) return yield { kind: "Stopped", day };
-      const page = scrollId === undefined ? await this.#firstPage(day) : await this.#nextPage(scrollId);
+      const page = await this.#pages.get(request);
       let fault: WafFault;
       if (page.ok) {
         this.#hasWorked = true;
-        const verdict = reading.page(page.value);
+        const { scrollId, length } = page.value;
+        if (scrollId === null || length > 0) await this.#pages.askAhead(day, scrollId);
+        const isFirst = request.scrollId === undefined;
+        const rows = page.value.rows();
+        const verdict = reading.page(page.value, rows);
         if (verdict.next === "Failed") return yield { kind: "Failed", day, fault: contractFault(verdict.problem) };
         const newEntries = verdict.rows;
         if (newEntries.length > 0) this.#failures = 0;
         cursor?.noteRows(day, newEntries);
-        const isFirst = scrollId === undefined;
-        const { entries } = page.value;
-        yield { kind: "Page", day, entries, newEntries, isFirst, isDoubtful: reading.isDoubtful };
+        yield { kind: "Page", day, entries: rows.entries, newEntries, isFirst, isDoubtful: reading.isDoubtful };
         if (verdict.next === "Nothing") {
           this.#failures = 0;
           return yield { kind: "DayDone", day, total: verdict.summary.total, summary: verdict.summary };
         }
         if (verdict.next === "Page") {
-          ({ scrollId } = verdict);
+          request = { day, scrollId: verdict.scrollId };
           continue;
         }
         fault = contractFault(defectWords[verdict.defect]);
       } else fault = page.fault;
       this.#failures += 1;
-      const retry = retryOf(fault, scrollId !== undefined, this.#failures, this.#hasWorked);
+      const retry = retryOf(fault, request.scrollId !== undefined, this.#failures, this.#hasWorked);
       if (retry !== "Fail") await pause(this.#ports, day, fault, this.#failures);
       if (this.#ports.stopping.aborted) return yield { kind: "Stopped", day };
       if (retry === "Fail") return yield { kind: "Failed", day, fault };
-      if (retry === "SameDay") scrollId = undefined;
-      if (scrollId === undefined) reading.begin();
+      if (retry === "SameDay") request = { day };
+      if (request.scrollId === undefined) reading.begin();
     }
-  }
-
-  async #firstPage(day: number, perPage = this.#options.perPage ?? logsPerPageMax): Promise<WafResult<LogPage>> {
-    const date = formatDay(day);
-    const { waf, stopping: signal } = this.#ports;
-    return await waf.queryLogs({ startDate: date, endDate: date, perPage }, { signal });
-  }
-
-  async #nextPage(scrollId: string): Promise<WafResult<LogPage>> {
-    return await this.#ports.waf.scrollLogs(scrollId, { signal: this.#ports.stopping });
   }
 }
 
@@ -187,6 +188,70 @@ async function pause(ports: LogReaderPorts, day: number, why: WafFault, attempt:
   const delayMs = Math.max(why.retryAfterMs ?? 0, backOffMs);
   onWait?.({ day, why, delayMs });
   await clock.sleep(delayMs, stopping);
+}
+
+/** A page of a day: the first one, or the one with this scroll ID. */
+interface PageRequest {
+  readonly day: number;
+  readonly scrollId?: string | undefined;
+}
+
+/** Fetches pages one after another, and the next page while the last one is processed. Never makes two calls at a time. */
+class LogPages {
+  readonly #waf: LogPort;
+  readonly #options: ReadLogsOptions;
+  readonly #ended = new AbortController();
+  readonly #signal: AbortSignal;
+  #ahead: { readonly request: PageRequest; readonly result: Promise<WafResult<LogPage>> } | undefined;
+
+  constructor({ waf, stopping }: LogReaderPorts, options: ReadLogsOptions) {
+    this.#waf = waf;
+    this.#options = options;
+    this.#signal = AbortSignal.any([stopping, this.#ended.signal]);
+  }
+
+  /**
+   * Requests the page that most likely follows the one with this scroll ID, before its rows are checked, so that the WAF and wafsync work
+   * at the same time. If another page is needed, the response is discarded.
+   */
+  async askAhead(day: number, scrollId: string | null): Promise<void> {
+    const { days, cursor } = this.#options;
+    // For a day that was read before, only the total is requested first.
+    if (scrollId === null && (day >= days.lastDay || cursor?.markOf(day + 1).total !== undefined)) return;
+    const request = scrollId === null ? { day: day + 1 } : { day, scrollId };
+    this.#ahead ??= { request, result: this.#call(request) };
+    // The lane waits one turn of the event loop for other calls, and sends in the next turn.
+    for (let turn = 0; turn < turnsUntilSent; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+  }
+
+  async get(request: PageRequest): Promise<WafResult<LogPage>> {
+    const ahead = this.#ahead;
+    this.#ahead = undefined;
+    if (ahead === undefined) return await this.#call(request);
+    const result = await ahead.result;
+    const isWanted = ahead.request.day === request.day && ahead.request.scrollId === request.scrollId;
+    return isWanted ? result : await this.#call(request);
+  }
+
+  /** Returns the number of rows of the day, from a page with a single row. */
+  async total(day: number): Promise<WafResult<number>> {
+    const page = await this.#call({ day }, 1);
+    return page.ok ? { ok: true, value: page.value.total } : page;
+  }
+
+  /** Resolves when no request is in progress. */
+  async close(): Promise<void> {
+    this.#ended.abort();
+    await this.#ahead?.result;
+  }
+
+  async #call({ day, scrollId }: PageRequest, perPage = this.#options.perPage): Promise<WafResult<LogPage>> {
+    const options = { signal: this.#signal };
+    if (scrollId !== undefined) return await this.#waf.scrollLogs(scrollId, options);
+    const date = formatDay(day);
+    const query = { startDate: date, endDate: date, perPage: perPage ?? logsPerPageMax };
+    return await this.#waf.queryLogs(query, options);
+  }
 }
 
 /** The maximum number of consecutive failures. With backoff, this takes a few minutes. */

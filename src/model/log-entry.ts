@@ -49,11 +49,21 @@ export interface BrokenLogEntry {
   readonly problem: string;
 }
 
+/** A page of which only the frame has been read: a reader requests the next page before it asks for the rows. */
 export interface LogPage {
   /** For the next page; null at the end. */
   readonly scrollId: string | null;
   /** The number of entries in the whole range, not in the page. */
   readonly total: number;
+  /** The number of entries in the page, including broken ones. */
+  readonly length: number;
+  /** The number of characters that a caller keeps in memory with the page. */
+  readonly textLength: number;
+  /** A second call takes longer, because it parses the text again. */
+  readonly rows: () => LogRows;
+}
+
+export interface LogRows {
   /** The entries in the documented format. */
   readonly entries: readonly LogEntry[];
   readonly broken: readonly BrokenLogEntry[];

@@ -2,7 +2,7 @@
 // that determines what is written (domains, hosts, entries) must not be altered, so a response with a key there is rejected. Log
 // entries affect no decisions, and contain a key if a client sent it to the protected site, so they are redacted.
 import { logEntryFields } from "../model/log-entry.ts";
-import type { LogEntry, LogPage } from "../model/log-entry.ts";
+import type { LogEntry, LogPage, LogRows } from "../model/log-entry.ts";
 import type { OriginsRead, WriteAccepted } from "../model/waf-result.ts";
 import { distinctiveLengthMin } from "../model/redactor.ts";
 import type { SecretSearch } from "../model/redactor.ts";
@@ -47,9 +47,17 @@ export const readLogAnswer: AnswerReader<LogPage> = (text, keys) => {
   const answer = parseAnswer(logAnswer, text);
   if (!answer.ok) return answer;
   const { _scroll_id: scrollId, hits } = answer.value;
-  const { entries, broken } = sortOut(hits.hits);
-  const clean = keys.occursIn(plainJson(text)) ? entries.map((entry) => redactValue(entry, keys) as LogEntry) : entries;
-  return { ok: true, value: { scrollId, total: hits.total.value, entries: clean, broken } };
+  let parsed: readonly unknown[] | undefined = hits.hits;
+  const rows = (): LogRows => {
+    const items = parsed ?? (JSON.parse(text) as typeof answer.value).hits.hits;
+    // A caller that keeps the page holds only its text in memory.
+    parsed = undefined;
+    const { entries, broken } = sortOut(items);
+    if (!keys.occursIn(plainJson(text))) return { entries, broken };
+    return { entries: entries.map((entry) => redactValue(entry, keys) as LogEntry), broken };
+  };
+  const { length } = hits.hits;
+  return { ok: true, value: { scrollId, total: hits.total.value, length, textLength: text.length, rows } };
 };
 
 /** Names of undocumented fields may contain the key too. The depth of an entry has already been limited. */

@@ -1,7 +1,7 @@
 // The documented shape of a page of logs. Entries are validated one by one, without zod: there may be ten thousand, a malformed one
 // must not invalidate the others, and undocumented fields are passed through unchanged.
 import * as z from "zod";
-import { type BrokenLogEntry, type LogEntry, logEntryFields, type LogPage } from "../model/log-entry.ts";
+import { type BrokenLogEntry, type LogEntry, logEntryFields, type LogRows } from "../model/log-entry.ts";
 
 /** The maximum number of entries of one page; the API's own limit is 10,000. */
 export const logPageLengthMax = 100_000;
@@ -22,7 +22,7 @@ export const logAnswer = z.object({
 });
 
 /** Separates the entries in the documented format from the others. */
-export function sortOut(items: readonly unknown[]): Pick<LogPage, "entries" | "broken"> {
+export function sortOut(items: readonly unknown[]): LogRows {
   const broken: BrokenLogEntry[] = [];
   items.forEach((item, position) => {
     const problem = entryProblem(item);

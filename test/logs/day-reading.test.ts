@@ -8,9 +8,9 @@ import { pageOf, row } from "../support/fakes/scripted-logs.ts";
 const identityOf = createRowIdentity({ low: 1, high: 2 });
 const rowsMax = 3;
 
-function page(paths: string, scrollId: string | null): LogPage {
+function page(paths: string, scrollId: string | null, textLength?: number): LogPage {
   const entries = paths.split(" ").map((path) => row(path));
-  return pageOf(entries, 6, scrollId);
+  return pageOf(entries, 6, scrollId, textLength);
 }
 
 function pathsOf({ rows }: PageVerdict): string {
@@ -19,14 +19,14 @@ function pathsOf({ rows }: PageVerdict): string {
 
 describe("a day with more rows than the limit", () => {
   test("is forwarded completely in one reading", () => {
-    const reading = new LogDayReading(identityOf, new Map(), rowsMax);
+    const reading = new LogDayReading(identityOf, undefined, rowsMax);
     const verdicts = [page("a b", "1"), page("c d", "2"), page("e f", null)].map((one) => reading.page(one));
     expect(verdicts.map(pathsOf)).toStrictEqual(["a b", "c d", "e f"]);
     expect(verdicts.at(-1)).toMatchObject({ next: "Nothing", summary: { came: 6, total: 6 } });
   });
 
   test("can be read again only as long as all forwarded rows are known", () => {
-    const reading = new LogDayReading(identityOf, new Map(), rowsMax);
+    const reading = new LogDayReading(identityOf, undefined, rowsMax);
     expect(pathsOf(reading.page(page("a b", "1")))).toBe("a b");
     reading.begin();
     expect(pathsOf(reading.page(page("b a", "1")))).toBe("");
@@ -37,22 +37,29 @@ describe("a day with more rows than the limit", () => {
   });
 });
 
-describe("a page that contains duplicate rows once", () => {
+describe.each([
+  ["kept as text", 1000],
+  ["identified", 2 ** 25],
+])("a page that contains duplicate rows once, and is %s", (_, length) => {
   test("is reported after a second reading: the rows were forwarded more often than they exist", () => {
-    const reading = new LogDayReading(identityOf, new Map());
-    expect(pathsOf(reading.page(page("a a b b", "1")))).toBe("a a b b");
-    expect(reading.page(page("c d e", "2"))).toMatchObject({ next: "Again", defect: "TooManyRows" });
+    const reading = new LogDayReading(identityOf, undefined);
+    expect(pathsOf(reading.page(page("a a b b", "1", length)))).toBe("a a b b");
+    expect(reading.page(page("c d e", "2", length))).toMatchObject({ next: "Again", defect: "TooManyRows" });
     reading.begin();
-    const verdicts = [page("a b", "1"), page("c d", "2"), page("e f", null)].map((one) => reading.page(one));
+    const verdicts = [page("a b", "1", length), page("c d", "2", length), page("e f", null, length)].map((one) =>
+      reading.page(one),
+    );
     expect(verdicts.map(pathsOf)).toStrictEqual(["", "c d", "e f"]);
     expect(verdicts.at(-1)).toMatchObject({ next: "Nothing", summary: { came: 6, total: 6, surplus: 2 } });
   });
 
   test("is not reported if none of its rows were forwarded, or if a reading only has another order", () => {
-    const reading = new LogDayReading(identityOf, new Map());
-    expect(pathsOf(reading.page(page("a b", "1")))).toBe("a b");
+    const reading = new LogDayReading(identityOf, undefined);
+    expect(pathsOf(reading.page(page("a b", "1", length)))).toBe("a b");
     reading.begin();
-    const verdicts = [page("f e", "1"), page("d c", "2"), page("b a", null)].map((one) => reading.page(one));
+    const verdicts = [page("f e", "1", length), page("d c", "2", length), page("b a", null, length)].map((one) =>
+      reading.page(one),
+    );
     expect(verdicts.at(-1)).toMatchObject({ next: "Nothing", summary: { surplus: 0 } });
   });
 });

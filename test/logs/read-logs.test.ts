@@ -178,7 +178,8 @@ describe("a reading that contradicts itself", () => {
 
 test("malformed entries are reported by their position in the day, and the others are returned", async () => {
   const pageWith = (entries: readonly LogEntry[], broken: readonly BrokenLogEntry[]): LogPage => {
-    return { ...pageOf(entries, entries.length + broken.length, null), broken };
+    const length = entries.length + broken.length;
+    return { ...pageOf([], length, null), length, rows: () => ({ entries, broken }) };
   };
   const page = pageWith([row("a"), row("b")], [{ position: 1, problem: "is odd" }]);
   const logs = scriptedLogs({ [date]: [[page]] });

@@ -129,7 +129,7 @@ describe("a former key that the API returns", () => {
       json(200, { _scroll_id: null, hits: { total: { value: 1 }, hits: [{ ...row, [former]: former }] } }),
     );
     const page = await waf.scrollLogs("x");
-    const rows = page.ok && page.value;
+    const rows = page.ok && page.value.rows();
     expect(JSON.stringify(rows)).not.toContain("the-former");
     expect(rows).toMatchObject({ entries: [{ request_path: "/?api_key=[api key]" }] });
   });
@@ -139,7 +139,7 @@ describe("a former key that the API returns", () => {
     const row = { ...anEntry({ request_path: "/" }), id: 1_234_567_890_123 };
     server.answers(json(200, { _scroll_id: null, hits: { total: { value: 1 }, hits: [row] } }));
     const page = await waf.scrollLogs("x");
-    expect(page.ok && page.value).toMatchObject({ entries: [{ id: "[api key]" }] });
+    expect(page.ok && page.value.rows()).toMatchObject({ entries: [{ id: "[api key]" }] });
   });
 
   test("is in no message, and no part of it remains where a message is truncated", async () => {

@@ -11,8 +11,13 @@ export function row(path: string, more: Partial<LogEntry> = {}): LogEntry {
 }
 
 /** A page with these rows. */
-export function pageOf(entries: readonly LogEntry[], total: number, scrollId: string | null): LogPage {
-  return { scrollId, total, entries, broken: [] };
+export function pageOf(
+  entries: readonly LogEntry[],
+  total: number,
+  scrollId: string | null,
+  textLength = 1000,
+): LogPage {
+  return { scrollId, total, length: entries.length, textLength, rows: () => ({ entries, broken: [] }) };
 }
 
 /** `a b b` is a page of three rows; a fault code makes the request fail; a function is called. */
