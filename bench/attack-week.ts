@@ -1,12 +1,11 @@
 // A week in a WAF's log with known attackers: background noise, shared addresses, slow scanners, bursts, rotating
 // botnets, and attackers who try to get a neighbor or an allowed partner blocked. It is evaluated every five minutes, as by a process.
 import type { DeclaredAutoBlock } from "../src/model/declared.ts";
-import type { JudgedEntry } from "../src/blocks/judge.ts";
+import { type JudgedEntry, Judges } from "../src/blocks/judge.ts";
 import type { Gathered } from "../src/model/gathered.ts";
 import type { LogEntry } from "../src/model/log-entry.ts";
 import { readObservedEntry } from "../src/address/entry.ts";
 import { NetworkIndex } from "../src/address/ranges.ts";
-import { Judges } from "../src/blocks/judges.ts";
 import { exemptionsIn } from "../src/blocks/judge-day.ts";
 import { anAutoBlock, newRow } from "../test/support/builders/declare-auto-block.ts";
 import { aRule, anInstance, anOrigin } from "../test/support/builders/declare.ts";

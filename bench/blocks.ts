@@ -5,7 +5,7 @@ import { attackWeek, judgeWeek, scoreOf } from "./attack-week.ts";
 import { anAutoBlock, newRow } from "../test/support/builders/declare-auto-block.ts";
 import { seededRandom } from "../test/support/builders/seeded-random.ts";
 import type { LogEntry } from "../src/model/log-entry.ts";
-import { Judges } from "../src/blocks/judges.ts";
+import { Judges } from "../src/blocks/judge.ts";
 import type { Bench, BenchOutcome, BenchTable } from "./bench.ts";
 import { inMilliseconds, inSeconds } from "./bench.ts";
 

@@ -9,7 +9,7 @@ import { realClock } from "../src/async/clock.ts";
 import { ApiKey } from "../src/model/api-key.ts";
 import { readLogs } from "../src/logs/read-logs.ts";
 import { createWafClient } from "../src/waf/client.ts";
-import { LaneRegistry } from "../src/waf/lane-registry.ts";
+import { LaneRegistry } from "../src/waf/lane.ts";
 import type { Bench, BenchOutcome, BenchTable } from "./bench.ts";
 import { inSeconds } from "./bench.ts";
 import { bundle } from "./server-process.ts";

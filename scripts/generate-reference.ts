@@ -4,7 +4,7 @@ import type { PrinterColumn, ServedDefinition } from "../src/kinds/kind-definiti
 import { apiVersion, category, pluralOf, recordKind, type ServedKind } from "../src/kinds/kinds.ts";
 import { validationsKey } from "../src/kinds/schema-rules.ts";
 import { summarySchema } from "../src/kinds/summary.ts";
-import { capitalized, counted, inThousands } from "../src/model/sentence.ts";
+import { capitalized, counted, inThousands } from "../src/model/texts.ts";
 import { type GeneratedFile, objectSchema, type StructuralSchema, structuralSchema } from "./generate-crds.ts";
 
 const generatedNote = "<!-- Written by `npm run generate`. Edit the schemas in src/kinds instead. -->";

@@ -49,7 +49,7 @@ const conventions: readonly Convention[] = [
       // They compute the next status, which keeps the transition times of the previous one.
       "src/run/report.ts",
       "src/run/status/write-status.ts",
-      "src/logs/forward-status.ts",
+      "src/logs/forward-ports.ts",
       "src/app/unattached-loop.ts",
       // A record that is older than its report was restored from a backup. Without a status, nothing is compared.
       "src/run/world.ts",

@@ -1,10 +1,9 @@
 // Which base URLs the operator may call. A user who may create a WafInstance must not make it call internal addresses.
-import { isPublicAddress } from "../net/address-policy.ts";
-import { refusedLiteral } from "../net/checked-lookup.ts";
+import { isPublicAddress, refusedLiteral } from "../net/checked-lookup.ts";
 import type { OpenConnection } from "../net/http-connection.ts";
 import type { EnvironmentKey } from "../source/directory/gather.ts";
 import { normalizeBaseUrl } from "../waf/base-url.ts";
-import { connectTo } from "../waf/lane-registry.ts";
+import { connectTo } from "../waf/lane.ts";
 import type { Environment } from "./config.ts";
 
 export interface BaseUrlPolicy {

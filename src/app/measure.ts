@@ -1,6 +1,6 @@
 // Records what the process does as metrics, in a cluster and in a folder.
 import { type BlocksView } from "../blocks/block-book.ts";
-import { blockKey } from "../blocks/judges.ts";
+import { blockKey } from "../blocks/judge.ts";
 import { type Condition, findCondition } from "../kinds/conditions.ts";
 import type { Clock } from "../async/clock.ts";
 import { listNames } from "../model/declared.ts";
@@ -11,7 +11,7 @@ import type { ReconcileOutcome } from "../run/report.ts";
 import type { ForwardLogsPorts } from "../logs/forward-ports.ts";
 import type { ReconcileObserver } from "../run/ports.ts";
 import { isCutOff } from "../run/facts.ts";
-import { instanceStatus } from "../run/status/instance-status.ts";
+import { instanceStatus } from "../run/status/statuses.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 import type { RunReports } from "./work.ts";
 

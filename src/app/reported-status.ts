@@ -1,11 +1,10 @@
 // What runs report on objects, in a cluster and in a folder. Sanitizes all messages in one place: redacts every API key that the process
 // has ever known, and escapes invisible characters. Other strings in a status are data, which is compared with the declarations, and stay
 // unchanged.
-import type { LogStatusPort } from "../logs/forward-ports.ts";
-import { keepLogPart } from "../logs/forward-status.ts";
+import { type LogStatusPort, keepLogPart } from "../logs/forward-ports.ts";
 import type { Redactor } from "../model/redactor.ts";
 import type { ResourceMeta } from "../model/resource.ts";
-import { visibleText } from "../model/visible-text.ts";
+import { visibleText } from "../model/texts.ts";
 import type { StatusPort } from "../run/ports.ts";
 
 type Status = Readonly<Record<string, unknown>>;

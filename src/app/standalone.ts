@@ -3,10 +3,9 @@
 // Start: files, state directory (locked), WAFs. Stop: no new calls, end of the call in flight, connections, lock.
 import type { SecretValue } from "../feeds/feed-fetcher.ts";
 import { continuesOf } from "../model/continues.ts";
-import type { SecretKeyRef } from "../model/declared-feed.ts";
-import type { DeclaredCacheClear } from "../model/declared.ts";
+import type { SecretKeyRef, DeclaredCacheClear } from "../model/declared.ts";
 import { nameKey, notReadyKinds, type ObjectName, type ResourceMeta } from "../model/resource.ts";
-import { counted } from "../model/sentence.ts";
+import { counted } from "../model/texts.ts";
 import { FileRecordStore } from "../records/file-record-store.ts";
 import { createInventoryRecords } from "../records/inventory-records.ts";
 import type { RecordStore } from "../records/record-store.ts";

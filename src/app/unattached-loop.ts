@@ -2,8 +2,7 @@
 // so namespaces take turns, writes are rate-limited, and nothing here triggers a run.
 import { isDeepStrictEqual } from "node:util";
 import { type Condition, seeReady, withConditions } from "../kinds/conditions.ts";
-import type { Clock } from "../async/clock.ts";
-import { withDeadline } from "../async/deadline.ts";
+import { type Clock, withDeadline } from "../async/clock.ts";
 import { TimeSlices } from "../async/time-slices.ts";
 import { notReadyKinds, type ObjectName, type ResourceKind, resourceKinds } from "../model/resource.ts";
 import type { ReconcilePorts, StatusPort } from "../run/ports.ts";

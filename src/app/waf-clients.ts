@@ -8,8 +8,7 @@ import { nameKey, type ObjectName } from "../model/resource.ts";
 import { type AnswerLimits, type CallRecord, type Permission, type WafClient, createWafClient } from "../waf/client.ts";
 import type { OpenConnection } from "../net/http-connection.ts";
 import type { Effect } from "../waf/exchange-fault.ts";
-import type { KeyLocks } from "../waf/lane.ts";
-import { type HeldLane, LaneRegistry } from "../waf/lane-registry.ts";
+import { type KeyLocks, type HeldLane, LaneRegistry } from "../waf/lane.ts";
 
 /** The maximum number of former keys that are searched for in data. */
 const formerKeysMax = 4;

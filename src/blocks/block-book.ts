@@ -4,10 +4,9 @@
 import type { Clock } from "../async/clock.ts";
 import type { ReasonOf } from "../kinds/reasons.ts";
 import { nameKey, type ObjectName } from "../model/resource.ts";
-import { counted, listed } from "../model/sentence.ts";
-import type { PublishedJudgements } from "./judges.ts";
+import { counted, listed } from "../model/texts.ts";
+import type { PublishedJudgements, JudgedEntry } from "./judge.ts";
 import type { DeclaredAutoBlock } from "../model/declared.ts";
-import type { JudgedEntry } from "./judge.ts";
 import type { LogRecordPort } from "../logs/log-records.ts";
 import type { StatusPort } from "../run/ports.ts";
 

@@ -1,15 +1,12 @@
 // Wraps a source of resources and adds a rule for each WafAutoBlock: its source is the log of blocked requests, and its entries are the
 // clients that the log reader listed, each with its own end. Everything else is passed through.
-import { formatTime } from "../model/time-text.ts";
+import { formatTime, inThousands, visibleText } from "../model/texts.ts";
 import type { Entry } from "../address/entry.ts";
 import { attachmentOf } from "../model/attachment.ts";
 import { emptyRule } from "../model/declared.ts";
 import type { DeclaredAutoBlock } from "../model/declared.ts";
-import { type JudgedEntry, topReasons } from "./judge.ts";
+import { type JudgedEntry, topReasons, blockKey } from "./judge.ts";
 import type { AddressText, Gathered, GatheredRule } from "../model/gathered.ts";
-import { inThousands } from "../model/sentence.ts";
-import { visibleText } from "../model/visible-text.ts";
-import { blockKey } from "./judges.ts";
 import { extending, type SourcePort } from "../run/ports.ts";
 import type { BlockBook, BlocksView } from "./block-book.ts";
 

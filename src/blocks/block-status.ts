@@ -1,5 +1,5 @@
 // The status of a WafAutoBlock, from the facts of a run: whether its clients are on the blocklist, and the evidence.
-import { formatTime } from "../model/time-text.ts";
+import { formatTime, counted, inThousands, shortened, visibleText } from "../model/texts.ts";
 import {
   type Condition,
   findCondition,
@@ -10,17 +10,14 @@ import {
 } from "../kinds/conditions.ts";
 import { entriesShownMax, type WafAutoBlockStatus } from "../kinds/waf-auto-block.ts";
 import type { DeclaredAutoBlock } from "../model/declared.ts";
-import { fresh, type JudgedEntry, type Judgement, topReasons } from "./judge.ts";
-import { counted, inThousands, shortened } from "../model/sentence.ts";
-import { visibleText } from "../model/visible-text.ts";
-import { autoBlocksMax, blockKey, judgedBlocks } from "./judges.ts";
+import { fresh, type JudgedEntry, type Judgement, topReasons, autoBlocksMax, blockKey, judgedBlocks } from "./judge.ts";
 import type { RuleProgress } from "../decide/progress.ts";
 import { type CompiledRule, endOf } from "../decide/compiled-rule.ts";
 import type { BlockBook, ReadingReport } from "./block-book.ts";
 import type { RunFacts } from "../run/facts.ts";
 import type { ReconcilePorts } from "../run/ports.ts";
-import { assessRule } from "../run/status/rule-status.ts";
-import { accepted, type AcceptedFinding, type SyncedFinding, withFindings } from "../run/status/findings.ts";
+import { assessRule } from "../run/status/statuses.ts";
+import { accepted, type AcceptedFinding, type SyncedFinding, withFindings } from "../run/status/messages.ts";
 
 const labelLengthMax = 100;
 

@@ -6,14 +6,13 @@
 // - Rows that are equal in these count as often as one page contains them. A row that occurs on two pages, or in a reading after one
 //   that contradicted itself, is one request.
 // - The result counts once the day has been read completely, and only if no more requests are known than the API reports.
-import { dayOf, formatDay } from "../model/time-text.ts";
+import { dayOf, formatDay } from "../model/texts.ts";
 import type { DeclaredAutoBlock } from "../model/declared.ts";
 import type { Entry } from "../address/entry.ts";
 import { NetworkIndex } from "../address/ranges.ts";
 import type { Gathered } from "../model/gathered.ts";
 import { type LogEntry, logTimeMs } from "../model/log-entry.ts";
-import { type JudgedEntry, readClientAddress } from "./judge.ts";
-import { judgedBlocks, Judges, type SavedJudges } from "./judges.ts";
+import { type JudgedEntry, readClientAddress, judgedBlocks, Judges, type SavedJudges } from "./judge.ts";
 import { compileDesired } from "../decide/desired.ts";
 import { compileGuards, guardEntries } from "../decide/guards.ts";
 import { protectedFrom } from "../decide/yielding.ts";

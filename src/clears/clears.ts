@@ -2,7 +2,7 @@
 // its runs. One call serves all of them, including those that are waiting. Each attempt of an object is recorded before its call,
 // so a killed process may clear once too often, but never misses a clear.
 import type { WafInstanceStatus } from "../kinds/waf-instance.ts";
-import { attachmentOf } from "../model/attachment.ts";
+import { attachmentOf, type Attachment } from "../model/attachment.ts";
 import type { DeclaredCacheClear, Grant } from "../model/declared.ts";
 import type { Gathered } from "../model/gathered.ts";
 import type { HandledTrigger } from "../model/inventory.ts";
@@ -12,7 +12,7 @@ import type { HooksEnd, HookStep, ReportedObject, RunHooks, StatusPort } from ".
 import type { World } from "../run/world.ts";
 import type { RunFacts } from "../run/facts.ts";
 import { emitChange } from "../run/status/events.ts";
-import { troubleOf } from "../run/status/findings.ts";
+import { troubleOf, accepted, type Finding, forPerson, withFindings } from "../run/status/messages.ts";
 import { writeStatus } from "../run/status/write-status.ts";
 import {
   advanceClear,
@@ -29,10 +29,15 @@ import {
   startedRecord,
   withAttempt,
   withHandled,
+  currentRecord,
 } from "./cache-clear.ts";
 import { ClearMemory, handledBy } from "./records.ts";
 import { clearName, observeRollouts, rolloutClears, rolloutsIgnored, rolloutsStatus } from "./rollouts.ts";
-import { cacheClearStatus } from "./status.ts";
+import { formatTime, shortened } from "../model/texts.ts";
+import { seeReady } from "../kinds/conditions.ts";
+import { formatDuration } from "../kinds/durations.ts";
+import type { ReasonOf } from "../kinds/reasons.ts";
+import type { WafCacheClearStatus } from "../kinds/waf-cache-clear.ts";
 
 /** Calls for one instance are at least this far apart, so that objects created one after another share the second call. */
 const callIntervalMs = 2_000;
@@ -283,4 +288,101 @@ function intervalOf(clear: DeclaredCacheClear, grant: Grant | undefined, { insta
   if (clear.workload !== undefined) return { ms: instance.cacheClear.minIntervalMs, counts: isWorkload };
   const counts = (cacheClear: string): boolean => cacheClear.startsWith(`${clear.meta.namespace}/`);
   return { ms: grant?.cacheClearMinIntervalMs ?? 0, counts };
+}
+
+// The status of a WafCacheClear, like that of a Job: `kubectl wait --for=condition=Complete` and kstatus both understand it.
+//
+//   Complete is True when the cache was cleared; Failed is True when wafsync has given up. With Complete, Ready is True. With
+//   Failed, Ready is False and Stalled is True, because only a person can help. Until then, Ready is Unknown.
+
+const messageLengthMax = 1024;
+
+type ClearFinding = Finding<ReasonOf<"Complete">>;
+
+/** What all clears of an instance have in common. */
+export interface ClearScene {
+  readonly instanceSuspended: boolean;
+  /** What troubles the whole instance, as a sentence. */
+  readonly trouble: string | undefined;
+  readonly nowMs: number;
+}
+
+/** Returns the complete next status. `known` is the record of the object, for any trigger. */
+function cacheClearStatus(
+  before: Partial<WafCacheClearStatus>,
+  clear: DeclaredCacheClear,
+  known: ClearRecord | undefined,
+  attachment: Attachment,
+  scene: ClearScene,
+): Partial<WafCacheClearStatus> {
+  const record = currentRecord(clear, known);
+  const isAttached = attachment.state === "Allowed";
+  // A finished clear needs nothing from its instance.
+  const isAccepted = isAttached || record?.finish !== undefined;
+  const found = assessClear(clear, record, isAttached, scene);
+  const assessment = {
+    accepted: isAccepted ? accepted : ({ status: "False", reason: "NotAllowed", message: attachment.message } as const),
+    found,
+    others: {
+      Failed:
+        found.reason === "Failed" ? ({ status: "True", reason: "Failed", message: seeReady } as const) : undefined,
+    },
+  };
+  return { ...withFindings(before, clear.meta, "Complete", assessment, scene.nowMs), ...recordPart(record, found) };
+}
+
+function recordPart(record: ClearRecord | undefined, finding: ClearFinding): Partial<WafCacheClearStatus> {
+  const finish = record?.finish;
+  const message = finish === undefined ? (record?.message ?? "") : finding.message;
+  const isCleared = finish !== undefined && finish.state !== "Failed";
+  return {
+    startTime: formatTime(record?.startedMs),
+    completionTime: isCleared ? formatTime(finish.clearedAtMs) : undefined,
+    duration: isCleared ? durationOf(record?.startedMs, finish.clearedAtMs) : undefined,
+    attempts: record?.attempts,
+    lastAttemptTime: formatTime(record?.lastAttemptMs),
+    message: message === "" ? undefined : shortened(message, messageLengthMax),
+    lastTrigger: record === undefined || record.trigger === "" ? undefined : record.trigger,
+    coalescedWith: isCleared ? finish.with : undefined,
+  };
+}
+
+function assessClear(
+  clear: DeclaredCacheClear,
+  record: ClearRecord | undefined,
+  isAttached: boolean,
+  { instanceSuspended, trouble }: ClearScene,
+): ClearFinding {
+  const finish = record?.finish;
+  if (finish?.state === "Failed") return forPerson("Failed", finish.message);
+  if (finish !== undefined) {
+    let message = "The API has started to clear the cache.";
+    if (finish.with !== undefined) message = `The call for ${finish.with} also cleared the cache for this object.`;
+    else if (record?.attempts === 0)
+      message = `An object with the same name handled this trigger at ${formatTime(finish.clearedAtMs)}, so the cache was not cleared again.`;
+    return { status: "True", reason: "Cleared", message, next: "Settled" };
+  }
+  if (!isAttached) return forPerson("Pending", "The object is not attached to its instance.");
+  if (clear.suspend) return suspended("Suspended by spec.suspend.");
+  if (instanceSuspended) return suspended("The instance is suspended.");
+  if (trouble !== undefined) return working(trouble);
+  if (record === undefined || record.lastAttemptMs === undefined) {
+    return working("The clear starts after the WAF has been read.");
+  }
+  if (record.message !== "") return working(`${record.message} wafsync retries.`);
+  return working(`Attempt ${record.attempts} is in progress.`);
+}
+
+function suspended(message: string): ClearFinding {
+  return { status: "False", reason: "Suspended", message, next: "Paused" };
+}
+
+function working(message: string): ClearFinding {
+  return { status: "False", reason: "Pending", message, next: "Working" };
+}
+
+/** In whole seconds, like the duration of a Job; undefined if the clear never started. */
+function durationOf(startedMs: number | undefined, clearedMs: number): string | undefined {
+  if (startedMs === undefined) return undefined;
+  return formatDuration(Math.round((clearedMs - startedMs) / 1000) * 1000);
 }

@@ -4,13 +4,12 @@
 //   handled ──another rollout──▶ begun ──complete──▶ clear ──after minInterval──▶ call ──▶ handled
 //
 // A rollout is recorded when it has begun, so that its rollback counts too.
-import { formatTime } from "../model/time-text.ts";
+import { formatTime, shortened } from "../model/texts.ts";
 import type { WafInstanceStatus } from "../kinds/waf-instance.ts";
 import type { DeclaredCacheClear } from "../model/declared.ts";
 import type { Gathered } from "../model/gathered.ts";
 import type { HandledTrigger } from "../model/inventory.ts";
 import { nameKey } from "../model/resource.ts";
-import { shortened } from "../model/sentence.ts";
 import { isWorkload, sameOr } from "./cache-clear.ts";
 
 /** `namespace/name` of its object, or its workload. */

@@ -1,6 +1,6 @@
 // `wafsync approve`: shows the removals on hold, grouped by the rule that last declared the entries, and approves exactly these
 // removals.
-import { counted } from "../model/sentence.ts";
+import { counted } from "../model/texts.ts";
 import { nameKey, type ObjectName } from "../model/resource.ts";
 import type { ApproveOptions } from "./commands/incident-commands.ts";
 import { CommandError } from "./describe-error.ts";

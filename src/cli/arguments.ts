@@ -2,8 +2,7 @@
 // strictly as those of a rule, so that no command affects an unintended address.
 import { parseDuration } from "../kinds/durations.ts";
 import { type Entry, parseDeclaredEntry } from "../address/entry.ts";
-import { asSentence } from "../model/sentence.ts";
-import { dayMs, dayOf, parseDay } from "../model/time-text.ts";
+import { asSentence, dayMs, dayOf, parseDay } from "../model/texts.ts";
 import { CommandError } from "./describe-error.ts";
 
 /** A whole day, or a time, which starts and ends at the same millisecond. Milliseconds since 1970; `endMs` is exclusive. */

@@ -1,11 +1,10 @@
 // `wafsync clear-cache`: clears the cache of one WAF once, with retries, for pipelines without a cluster.
 import { clearCacheOnce } from "../clears/once.ts";
 import { realClock } from "../async/clock.ts";
-import { counted } from "../model/sentence.ts";
+import { counted } from "../model/texts.ts";
 import type { ClearCacheOptions } from "./commands/waf-commands.ts";
 import { CommandError } from "./describe-error.ts";
-import { withBaseUrl } from "./targets/open-target.ts";
-import { givenKeyHint } from "./targets/open-waf.ts";
+import { withBaseUrl, givenKeyHint } from "./targets/open-target.ts";
 
 /** @returns 0 if cleared; 130 if it was stopped. @throws CommandError if it was not cleared */
 export async function runClearCache(options: ClearCacheOptions): Promise<number> {

@@ -1,6 +1,6 @@
 // The rules that `block` and `allow` write: one per address, with a name derived from the address, so that the same command
 // finds the rule again. An annotation marks these rules, and commands change only marked rules.
-import { formatTime } from "../model/time-text.ts";
+import { formatTime } from "../model/texts.ts";
 import { hexDigest } from "../model/hex-digest.ts";
 import { apiVersion } from "../kinds/kinds.ts";
 import { parseResource } from "../kinds/parse-resource.ts";

@@ -1,6 +1,5 @@
 // Formats errors for users: one clear line, and a hint that says what to do.
-import { asSentence, capitalized } from "../model/sentence.ts";
-import { visibleLines } from "../model/visible-text.ts";
+import { asSentence, capitalized, visibleLines } from "../model/texts.ts";
 
 /** An expected failure of a command. `hint` says what to do next. */
 export class CommandError extends Error {

@@ -1,12 +1,10 @@
 // `wafsync history`: shows what was added, removed, adopted, rejected and approved, when, and for which rule.
-import { formatTime } from "../model/time-text.ts";
+import { formatTime, listed, visibleTexts } from "../model/texts.ts";
 import { realClock } from "../async/clock.ts";
 import { AddressCover } from "../address/ranges.ts";
 import { readOwners } from "../model/entry-owners.ts";
 import type { HistoryEvent } from "../history/events.ts";
 import { nameKey } from "../model/resource.ts";
-import { listed } from "../model/sentence.ts";
-import { visibleTexts } from "../model/visible-text.ts";
 import type { HistoryOptions } from "./commands/incident-commands.ts";
 import { parseAddress, parseBound } from "./arguments.ts";
 import { withTarget } from "./targets/open-target.ts";

@@ -1,17 +1,15 @@
 // `wafsync import`: writes objects that declare the current state of a WAF, for a folder or for kubectl apply.
 import { isNameOfNamespace } from "../model/resource.ts";
-import { counted, inThousands } from "../model/sentence.ts";
+import { counted, inThousands, visibleText } from "../model/texts.ts";
 import { mkdir, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { stringify } from "yaml";
-import { visibleText } from "../model/visible-text.ts";
 import type { WafResult } from "../model/waf-result.ts";
 import type { WafClient } from "../waf/client.ts";
 import type { ImportOptions } from "./commands/waf-commands.ts";
 import { CommandError } from "./describe-error.ts";
 import { type Import, type ImportedFile, type WafContent, buildImport, secretNameOf } from "./import-documents.ts";
-import { withBaseUrl } from "./targets/open-target.ts";
-import { givenKeyHint } from "./targets/open-waf.ts";
+import { withBaseUrl, givenKeyHint } from "./targets/open-target.ts";
 
 const requestTimeoutMs = 60_000;
 

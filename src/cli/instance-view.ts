@@ -9,15 +9,13 @@ import { type EntryOwners, lastDeclaredBy, unknownOwners } from "../model/entry-
 import type { Operation } from "../model/operation.ts";
 import { nameKey, type ResourceMeta } from "../model/resource.ts";
 import { ruleLabel } from "../model/rule-id.ts";
-import { asSentence, counted, inThousands } from "../model/sentence.ts";
-import { visibleTexts } from "../model/visible-text.ts";
+import { asSentence, counted, inThousands, visibleTexts } from "../model/texts.ts";
 import type { RunFacts } from "../run/facts.ts";
 import { unrecordedMessage } from "../run/status/events.ts";
-import { troubleOf } from "../run/status/findings.ts";
-import { keptMessage } from "../run/status/messages.ts";
-import { adoptHint } from "../run/status/origin-status.ts";
+import { troubleOf, keptMessage } from "../run/status/messages.ts";
+import { adoptHint } from "../run/status/statuses.ts";
 import { objectLines, type ObjectView, viewObject } from "./object-view.ts";
-import { faultWithHint } from "./targets/open-waf.ts";
+import { faultWithHint } from "./targets/open-target.ts";
 import { type Paint, readyStyles, tableOf, type TextColumn } from "./terminal.ts";
 
 /** One instance, after a run or a preview. */

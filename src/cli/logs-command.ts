@@ -2,14 +2,12 @@
 // call.
 import { extname } from "node:path";
 import { realClock } from "../async/clock.ts";
-import { inThousands } from "../model/sentence.ts";
-import { formatDay } from "../model/time-text.ts";
+import { inThousands, formatDay } from "../model/texts.ts";
 import { countLogs } from "../logs/read-logs.ts";
-import type { RowTest } from "../logs/row-tests.ts";
+import { type RowTest, countryTest, pathTest, reasonTest, rowTestOf, statusTest } from "../logs/row-tests.ts";
 import type { LogsOptions } from "./commands/waf-commands.ts";
 import { CommandError } from "./describe-error.ts";
 import { collectRange, followLogs, type CollectionEnd, type LogCollection } from "./logs/collect-logs.ts";
-import { parseLogFilter } from "./logs/log-filter.ts";
 import { createLogFormat, type LogFormatName, logFormats } from "./logs/log-format.ts";
 import { createStreamOutput, type LogOutput, openLogFile } from "./logs/log-output.ts";
 import { describeRange, isWithin, parseRange, type LogRange } from "./logs/log-range.ts";
@@ -17,6 +15,9 @@ import { type LogWatch, type OpenedLogs, logFaultError, withLogs } from "./logs/
 import type { DeclaredInstance } from "../model/declared.ts";
 import { quoted } from "./targets/target-options.ts";
 import { terminalOn } from "./terminal.ts";
+import { readSpelling } from "../address/entry.ts";
+import type { Network } from "../address/network.ts";
+import { contains } from "../address/ranges.ts";
 
 /** @returns 0 if all rows were read, 1 if some were malformed or missing, 130 if stopped by a signal; 0 with --follow. */
 export async function runLogs(options: LogsOptions): Promise<number> {
@@ -129,4 +130,43 @@ function formatOfFile(file: string | undefined): LogFormatName | undefined {
     .slice(1)
     .toLowerCase();
   return logFormats.find((name) => name === extension);
+}
+
+// Filters log rows after they arrive, because the API has no filters.
+
+/** A row must match at least one value of each list; an empty list matches every row. */
+export interface LogFilterTexts {
+  /** Two letters, in any case. */
+  readonly country: readonly string[];
+  /** Part of the block reason, in any case: `sql` or `942100`. */
+  readonly reason: readonly string[];
+  /** An address or a network. */
+  readonly client: readonly string[];
+  /** `403` or `4xx`. */
+  readonly status: readonly string[];
+  /** Part of the path; with `*`, the whole path. */
+  readonly path: readonly string[];
+}
+
+const parsers = { country: countryTest, reason: reasonTest, client: clientTest, status: statusTest, path: pathTest };
+
+/** @throws CommandError that names the option and says what to write instead */
+export function parseLogFilter(texts: LogFilterTexts): RowTest {
+  return rowTestOf(parsers, texts, (option, problem) => {
+    throw new CommandError(`--${option}: ${problem}`);
+  });
+}
+
+function clientTest(text: string): RowTest | string {
+  const wanted = readSpelling(text);
+  if (wanted === undefined) return "write an IP address or a network, for example 192.0.2.1 or 192.0.2.0/24";
+  return rowsOfClients(wanted);
+}
+
+/** The rows of clients in this network. */
+function rowsOfClients(wanted: Network): RowTest {
+  return (entry) => {
+    const client = readSpelling(entry.client_ip);
+    return client !== undefined && contains(wanted, client);
+  };
 }

@@ -1,7 +1,7 @@
 // The main module of `wafsync`: parses the command line and runs the command. The only module that sets the exit code. It has no
 // top-level await, because the single executable is built from it as CommonJS.
 import { CommanderError } from "commander";
-import { visibleLines } from "../model/visible-text.ts";
+import { visibleLines } from "../model/texts.ts";
 import { describeError } from "./describe-error.ts";
 import { callOf } from "./invocation.ts";
 import { createProgram } from "./program.ts";

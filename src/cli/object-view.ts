@@ -4,8 +4,7 @@ import { type Condition, detailOf, findCondition } from "../kinds/conditions.ts"
 import type { ObjectSummary } from "../kinds/summary.ts";
 import type { HeldGroup } from "../kinds/waf-instance.ts";
 import { nameKey, type ObjectName, type ResourceRef } from "../model/resource.ts";
-import { counted, inThousands } from "../model/sentence.ts";
-import { visibleTexts } from "../model/visible-text.ts";
+import { counted, inThousands, visibleTexts } from "../model/texts.ts";
 
 const entriesShownMax = 5;
 const examplesShownMax = 3;

@@ -4,7 +4,7 @@
 // All strings from files or from the API are inside HTML blocks, and every character that HTML or Markdown could interpret is
 // escaped. No name, address or message can therefore end a block, start markup, or mention a person.
 import { nameKey } from "../model/resource.ts";
-import { counted, inThousands } from "../model/sentence.ts";
+import { counted, inThousands } from "../model/texts.ts";
 import { blocksOf, type InstanceView, problemLines, type Verdict } from "./instance-view.ts";
 import { markdownText } from "./terminal.ts";
 

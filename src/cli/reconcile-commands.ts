@@ -3,7 +3,7 @@ import type { Preview, Standalone } from "../app/standalone.ts";
 import { realClock } from "../async/clock.ts";
 import { continuesAnnotation } from "../model/continues.ts";
 import { nameKey, type ObjectName, type ResourceMeta } from "../model/resource.ts";
-import { visibleText } from "../model/visible-text.ts";
+import { visibleText } from "../model/texts.ts";
 import type { ObjectEvent, ReconcileObserver } from "../run/ports.ts";
 import { faultText, isError } from "../source/directory/source-fault.ts";
 import type { ApplyOptions, PlanOptions, RunOptions } from "./commands/folder-commands.ts";

@@ -1,7 +1,7 @@
 // `wafsync report`: writes an HTML page about the blocked requests of a period. It only reads from the WAF.
 import packageJson from "../../package.json" with { type: "json" };
 import { realClock } from "../async/clock.ts";
-import { counted } from "../model/sentence.ts";
+import { counted } from "../model/texts.ts";
 import { checkReportFile, reportPage, writeReportFile } from "../pages/report.ts";
 import { readRequests } from "../pages/requests.ts";
 import type { ReportOptions } from "./commands/waf-commands.ts";

@@ -1,8 +1,7 @@
 // `wafsync status`: shows every instance, its pending writes with their remaining time, its removals on hold with the command that
 // approves them, and everything that is not Ready.
 import { type InstanceSummary, type ObjectSummary, type Summary } from "../kinds/summary.ts";
-import { inThousands, shortened } from "../model/sentence.ts";
-import { visibleTexts } from "../model/visible-text.ts";
+import { inThousands, shortened, visibleTexts } from "../model/texts.ts";
 import type { StatusOptions } from "./commands/incident-commands.ts";
 import { objectLines, holdLines } from "./object-view.ts";
 import { byNeed, countColumns, objectsNotReady, summarize, waitReason } from "./summarize.ts";

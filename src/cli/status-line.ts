@@ -1,8 +1,7 @@
 // Shows the progress of long work in one line. On a terminal, the line is redrawn in place; otherwise, a plain line is printed
 // every few seconds.
 import type { Clock } from "../async/clock.ts";
-import { inThousands, shortened } from "../model/sentence.ts";
-import { visibleText } from "../model/visible-text.ts";
+import { inThousands, shortened, visibleText } from "../model/texts.ts";
 import { durationInWords } from "../kinds/durations.ts";
 import type { Terminal } from "./terminal.ts";
 

@@ -1,6 +1,6 @@
 // Summarizes the reported state of all WAFs, for `wafsync status` and the page.
 import packageJson from "../../package.json" with { type: "json" };
-import { formatTime } from "../model/time-text.ts";
+import { formatTime } from "../model/texts.ts";
 import type { FeedSummary, InstanceSummary, ObjectSummary, Summary } from "../kinds/summary.ts";
 import { summaryEntriesMax, summaryObjectsMax } from "../kinds/summary.ts";
 import type { WafFeedStatus } from "../kinds/waf-feed.ts";

@@ -2,7 +2,7 @@
 // strings of others in Markdown, where they must not become links, images, tables, HTML or mentions of users.
 import { createInterface } from "node:readline/promises";
 import { stripVTControlCharacters, styleText } from "node:util";
-import { markedText, visibleLines, visibleText } from "../model/visible-text.ts";
+import { markedText, visibleLines, visibleText } from "../model/texts.ts";
 
 export type Style = "red" | "green" | "yellow" | "cyan" | "bold" | "dim";
 export type Paint = (style: Style, text: string) => string;

@@ -4,7 +4,7 @@ import { faultsIn } from "../decide/compiled-rule.ts";
 import { compileDesired } from "../decide/desired.ts";
 import type { Gathered } from "../model/gathered.ts";
 import type { ResourceMeta } from "../model/resource.ts";
-import { counted } from "../model/sentence.ts";
+import { counted } from "../model/texts.ts";
 import { DirectorySource } from "../source/directory/directory-source.ts";
 import { unattachedOf } from "../source/directory/gather.ts";
 import { type DirectorySnapshot, placeOfSource } from "../source/directory/snapshot.ts";

@@ -1,17 +1,15 @@
 // The result of `why` for one address on one WAF: as plain data, and in lines for people.
-import { formatTime } from "../model/time-text.ts";
+import { formatTime, inThousands, visibleTexts } from "../model/texts.ts";
 import { type Condition, detailOf, findCondition } from "../kinds/conditions.ts";
 import { realClock } from "../async/clock.ts";
 import { inSlices } from "../async/time-slices.ts";
 import { AddressCover } from "../address/ranges.ts";
 import type { Entry } from "../address/entry.ts";
 import { nameKey, type ObjectName, resourceKey, type ResourceMeta } from "../model/resource.ts";
-import { inThousands } from "../model/sentence.ts";
 import { requesterOf } from "./command-rule.ts";
 import { examineInSlices, explainAddress } from "../decide/explain.ts";
 import type { Covering, Examined, Ineffective, Verdict, Wanting } from "../decide/explain.ts";
 import type { InstanceSight, Target } from "./targets/target.ts";
-import { visibleTexts } from "../model/visible-text.ts";
 import type { Paint } from "./terminal.ts";
 
 export type WhyView = Awaited<ReturnType<typeof viewWhy>>;

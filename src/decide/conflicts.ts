@@ -17,8 +17,7 @@ import { eachList, type ListName, listNames } from "../model/declared.ts";
 import type { Entry } from "../address/entry.ts";
 import { ruleLabel } from "../model/rule-id.ts";
 import { type ListsNow, managedAround } from "./aggregation.ts";
-import { type CompiledRule, describeRejected, faultsIn, placeOf } from "./compiled-rule.ts";
-import type { RejectedEntry } from "./rule-entries.ts";
+import { type CompiledRule, describeRejected, faultsIn, placeOf, type RejectedEntry } from "./compiled-rule.ts";
 
 /**
  * Removes the losing entries from their rules, oldest first. Returns the same array if no entry is declared for both lists; otherwise, the

@@ -15,7 +15,7 @@
 // - A full list evicts a declared and managed entry like an undeclared one, but the record keeps it.
 //
 // A row decides alone. What needs the whole list comes after: the guards on removals, the order of the calls, and room.
-import { formatTime } from "../model/time-text.ts";
+import { formatTime } from "../model/texts.ts";
 import { type EntryOwners, unknownOwners } from "../model/entry-owners.ts";
 import type { Manner, Refusal } from "../model/inventory.ts";
 

@@ -23,14 +23,13 @@ import { EntryQuota } from "./guest-limits.ts";
 import { type Aggregated, aggregateRules } from "./aggregation.ts";
 import { protectOthers, settleConflicts } from "./conflicts.ts";
 import { asksToAdopt } from "./ownership.ts";
-import type { Broken, CompiledOrigin, CompiledRule } from "./compiled-rule.ts";
+import type { Broken, CompiledOrigin, CompiledRule, ParsedSources } from "./compiled-rule.ts";
 import { type AdmittedRule, admitInSlices, type Drafting, draftRule, admitStandIn } from "./draft-rule.ts";
 import { compileOrigins } from "./origin-plan.ts";
 import { Book, type Declarers } from "./book.ts";
 import { compileGuards, type GuardedEntries } from "./guards.ts";
 import { Latest } from "./latest.ts";
 import type { Obstacle } from "./removal-guard.ts";
-import type { ParsedSources } from "./rule-entries.ts";
 import { BrokenObjects, type LastDeclared, type Memory, noMemory, remember } from "./remembered.ts";
 
 export interface DesiredState {

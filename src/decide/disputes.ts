@@ -4,7 +4,7 @@ import { type DeclaredInstance, eachList, type ListName, listNames } from "../mo
 import type { Entry } from "../address/entry.ts";
 import type { Dispute } from "../model/inventory.ts";
 import type { SeenLists } from "../model/observed.ts";
-import { hourMs } from "../model/time-text.ts";
+import { hourMs } from "../model/texts.ts";
 import type { Plan } from "./plan.ts";
 
 /** More corrections than this, with less than `forgottenAfterMs` between them, are a dispute. */

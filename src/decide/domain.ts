@@ -4,7 +4,7 @@
 import type { ApiKey } from "../model/api-key.ts";
 import type { DeclaredInstance } from "../model/declared.ts";
 import { countManaged, emptyInventory, type Inventory, type Managed } from "../model/inventory.ts";
-import { counted } from "../model/sentence.ts";
+import { counted } from "../model/texts.ts";
 
 /** The maximum number of other domains in the record. */
 export const otherDomainsMax = 20;

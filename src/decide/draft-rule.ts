@@ -13,7 +13,7 @@ import { NetworkIndex, uncoveredBy } from "../address/ranges.ts";
 import type { Gathered, GatheredRule } from "../model/gathered.ts";
 import type { Shown } from "../model/observed.ts";
 import { nameOfKey } from "../model/resource.ts";
-import { asSentence } from "../model/sentence.ts";
+import { asSentence } from "../model/texts.ts";
 import { ownerOfRule, ruleIdOf, ruleLabel } from "../model/rule-id.ts";
 import { attachmentOf } from "../model/attachment.ts";
 import { isOwnersOf, type EntryQuota, limitedRule, ungrantedIn, ungrantedPart } from "./guest-limits.ts";
@@ -26,16 +26,14 @@ import {
   faultsIn,
   placeOf,
   type RuleVerdict,
-} from "./compiled-rule.ts";
-import { type EntryGuards, type GuardedEntries, guardEntries } from "./guards.ts";
-import type { Latest } from "./latest.ts";
-import {
   type ParsedSources,
   readInSlices,
   type RejectedEntry,
   type RuleEntries,
   type RulePart,
-} from "./rule-entries.ts";
+} from "./compiled-rule.ts";
+import { type EntryGuards, type GuardedEntries, guardEntries } from "./guards.ts";
+import type { Latest } from "./latest.ts";
 import { withoutYielded } from "./yielding.ts";
 import { type BrokenPart, type LastDeclared, type Memory, type RememberedRule, standInMeta } from "./remembered.ts";
 

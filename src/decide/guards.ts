@@ -3,10 +3,9 @@ import { NetworkIndex, without } from "../address/ranges.ts";
 import type { DeclaredInstance, Grant, Guards, ListName } from "../model/declared.ts";
 import { type Entry, networkOf, parseDeclaredEntry, readObservedEntry } from "../address/entry.ts";
 import type { Network } from "../address/network.ts";
-import { asSentence, listed } from "../model/sentence.ts";
-import type { CompiledOrigin } from "./compiled-rule.ts";
+import { asSentence, listed } from "../model/texts.ts";
+import { type CompiledOrigin, placeIn, type RejectedEntry, type RulePart } from "./compiled-rule.ts";
 import { isOwnersOf, tooWide } from "./guest-limits.ts";
-import { placeIn, type RejectedEntry, type RulePart } from "./rule-entries.ts";
 import { isSpecialPurposeOnly, specialPurposeObjection } from "./special-purpose.ts";
 
 /** The maximum number of networks that may be left of an entry after `spec.except`: each takes one API call. */

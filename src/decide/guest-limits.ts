@@ -9,9 +9,9 @@ import {
 } from "../model/declared.ts";
 import { type Entry, networkOf } from "../address/entry.ts";
 import { nameKey, type ResourceMeta } from "../model/resource.ts";
-import { inThousands } from "../model/sentence.ts";
+import { inThousands } from "../model/texts.ts";
 import { adoptAnnotation, asksToAdopt } from "./ownership.ts";
-import type { RejectedEntry } from "./rule-entries.ts";
+import type { RejectedEntry } from "./compiled-rule.ts";
 
 /** Whether the object is in the instance's own namespace. */
 export function isOwnersOf(instance: DeclaredInstance, { meta }: { readonly meta: ResourceMeta }): boolean {

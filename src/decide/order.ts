@@ -11,7 +11,7 @@
 // So no address that is blocked (or allowed) both before and after is briefly unblocked in between, unless a list is completely full.
 import type { Entry } from "../address/entry.ts";
 import { eachList, type ListName, listNames } from "../model/declared.ts";
-import { inThousands } from "../model/sentence.ts";
+import { inThousands } from "../model/texts.ts";
 import { narrowestContainers, NetworkIndex } from "../address/ranges.ts";
 import type { Operation } from "../model/operation.ts";
 import { ruleIdOfOwner, ruleLabel } from "../model/rule-id.ts";

@@ -4,7 +4,7 @@ import type { DeclaredOrigin, DeclaredRule } from "../model/declared.ts";
 import type { Refusal } from "../model/inventory.ts";
 import { nameKey } from "../model/resource.ts";
 import type { CompiledRule } from "./compiled-rule.ts";
-import { hourMs } from "../model/time-text.ts";
+import { hourMs } from "../model/texts.ts";
 
 const refusedForMs = hourMs;
 /** The number of refusals in the inventory, the latest ones. The process keeps older ones only in memory. */

@@ -20,7 +20,7 @@ import type { BrokenReference, Gathered } from "../model/gathered.ts";
 import { type Inventory, isLeaving, type OwnedEntry } from "../model/inventory.ts";
 import { nameKey, nameOfKey, resourceKey, type ResourceRef } from "../model/resource.ts";
 import { namespaceOfRule, ruleIdOfOwner, splitRetainers } from "../model/rule-id.ts";
-import { asSentence, capitalized } from "../model/sentence.ts";
+import { asSentence, capitalized } from "../model/texts.ts";
 import { type Broken, expiryOf } from "./compiled-rule.ts";
 
 /** A broken part of a rule that exists. */

@@ -2,9 +2,8 @@
 // approves exactly these; one hash identifies them. All are on hold without a fresh read of what is declared, and until a user accepts
 // an inventory that was restored.
 import { hexDigest } from "../model/hex-digest.ts";
-import { eachList, type Guards, type ListName, listNames } from "../model/declared.ts";
+import { eachList, type Guards, type ListName, listNames, feedSourceName } from "../model/declared.ts";
 import { type EntryOwner, type EntryOwners, readOwners, remembering } from "../model/entry-owners.ts";
-import { feedSourceName } from "../model/declared-feed.ts";
 import type { CompiledRule } from "./compiled-rule.ts";
 import type { DesiredState } from "./desired.ts";
 import { ruleIdOfOwner } from "../model/rule-id.ts";

@@ -5,12 +5,12 @@
 import * as z from "zod";
 import { type Entry, parseDeclaredEntry } from "../address/entry.ts";
 import type { ApiKey } from "../model/api-key.ts";
-import type { CrowdsecFeed } from "../model/declared-feed.ts";
+import type { CrowdsecFeed } from "../model/declared.ts";
 import { parseJson } from "../model/record.ts";
-import { hourMs } from "../model/time-text.ts";
+import { hourMs } from "../model/texts.ts";
 import type { HttpResponse } from "../net/http-connection.ts";
-import { fail, type FeedReading, type FetchOutcome } from "./content.ts";
-import { EntryCollector } from "./entry-collector.ts";
+import { fail, type FeedReading, type FetchOutcome } from "./feed-state.ts";
+import { EntryCollector } from "./read-feed.ts";
 import { checkFeedUrl, failedStatus, type FetchOptions, getFeed, readUnpacked } from "./feed-request.ts";
 
 /** 100,000 decisions need 17 MB. */

@@ -2,9 +2,9 @@
 import { Readable } from "node:stream";
 import { CsvError, type Options, parse } from "csv-parse";
 import { TimeSlices } from "../async/time-slices.ts";
-import type { CsvFormat } from "../model/declared-feed.ts";
-import { fail } from "./content.ts";
-import type { EntryCollector } from "./entry-collector.ts";
+import type { CsvFormat } from "../model/declared.ts";
+import { fail } from "./feed-state.ts";
+import type { EntryCollector } from "./read-feed.ts";
 
 /** The maximum length of a row: longer rows are caused by an unclosed quotation mark. */
 const rowBytesMax = 65_536;

@@ -3,8 +3,7 @@
 // feed must not be able to scan for open ports.
 import { promisify } from "node:util";
 import { gunzip } from "node:zlib";
-import type { Clock } from "../async/clock.ts";
-import { deadlineCode, startDeadline } from "../async/deadline.ts";
+import { type Clock, deadlineCode, startDeadline } from "../async/clock.ts";
 import { addressRefused } from "../net/checked-lookup.ts";
 import {
   type AddressCheck,
@@ -15,8 +14,7 @@ import {
   readBody,
 } from "../net/http-connection.ts";
 import { parseRetryAfter } from "../net/retry-after.ts";
-import { fail, FetchFailure, type InTurn } from "./content.ts";
-import { retryAfterMsMax } from "./feed-state.ts";
+import { fail, FetchFailure, type InTurn, retryAfterMsMax } from "./feed-state.ts";
 
 export const timeoutMs = 30_000;
 

@@ -1,10 +1,10 @@
 // Wraps a source of resources and adds the entries of feeds to its rules. Everything else is passed through.
 import { describeSource, type FeedSource } from "../model/address-source.ts";
-import { type DeclaredFeed, type FeedUser, mayUseFeed } from "../model/declared-feed.ts";
+import { type DeclaredFeed, type FeedUser, mayUseFeed } from "../model/declared.ts";
 import type { AddressText, Gathered } from "../model/gathered.ts";
 import type { ObjectName } from "../model/resource.ts";
 import { extending, type SourcePort } from "../run/ports.ts";
-import type { FeedContent } from "./content.ts";
+import type { FeedContent } from "./feed-state.ts";
 
 /** The version of the source does not include the feeds. */
 export function withFeeds(source: SourcePort, view: (feed: ObjectName) => FeedView | undefined): SourcePort {

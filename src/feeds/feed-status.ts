@@ -1,16 +1,22 @@
 // Derives the status and the events of a feed from its state.
-import { formatTime } from "../model/time-text.ts";
+import { formatTime, counted } from "../model/texts.ts";
 import { networkOf } from "../address/entry.ts";
 import type { NewConditions } from "../kinds/conditions.ts";
 import type { ReasonOf } from "../kinds/reasons.ts";
 import type { WafFeedStatus } from "../kinds/waf-feed.ts";
-import type { DeclaredFeed } from "../model/declared-feed.ts";
-import { counted } from "../model/sentence.ts";
+import type { DeclaredFeed } from "../model/declared.ts";
 import { specialPurposeObjection } from "../decide/special-purpose.ts";
 import type { StatusPort } from "../run/ports.ts";
-import { accepted, type Finding, forPerson, pendingFinding, withFindings } from "../run/status/findings.ts";
-import { type FeedContent, onceFor } from "./content.ts";
-import { acceptAnnotation, type FeedState, type HeldContent, staleAtMs, withoutEnded } from "./feed-state.ts";
+import { accepted, type Finding, forPerson, pendingFinding, withFindings } from "../run/status/messages.ts";
+import {
+  type FeedContent,
+  onceFor,
+  acceptAnnotation,
+  type FeedState,
+  type HeldContent,
+  staleAtMs,
+  withoutEnded,
+} from "./feed-state.ts";
 import { guardOfReason } from "./guards.ts";
 
 export interface FeedFacts {

@@ -5,16 +5,13 @@ import { type Clock, wallTimeOf } from "../async/clock.ts";
 import { FairGate } from "../async/fair-gate.ts";
 import { KeyedQueue } from "../async/keyed-queue.ts";
 import { mapConcurrently } from "../async/map-concurrently.ts";
-import { type DeclaredFeed, type DeclaredFeeds, feedSourceName } from "../model/declared-feed.ts";
+import { type DeclaredFeed, type DeclaredFeeds, feedSourceName } from "../model/declared.ts";
 import { nameKey, type ObjectName } from "../model/resource.ts";
 import type { RecordStore } from "../records/record-store.ts";
 import type { StatusPort } from "../run/ports.ts";
 import { writeStatus } from "../run/status/write-status.ts";
-import type { FeedContent } from "./content.ts";
-import { FeedFetcher, type FeedFetcherOptions, type FetchFeed } from "./feed-fetcher.ts";
-import { FeedRecords } from "./feed-records.ts";
-import type { FeedView } from "./feed-source.ts";
 import {
+  type FeedContent,
   adaptFeedState,
   afterFetch,
   type FeedState,
@@ -23,6 +20,9 @@ import {
   initialFeedState,
   withoutEnded,
 } from "./feed-state.ts";
+import { FeedFetcher, type FeedFetcherOptions, type FetchFeed } from "./feed-fetcher.ts";
+import { FeedRecords } from "./feed-records.ts";
+import type { FeedView } from "./feed-source.ts";
 import { emitFeedEvents, type FetchedReason, judgeFeed, isStale, feedStatus } from "./feed-status.ts";
 
 /** How many stored contents are read at the same time. */

@@ -3,10 +3,10 @@
 import { type Entry, networkOf } from "../address/entry.ts";
 import type { AddressFamily } from "../address/network.ts";
 import { narrowestContainers } from "../address/ranges.ts";
-import type { FeedGuards } from "../model/declared-feed.ts";
-import { counted, inThousands } from "../model/sentence.ts";
+import type { FeedGuards } from "../model/declared.ts";
+import { counted, inThousands } from "../model/texts.ts";
 import { specialPurposeObjection } from "../decide/special-purpose.ts";
-import type { FeedContent, FeedReading, FetchOutcome } from "./content.ts";
+import type { FeedContent, FeedReading, FetchOutcome } from "./feed-state.ts";
 
 /** As for lists: a percentage of only a few entries is not meaningful. */
 export const shrinkGuardEntriesMin = 10;

@@ -1,9 +1,8 @@
 // The conditions of a status: their shape, and the one way to change them.
 // `lastTransitionTime` changes only when `status` changes, as in Kubernetes' own controllers.
 import { isDeepStrictEqual } from "node:util";
-import { formatTime } from "../model/time-text.ts";
+import { formatTime, shortened } from "../model/texts.ts";
 import * as z from "zod";
-import { shortened } from "../model/sentence.ts";
 import { conditionStatuses, type ConditionStatus, type ConditionType, type ReasonOf } from "./reasons.ts";
 import { dateTime } from "./schema-parts.ts";
 

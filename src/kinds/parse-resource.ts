@@ -4,7 +4,7 @@
 import * as z from "zod";
 import { isRecord } from "../model/record.ts";
 import { type ResourceKind, resourceKinds } from "../model/resource.ts";
-import { counted } from "../model/sentence.ts";
+import { counted } from "../model/texts.ts";
 import { type CustomResource, kindDefinitions } from "./custom-resource.ts";
 import type { KindDefinition } from "./kind-definition.ts";
 import { apiGroup, apiVersion } from "./kinds.ts";

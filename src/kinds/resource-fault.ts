@@ -1,6 +1,6 @@
 // Formats the faults of documents for users: where, what is wrong, and what to write. Derived from zod's issues. A fault never quotes long or free-form strings: they may contain secrets.
 import * as z from "zod";
-import { counted, inThousands } from "../model/sentence.ts";
+import { counted, inThousands } from "../model/texts.ts";
 import { nearestName } from "./nearest-name.ts";
 
 export interface ResourceFault {

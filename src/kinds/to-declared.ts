@@ -7,9 +7,10 @@ import type {
   DeclaredOrigin,
   DeclaredRule,
   Grant,
+  DeclaredFeed,
+  FeedFormat,
 } from "../model/declared.ts";
 import { textFields, type TextSource } from "../model/address-source.ts";
-import type { DeclaredFeed, FeedFormat } from "../model/declared-feed.ts";
 import type { ObjectName, ResourceKind, ResourceMeta, GuestKind } from "../model/resource.ts";
 import type { CustomResource, Resource } from "./custom-resource.ts";
 import { parseDuration } from "./durations.ts";

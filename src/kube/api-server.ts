@@ -2,14 +2,11 @@
 // exceptions. After a 401, the credentials are read again and the request is retried once; all other retries are up to the
 // caller. Nothing here knows any kind of object.
 import { types } from "node:util";
-import type { Clock } from "../async/clock.ts";
-import { type DeadlineOptions, withDeadline } from "../async/deadline.ts";
-import type { HttpResponse } from "../net/http-connection.ts";
-import { HttpFault, bodyTooLargeCode, readBody } from "../net/http-connection.ts";
-import { faultOfResponse } from "./api-fault.ts";
-import { localFault, type ApiFault, type ApiResult } from "./api-result.ts";
+import { type Clock, type DeadlineOptions, withDeadline } from "../async/clock.ts";
+import { type HttpResponse, HttpFault, bodyTooLargeCode, readBody } from "../net/http-connection.ts";
 import { type Connection, Connections } from "./connections.ts";
 import type { Credentials } from "./credentials.ts";
+import { isRecord } from "./kube-object.ts";
 
 const requestTimeoutMs = 30_000;
 const connectionsMaxDefault = 4;
@@ -212,4 +209,141 @@ export function messageOf(error: unknown): string {
   if (!types.isNativeError(error)) return "unknown error";
   const code = "code" in error && typeof error.code === "string" ? `${error.code}: ` : "";
   return `${code}${error.message}`.slice(0, 500);
+}
+
+// Reads the error that the API server reports: a Status object, or the response of a proxy or a starting server.
+
+const messageCharactersMax = 2048;
+const bodyCharactersMax = 200;
+const causesMax = 20;
+const retryAfterMsMax = 60 * 60_000;
+
+const codesByStatus: Readonly<Record<number, ApiFaultCode>> = {
+  401: "Unauthorized",
+  403: "Forbidden",
+  404: "NotFound",
+  409: "Conflict",
+  410: "Gone",
+  429: "TooManyRequests",
+  504: "TimedOut",
+};
+
+/** The fault of a response other than 2xx. The body may be anything; only a Status object is trusted. */
+export function faultOfResponse(status: number, body: string, retryAfter: string | undefined): ApiFault {
+  const parsed = parseJson(body);
+  if (isRecord(parsed) && parsed["kind"] === "Status") return faultOfStatus(parsed, status, retryAfterMs(retryAfter));
+  const text = beginning(body.trim(), bodyCharactersMax);
+  const message = text === "" ? `HTTP ${status}` : `HTTP ${status}: ${text}`;
+  return { code: codeOf(status, ""), status, message, causes: [], ...retryAfterMs(retryAfter) };
+}
+
+/** The fault that a Status object reports: the object of an ERROR event in a watch, or the body of a failed request. */
+export function faultOfStatus(
+  object: unknown,
+  httpStatus?: number,
+  headerDelay: { readonly retryAfterMs?: number } = {},
+): ApiFault {
+  const body = isRecord(object) ? object : {};
+  const details = isRecord(body["details"]) ? body["details"] : {};
+  const status = httpStatus ?? (typeof body["code"] === "number" ? body["code"] : 500);
+  const reason = textOf(body["reason"]);
+  const detailDelay = retryAfterMs(details["retryAfterSeconds"]);
+  const message = beginning(textOf(body["message"]), messageCharactersMax);
+  return {
+    code: codeOf(status, reason),
+    status,
+    message: message === "" ? `HTTP ${status} ${reason}`.trim() : message,
+    causes: causesOf(details["causes"]),
+    ...detailDelay,
+    ...headerDelay,
+  };
+}
+
+/** Truncated between two words: a part of a secret would not be recognized by the redactor. */
+function beginning(text: string, lengthMax: number): string {
+  return text.length <= lengthMax ? text : text.slice(0, lengthMax).replace(/\S*$/u, "…");
+}
+
+function codeOf(status: number, reason: string): ApiFaultCode {
+  if (reason === "AlreadyExists") return "AlreadyExists";
+  if (reason === "Expired" || reason === "Gone") return "Gone";
+  const code = codesByStatus[status];
+  if (code !== undefined) return code;
+  if (status >= 500) return "Unavailable";
+  return status >= 400 ? "Invalid" : "ContractBroken";
+}
+
+function causesOf(causes: unknown): string[] {
+  if (!Array.isArray(causes)) return [];
+  return causes.slice(0, causesMax).flatMap((cause: unknown) => (isRecord(cause) ? textOf(cause["reason"]) : []));
+}
+
+/** Kubernetes sends whole seconds, never a date. */
+function retryAfterMs(seconds: unknown): { readonly retryAfterMs?: number } {
+  if (!/^[0-9]{1,9}$/.test(String(seconds))) return {};
+  return { retryAfterMs: Math.min(Number(seconds) * 1000, retryAfterMsMax) };
+}
+
+function textOf(value: unknown): string {
+  return typeof value === "string" ? value : "";
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+// The possible results of a Kubernetes API request. Results are unions, not exceptions: every caller sees every case.
+
+/**
+ * - `Unauthorized`: 401, even after the credentials were read again. `Forbidden`: 403.
+ * - `NotFound`: 404: the object, or the whole kind, does not exist.
+ * - `AlreadyExists`, `Conflict`: 409: the name is taken, or the resourceVersion is not the current one.
+ * - `Gone`: 410: a resourceVersion or continue token has expired.
+ * - `Invalid`: any other 4xx: the server refuses the content.
+ * - `TooManyRequests`: 429. `Unavailable`: 5xx, or no response; a write may or may not have taken effect.
+ * - `TimedOut`: the timeout of the request expired, or 504; a write may or may not have taken effect.
+ * - `BodyTooLarge`: the response exceeds the size limit.
+ * - `ContractBroken`: the response is not what the Kubernetes API documents.
+ * - `NoCredentials`: the server address, certificates or token could not be read; nothing was sent.
+ * - `Aborted`: the caller's signal was aborted.
+ */
+export type ApiFaultCode =
+  | "Unauthorized"
+  | "Forbidden"
+  | "NotFound"
+  | "AlreadyExists"
+  | "Conflict"
+  | "Gone"
+  | "Invalid"
+  | "TooManyRequests"
+  | "Unavailable"
+  | "TimedOut"
+  | "BodyTooLarge"
+  | "ContractBroken"
+  | "NoCredentials"
+  | "Aborted";
+
+export interface ApiFault {
+  readonly code: ApiFaultCode;
+  /** One sentence for users; at most 2,048 characters. */
+  readonly message: string;
+  /** The HTTP status, or the code of a Status object in a watch; undefined if there was no response. */
+  readonly status?: number;
+  /** `details.causes[].reason` of the Status object, at most 20. */
+  readonly causes: readonly string[];
+  /** The delay that the server requested, if any. */
+  readonly retryAfterMs?: number;
+}
+
+export type ApiResult<T> =
+  | { readonly ok: true; readonly value: T; readonly status: number }
+  | { readonly ok: false; readonly fault: ApiFault };
+
+/** A fault that was not reported by a server. */
+export function localFault(code: ApiFaultCode, message: string): ApiFault {
+  return { code, message, causes: [] };
 }

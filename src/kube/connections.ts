@@ -2,8 +2,7 @@
 // holds a connection for minutes and would starve short requests. Certificates and tokens are read again every few seconds;
 // new certificates mean new pools, and requests in flight continue on the old ones.
 import { createSecureContext } from "node:tls";
-import type { Clock } from "../async/clock.ts";
-import { withDeadline } from "../async/deadline.ts";
+import { type Clock, withDeadline } from "../async/clock.ts";
 import type { ConnectionLimits, HttpConnection } from "../net/http-connection.ts";
 import { openConnection } from "../net/http-connection.ts";
 import type { Credentials, ServerAccess } from "./credentials.ts";

@@ -4,13 +4,11 @@
 // A lost event never causes the work to fail.
 import { upwardBackOffDelayMs } from "../async/back-off.ts";
 import type { BackOff } from "../async/back-off.ts";
-import type { Clock } from "../async/clock.ts";
-import { withDeadline } from "../async/deadline.ts";
+import { type Clock, withDeadline } from "../async/clock.ts";
 import { LruMap } from "../async/lru-map.ts";
-import type { ApiServer } from "./api-server.ts";
+import type { ApiServer, ApiFault, ApiFaultCode } from "./api-server.ts";
 import type { ResourceType } from "./resource-path.ts";
 import { createObject, mergePatchObject } from "./verbs.ts";
-import type { ApiFault, ApiFaultCode } from "./api-result.ts";
 import { microTime, secondsTime } from "./kube-object.ts";
 
 export interface EventSubject {

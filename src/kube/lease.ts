@@ -1,10 +1,8 @@
 // Leader election with a Lease, and the gate that every protected write checks first. This is the thin loop;
 // lease-decision.ts explains why two holders never write at the same time. Losing the Lease is final: nothing more is written,
 // and the process ends. Needs a separate API client, so that no other traffic can delay a renewal.
-import type { Clock } from "../async/clock.ts";
-import { withDeadline } from "../async/deadline.ts";
-import type { ApiResult } from "./api-result.ts";
-import type { ApiServer } from "./api-server.ts";
+import { type Clock, withDeadline } from "../async/clock.ts";
+import type { ApiResult, ApiServer } from "./api-server.ts";
 import type { KubeObject } from "./kube-object.ts";
 import {
   afterLeaseFailure,

@@ -3,7 +3,7 @@
 // and bookmark updates the position, but no error does; there is always a next command, so nothing ends the loop.
 import type { BackOff } from "../async/back-off.ts";
 import { exponentialMs } from "../async/back-off.ts";
-import { localFault, type ApiFault } from "./api-result.ts";
+import { localFault, type ApiFault } from "./api-server.ts";
 import type { KubeObject } from "./kube-object.ts";
 import { isOlderVersion } from "./kube-object.ts";
 import type { ObjectList } from "./verbs.ts";

@@ -2,8 +2,7 @@
 // kind: the listing and watching half of client-go's Reflector. This file waits, sends requests and applies effects;
 // list-watch-step.ts decides. The store may lag behind the server, but a failure never leaves it partial or empty.
 import type { Clock } from "../async/clock.ts";
-import type { ApiFault } from "./api-result.ts";
-import { type ApiServer, messageOf } from "./api-server.ts";
+import { type ApiFault, type ApiServer, messageOf } from "./api-server.ts";
 import { type KubeObject, objectKey } from "./kube-object.ts";
 import type {
   ListWatchActivity,

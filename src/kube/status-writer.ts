@@ -3,8 +3,7 @@
 // stale cache nor such a default causes a second write: writing a status can never keep a reconcile loop going.
 import { LruMap } from "../async/lru-map.ts";
 import { Turns } from "../async/turns.ts";
-import type { ApiFault } from "./api-result.ts";
-import type { ApiServer } from "./api-server.ts";
+import type { ApiFault, ApiServer } from "./api-server.ts";
 import { isOlderVersion, isRecord, type KubeObject } from "./kube-object.ts";
 import type { ResourceType } from "./resource-path.ts";
 import { changeObject, mergePatchObject } from "./verbs.ts";

@@ -1,7 +1,13 @@
 // The verbs of the Kubernetes API as small functions. Name, UID and resourceVersion of returned objects have been checked;
 // the rest is as the server's schema guarantees.
-import { type ApiFault, type ApiFaultCode, type ApiResult, localFault } from "./api-result.ts";
-import type { ApiRequest, ApiServer } from "./api-server.ts";
+import {
+  type ApiFault,
+  type ApiFaultCode,
+  type ApiResult,
+  localFault,
+  type ApiRequest,
+  type ApiServer,
+} from "./api-server.ts";
 import { isKubeObject, isRecord, type KubeObject, type KubeObjectMeta } from "./kube-object.ts";
 import { collectionPath, objectPath, type ObjectAddress, type ResourceType } from "./resource-path.ts";
 

@@ -1,12 +1,9 @@
 // Reads one watch as a sequence of inputs for the list-watch. Any fault ends the sequence with an input that reports it. The
 // reader pulls: once it stops, the connection is closed and nothing more of this stream can arrive.
 import { TextDecoder } from "node:util";
-import type { Clock } from "../async/clock.ts";
-import { startDeadline } from "../async/deadline.ts";
+import { type Clock, startDeadline } from "../async/clock.ts";
 import { HttpFault } from "../net/http-connection.ts";
-import { faultOfStatus } from "./api-fault.ts";
-import { localFault, type ApiFault } from "./api-result.ts";
-import type { ApiServer, Query } from "./api-server.ts";
+import { faultOfStatus, type ApiServer, type Query, localFault, type ApiFault } from "./api-server.ts";
 import { isKubeObject, isRecord } from "./kube-object.ts";
 import type { StreamInput, WatchEvent } from "./list-watch-step.ts";
 

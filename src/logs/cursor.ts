@@ -3,7 +3,7 @@
 // known whatever the clock says, so that a clock that was ahead for a while neither repeats nor loses a row.
 // Days are whole numbers, counted from 1970.
 import { type LogEntry, logTimeMs } from "../model/log-entry.ts";
-import { dayMs } from "../model/time-text.ts";
+import { dayMs } from "../model/texts.ts";
 import type { SavedLogCursor } from "./log-records.ts";
 import {
   createRowIdentity,

@@ -4,8 +4,7 @@
 // of its last page, the first pages are only kept as text, and of those in between the identities are listed, because a Map takes longer
 // than parsing the page.
 import type { BrokenLogEntry, LogEntry, LogPage, LogRows } from "../model/log-entry.ts";
-import { inThousands } from "../model/sentence.ts";
-import { formatDay } from "../model/time-text.ts";
+import { inThousands, formatDay } from "../model/texts.ts";
 import { type RowIdentity, type RowTally, tallyRowsMax } from "./row-tally.ts";
 
 /** After this many consecutive readings with the same contradiction, the last one is accepted, and the defect is reported. */

@@ -11,9 +11,15 @@ import type { ReadingReport } from "../blocks/block-book.ts";
 import type { Gathered } from "../model/gathered.ts";
 import type { ObjectName } from "../model/resource.ts";
 import { type Admission, admitInstance, attemptOf } from "../decide/admit-instance.ts";
-import { type ForwardLogsPorts, type ForwardMemory, outputFor } from "./forward-ports.ts";
+import {
+  type ForwardLogsPorts,
+  type ForwardMemory,
+  outputFor,
+  type LogsFinding,
+  reportLogs,
+  reportNoLogs,
+} from "./forward-ports.ts";
 import { type ForwardResult, ForwardRun } from "./forward-run.ts";
-import { type LogsFinding, reportLogs, reportNoLogs } from "./forward-status.ts";
 import { wantsJudging } from "../blocks/judge-day.ts";
 
 const retryBaseMs = 2_000;

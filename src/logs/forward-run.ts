@@ -1,13 +1,13 @@
 // One run over the logs of an instance: forwards new entries and advances the cursor. However the run ends, it records the entries
 // that were forwarded. While recording fails, nothing more is forwarded.
-import { dayOf, formatDay } from "../model/time-text.ts";
+import { dayOf, formatDay } from "../model/texts.ts";
 import type { ApiKey } from "../model/api-key.ts";
 import type { DeclaredInstance } from "../model/declared.ts";
 import type { Gathered } from "../model/gathered.ts";
 import { type LogEntry, logTimeMs } from "../model/log-entry.ts";
 import type { WafFault } from "../model/waf-result.ts";
 import { suggest } from "../blocks/block-book.ts";
-import { judgedBlocks, Judges, type SavedJudges } from "../blocks/judges.ts";
+import { judgedBlocks, Judges, type SavedJudges } from "../blocks/judge.ts";
 import { LogCursor } from "./cursor.ts";
 import {
   type ForwardLogsPorts,
@@ -16,10 +16,6 @@ import {
   noFigures,
   outputFor,
   rowsMaxDefault,
-} from "./forward-ports.ts";
-import { daysToRead, firstOfLookback } from "./log-days.ts";
-import { dayDefects } from "./day-reading.ts";
-import {
   dayProblem,
   faultFinding,
   type LogsFinding,
@@ -27,7 +23,9 @@ import {
   restOfDay,
   restOfHour,
   type Resting,
-} from "./forward-status.ts";
+} from "./forward-ports.ts";
+import { daysToRead, firstOfLookback } from "./log-days.ts";
+import { dayDefects } from "./day-reading.ts";
 import { DayJudging } from "../blocks/judge-day.ts";
 import { labelOfReason } from "./row-tests.ts";
 import { type LogPiece, randomSeed, type ReadPage, readLogs } from "./read-logs.ts";

@@ -1,6 +1,6 @@
 // Which days of the logs the API keeps, and which of them a run has to read. Days are whole numbers since 1970.
 import type { LogForwarding } from "../model/declared.ts";
-import { dayOf } from "../model/time-text.ts";
+import { dayOf } from "../model/texts.ts";
 import type { DayRange, LogCursor } from "./cursor.ts";
 
 /** How long the API keeps logs, by the plan of the account. */

@@ -1,7 +1,7 @@
 // The outputs of log forwarding: the operator's stdout, to which nothing else writes, or an OpenTelemetry collector.
 import { write } from "node:fs";
 import { Turns } from "../async/turns.ts";
-import { jsonLineOf } from "../model/visible-text.ts";
+import { jsonLineOf } from "../model/texts.ts";
 import type { LogForwarding } from "../model/declared.ts";
 import type { LogEntry } from "../model/log-entry.ts";
 import { nameKey } from "../model/resource.ts";

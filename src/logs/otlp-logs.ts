@@ -1,7 +1,6 @@
 // Sends blocked requests as OpenTelemetry log records, by OTLP over HTTP in its JSON form. Attributes have the names of the semantic
 // conventions, if these define one.
-import type { Clock } from "../async/clock.ts";
-import { withDeadline } from "../async/deadline.ts";
+import { type Clock, withDeadline } from "../async/clock.ts";
 import { type LogEntry, logTimeMs } from "../model/log-entry.ts";
 import { nameKey } from "../model/resource.ts";
 import { codeOf, type HttpConnection, openConnection, readBody } from "../net/http-connection.ts";

@@ -3,7 +3,7 @@
 import { upwardBackOffDelayMs } from "../async/back-off.ts";
 import type { Clock } from "../async/clock.ts";
 import type { LogEntry, LogPage } from "../model/log-entry.ts";
-import { formatDay } from "../model/time-text.ts";
+import { formatDay } from "../model/texts.ts";
 import type { WafFault, WafResult, LogPort } from "../model/waf-result.ts";
 import type { DayRange, LogCursor } from "./cursor.ts";
 import { type DaySummary, LogDayReading, type ReadingDefect } from "./day-reading.ts";

@@ -1,7 +1,7 @@
 // The last owners of a managed entry as one canonical string: 100,000 entries share a few such strings, and comparing them is cheap.
 // `WafIpRule:shop/ipsum:ConfigMap%20shop/ipsum,%20key%20list` is one owner; several are sorted and joined by a space.
 import { entryKinds } from "./resource.ts";
-import { listed } from "./sentence.ts";
+import { listed } from "./texts.ts";
 
 /** Printable ASCII without whitespace, colons and percent signs, because V8 compiles Unicode classes slowly. */
 const plain = /^[!-$&-9;-~]*$/;

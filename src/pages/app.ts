@@ -10,7 +10,7 @@ import { objectsOf, summarize } from "../cli/summarize.ts";
 import { explainOn } from "../cli/why-view.ts";
 import { AddressCover } from "../address/ranges.ts";
 import { nameKey, type ObjectName } from "../model/resource.ts";
-import { editedTexts } from "../model/visible-text.ts";
+import { editedTexts } from "../model/texts.ts";
 import { assetAt, framed, heading } from "./frame.ts";
 import { html } from "./html.ts";
 import { chooseInstancePage, findIn, instancePage, instancesWith, overviewPage, whyPage } from "./waf-pages.ts";

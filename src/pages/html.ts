@@ -1,7 +1,6 @@
 // Builds HTML from templates. Every string in a template is truncated and escaped, and characters that hide or reverse text are replaced,
 // unless the value is `Markup`. Strings that attackers control therefore stay text, whatever characters they contain, and stay short.
-import { shortened } from "../model/sentence.ts";
-import { markedText } from "../model/visible-text.ts";
+import { shortened, markedText } from "../model/texts.ts";
 
 /** HTML that is safe to insert into other HTML. */
 export class Markup {

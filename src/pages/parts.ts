@@ -1,8 +1,7 @@
 // The parts that pages consist of: sections, tiles, warnings, marks, commands to copy, and tables. On narrow screens, the rows of wide tables
 // become cards.
 import type { InstanceSummary } from "../kinds/summary.ts";
-import { inThousands, shortened } from "../model/sentence.ts";
-import { dayMs, hourMs, minuteMs } from "../model/time-text.ts";
+import { inThousands, shortened, dayMs, hourMs, minuteMs } from "../model/texts.ts";
 import { type Markup, html } from "./html.ts";
 
 /** In characters. */

@@ -2,7 +2,7 @@
 // own styles and script, identified by their hashes: the page can't load or send anything. The file is written completely or not at
 // all, and replaces only another report.
 import { createHash } from "node:crypto";
-import { formatTime } from "../model/time-text.ts";
+import { formatTime } from "../model/texts.ts";
 import { access, constants, open } from "node:fs/promises";
 import { dirname } from "node:path";
 import { asCommandError, CommandError } from "../cli/describe-error.ts";

@@ -4,7 +4,7 @@
 import type { Entry } from "../address/entry.ts";
 import type { FeedSummary, InstanceSummary, ObjectSummary, Summary } from "../kinds/summary.ts";
 import { byNeed, countColumns, objectsNotReady, waitReason } from "../cli/summarize.ts";
-import { counted, inThousands } from "../model/sentence.ts";
+import { counted, inThousands } from "../model/texts.ts";
 import { type Content, filterForm, framed, heading, liveTitle } from "./frame.ts";
 import { html, longText, type Markup } from "./html.ts";
 import { ageOf, type Column, copyable, dataTable, instancePath, section, stateMark, tiles, warnings } from "./parts.ts";

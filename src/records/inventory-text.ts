@@ -8,7 +8,7 @@ import { type EntryOwners, parseOwners, unknownOwners } from "../model/entry-own
 import { type Entry, isOpaque } from "../address/entry.ts";
 import type { Inventory, OwnedEntry } from "../model/inventory.ts";
 import { isRecord, parseJson } from "../model/record.ts";
-import { visibleLines, visibleText } from "../model/visible-text.ts";
+import { visibleLines, visibleText } from "../model/texts.ts";
 
 export const inventoryFormat = 1;
 

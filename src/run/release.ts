@@ -7,7 +7,7 @@ import { continuedBy, continuesAnnotation } from "../model/continues.ts";
 import type { Gathered } from "../model/gathered.ts";
 import { countManaged, type Inventory } from "../model/inventory.ts";
 import { nameKey, type ResourceMeta } from "../model/resource.ts";
-import { asSentence, inThousands, listed } from "../model/sentence.ts";
+import { asSentence, inThousands, listed } from "../model/texts.ts";
 import type { ReconcilePorts } from "./ports.ts";
 import { blocked, type RunResult } from "./facts.ts";
 import type { InstanceMemory } from "./instance-memory.ts";

@@ -12,7 +12,7 @@ import { blocked, resultOfFault, type RunResult } from "./facts.ts";
 import type { InstanceMemory } from "./instance-memory.ts";
 import { emitChange } from "./status/events.ts";
 import type { World } from "./world.ts";
-import { inThousands } from "../model/sentence.ts";
+import { inThousands } from "../model/texts.ts";
 
 /** Returns a result if the run ends with it. */
 export async function takeOverRecord(world: World): Promise<RunResult | undefined> {

@@ -4,7 +4,7 @@ import { nearestName } from "../kinds/nearest-name.ts";
 import type { DeclaredByKind } from "../kinds/to-declared.ts";
 import type { Gathered } from "../model/gathered.ts";
 import { nameKey, type ObjectName, type GuestKind, guestKinds } from "../model/resource.ts";
-import { listed } from "../model/sentence.ts";
+import { listed } from "../model/texts.ts";
 
 export type Labels = Readonly<Record<string, string>>;
 

@@ -1,7 +1,7 @@
 // Converts logged values to plain JSON values in which every string is redacted. Everything that is logged goes through here.
 // Never throws, whatever the value is: an error path must not fail because it logs.
 import { types } from "node:util";
-import { visibleLines } from "../model/visible-text.ts";
+import { visibleLines } from "../model/texts.ts";
 
 /** Deeper objects are omitted: a log line is for people. */
 export const logDepthMax = 5;

@@ -14,7 +14,7 @@ import { type Effect, faultOf } from "./exchange-fault.ts";
 import type { Lane } from "./lane.ts";
 import { type Exchange, isSuccess, sendRequest } from "./request.ts";
 import { listLengthMax } from "./wire.ts";
-import { inThousands } from "../model/sentence.ts";
+import { inThousands } from "../model/texts.ts";
 
 /** The time after which a lost lease may be taken over relies on this limit. */
 export const writeTimeoutMsMax = 10_000;

@@ -1,9 +1,9 @@
 // Classifies exchanges without the documented response. The important distinction: unless it is certain that a write changed
 // nothing, its outcome is unknown, and the list has to be read again.
 import { excerpt } from "../model/redactor.ts";
-import { asSentence, capitalized } from "../model/sentence.ts";
+import { asSentence, capitalized } from "../model/texts.ts";
 import type { WafFault, WafFaultCode } from "../model/waf-result.ts";
-import { deadlineCode } from "../async/deadline.ts";
+import { deadlineCode } from "../async/clock.ts";
 import { abortedCode, bodyTooLargeCode } from "../net/http-connection.ts";
 import { parseRetryAfter } from "../net/retry-after.ts";
 import { type Answered, type Broken, type Exchange, isSuccess, notTextCode } from "./request.ts";

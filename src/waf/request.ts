@@ -1,8 +1,7 @@
 // Sends one request to the WAF and returns the exchange, without an assessment. The whole exchange has one deadline, which starts
 // when it is passed to the connection, and the size of bodies is checked while they arrive.
 import { isUtf8 } from "node:buffer";
-import type { Clock } from "../async/clock.ts";
-import { startDeadline } from "../async/deadline.ts";
+import { type Clock, startDeadline } from "../async/clock.ts";
 import type { HttpConnection, HttpRequest, HttpResponse } from "../net/http-connection.ts";
 import { HttpFault, abortedCode, codeOf, freeMemory, readBody } from "../net/http-connection.ts";
 

@@ -1,7 +1,7 @@
 // The documented shape of every response. Undocumented fields are dropped. Any other deviation from the documentation is a fault,
 // and never an empty list.
 import * as z from "zod";
-import { visibleText } from "../model/visible-text.ts";
+import { visibleText } from "../model/texts.ts";
 import type { OriginsRead, WriteAccepted } from "../model/waf-result.ts";
 
 export const listLengthMax = 1_000_000;

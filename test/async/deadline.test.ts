@@ -1,5 +1,5 @@
 import { expect, test } from "@jest/globals";
-import { withDeadline } from "../../src/async/deadline.ts";
+import { withDeadline } from "../../src/async/clock.ts";
 import { VirtualTime } from "../support/fakes/virtual-time.ts";
 
 test("an action that ends in time returns its value and leaves no timer", async () => {

@@ -3,7 +3,7 @@ import { readObservedEntry } from "../../src/address/entry.ts";
 import { BlockBook } from "../../src/blocks/block-book.ts";
 import { LogCursor } from "../../src/logs/cursor.ts";
 import type { LoadedLogRecord } from "../../src/logs/log-records.ts";
-import type { PublishedJudgements } from "../../src/blocks/judges.ts";
+import type { PublishedJudgements } from "../../src/blocks/judge.ts";
 
 const instance = { namespace: "edge", name: "shop" };
 const listed = {

@@ -1,4 +1,4 @@
-import { blockKey } from "../../src/blocks/judges.ts";
+import { blockKey } from "../../src/blocks/judge.ts";
 import { expect, test } from "@jest/globals";
 import { type Condition, findCondition } from "../../src/kinds/conditions.ts";
 import type { ConditionType } from "../../src/kinds/reasons.ts";

@@ -1,5 +1,5 @@
 // Clock: 2026-03-10 12:00 UTC at the start of each test.
-import { blockKey } from "../../src/blocks/judges.ts";
+import { blockKey } from "../../src/blocks/judge.ts";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { anAutoBlock, type AutoBlockOverrides } from "../support/builders/declare-auto-block.ts";
 import { aRule } from "../support/builders/declare.ts";

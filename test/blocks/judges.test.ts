@@ -1,5 +1,5 @@
 import { expect, test } from "@jest/globals";
-import { autoBlocksMax, blockKey, clientsMax, judgedBlocks, Judges } from "../../src/blocks/judges.ts";
+import { autoBlocksMax, blockKey, clientsMax, judgedBlocks, Judges } from "../../src/blocks/judge.ts";
 import { anAutoBlock, newRow } from "../support/builders/declare-auto-block.ts";
 import { aGrant, anInstance } from "../support/builders/declare.ts";
 import { gathered } from "../support/builders/gathered.ts";

@@ -6,7 +6,7 @@ import type { FetchOptions } from "../../src/feeds/feed-request.ts";
 import { outcomeOf } from "../../src/feeds/feed-fetcher.ts";
 import { CrowdsecSource } from "../../src/feeds/crowdsec.ts";
 import { ApiKey } from "../../src/model/api-key.ts";
-import type { CrowdsecFeed } from "../../src/model/declared-feed.ts";
+import type { CrowdsecFeed } from "../../src/model/declared.ts";
 import { atTestEnd } from "../support/builders/at-test-end.ts";
 import { crowdsecFeed } from "../support/builders/declare-feed.ts";
 import { apiVersion, type Manifest, rule } from "../support/builders/manifests.ts";

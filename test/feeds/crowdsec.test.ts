@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
-import type { FetchOutcome } from "../../src/feeds/content.ts";
+import type { FetchOutcome } from "../../src/feeds/feed-state.ts";
 import { CrowdsecSource } from "../../src/feeds/crowdsec.ts";
 import { outcomeOf } from "../../src/feeds/feed-fetcher.ts";
 import { ApiKey } from "../../src/model/api-key.ts";
-import type { CrowdsecFeed } from "../../src/model/declared-feed.ts";
+import type { CrowdsecFeed } from "../../src/model/declared.ts";
 import { crowdsecFeed } from "../support/builders/declare-feed.ts";
 import { FakeCrowdsec } from "./fake-crowdsec.ts";
 import { createVirtualClock, type VirtualClock } from "../support/fakes/virtual-clock.ts";

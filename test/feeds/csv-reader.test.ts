@@ -1,7 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import { realClock } from "../../src/async/clock.ts";
 import { readFeed } from "../../src/feeds/read-feed.ts";
-import type { CsvFormat } from "../../src/model/declared-feed.ts";
+import type { CsvFormat } from "../../src/model/declared.ts";
 
 const byName: CsvFormat = { type: "Csv", column: "dst_ip", delimiter: ",", header: true };
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import { feedTextFor, withFeeds } from "../../src/feeds/feed-source.ts";
-import type { DeclaredFeed, FeedUser } from "../../src/model/declared-feed.ts";
+import type { DeclaredFeed, FeedUser } from "../../src/model/declared.ts";
 import { aFeed, feedContent } from "../support/builders/declare-feed.ts";
 import { aRule, feedSource } from "../support/builders/declare.ts";
 import { desiredOf, gathered } from "../support/builders/gathered.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
-import type { FetchOutcome } from "../../src/feeds/content.ts";
 import {
+  type FetchOutcome,
   acceptAnnotation,
   adaptFeedState,
   afterFetch,
@@ -9,7 +9,7 @@ import {
   fetchDueMs,
   initialFeedState,
 } from "../../src/feeds/feed-state.ts";
-import type { DeclaredFeed } from "../../src/model/declared-feed.ts";
+import type { DeclaredFeed } from "../../src/model/declared.ts";
 import {
   aFeed,
   aReading,

@@ -1,7 +1,7 @@
 import { expect, test } from "@jest/globals";
 import { afterFetch, initialFeedState } from "../../src/feeds/feed-state.ts";
 import { judgeFeed } from "../../src/feeds/feed-status.ts";
-import type { DeclaredFeed } from "../../src/model/declared-feed.ts";
+import type { DeclaredFeed } from "../../src/model/declared.ts";
 import { aFeed, aReading, crowdsecFeed, someAddresses, textFacts } from "../support/builders/declare-feed.ts";
 
 /** The state after good content and content on hold. */

@@ -1,10 +1,9 @@
 // The feeds of one namespace and those of others: what is fetched, kept and reported, which changes are told, and who waits for whom.
-import { formatTime } from "../../src/model/time-text.ts";
+import { formatTime } from "../../src/model/texts.ts";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
-import type { FetchOutcome, InTurn } from "../../src/feeds/content.ts";
+import type { FetchOutcome, InTurn, FeedState } from "../../src/feeds/feed-state.ts";
 import { Feeds } from "../../src/feeds/feeds.ts";
-import type { FeedState } from "../../src/feeds/feed-state.ts";
-import type { DeclaredFeed, DeclaredFeeds } from "../../src/model/declared-feed.ts";
+import type { DeclaredFeed, DeclaredFeeds } from "../../src/model/declared.ts";
 import { nameKey, type ObjectName } from "../../src/model/resource.ts";
 import { aFeed, aReading, someAddresses, textFacts } from "../support/builders/declare-feed.ts";
 import { RecordedStatus } from "../support/fakes/recorded-status.ts";

@@ -2,12 +2,10 @@ import { createHash } from "node:crypto";
 import { gzipSync } from "node:zlib";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { realClock } from "../../src/async/clock.ts";
-import type { FetchOutcome } from "../../src/feeds/content.ts";
-import { outcomeOf } from "../../src/feeds/feed-fetcher.ts";
+import type { FetchOutcome } from "../../src/feeds/feed-state.ts";
+import { outcomeOf, bytesMax, fetchFeed, type FetchRequest } from "../../src/feeds/feed-fetcher.ts";
 import { type FetchOptions, timeoutMs } from "../../src/feeds/feed-request.ts";
-import { bytesMax, fetchFeed, type FetchRequest } from "../../src/feeds/fetch-feed.ts";
-import { isPublicAddress } from "../../src/net/address-policy.ts";
-import type { ResolveHost } from "../../src/net/checked-lookup.ts";
+import { isPublicAddress, type ResolveHost } from "../../src/net/checked-lookup.ts";
 import { ScriptedServer } from "../support/fakes/scripted-server.ts";
 import { createVirtualClock } from "../support/fakes/virtual-clock.ts";
 

@@ -1,8 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import { realClock } from "../../src/async/clock.ts";
-import type { FeedReading } from "../../src/feeds/content.ts";
-import { lineLengthMax } from "../../src/feeds/plain-list.ts";
-import { readFeed } from "../../src/feeds/read-feed.ts";
+import type { FeedReading } from "../../src/feeds/feed-state.ts";
+import { lineLengthMax, readFeed } from "../../src/feeds/read-feed.ts";
 import { readSharedList } from "./shared-lists.ts";
 
 async function read(text: string | Buffer): Promise<FeedReading> {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import { faultOfResponse, faultOfStatus } from "../../src/kube/api-fault.ts";
+import { faultOfResponse, faultOfStatus } from "../../src/kube/api-server.ts";
 import { statusBody } from "../support/fakes/scripted-api-server.ts";
 
 describe("the faults of the API server", () => {

@@ -1,8 +1,7 @@
 // Processes that compete for one Lease and write while they hold it, with faults that a seed determines. Every
 // write is recorded with its start and end in true time: writes of different processes must never overlap.
-import { withDeadline } from "../../src/async/deadline.ts";
-import type { ApiResult } from "../../src/kube/api-result.ts";
-import type { ApiRequest, ApiServer } from "../../src/kube/api-server.ts";
+import { withDeadline } from "../../src/async/clock.ts";
+import type { ApiResult, ApiRequest, ApiServer } from "../../src/kube/api-server.ts";
 import { LeaseElector, type LeaseStanding } from "../../src/kube/lease.ts";
 import { seededRandom } from "../support/builders/seeded-random.ts";
 import { SkewedClock, VirtualTime } from "../support/fakes/virtual-time.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import type { ApiFaultCode } from "../../src/kube/api-result.ts";
+import type { ApiFaultCode } from "../../src/kube/api-server.ts";
 import {
   cutText,
   type EventNote,

@@ -1,6 +1,12 @@
 // API servers in memory, for what wafsync writes, and an object with a status and finalizers.
-import { type ApiFault, type ApiFaultCode, type ApiResult, localFault } from "../../src/kube/api-result.ts";
-import type { ApiRequest, ApiServer } from "../../src/kube/api-server.ts";
+import {
+  type ApiFault,
+  type ApiFaultCode,
+  type ApiResult,
+  localFault,
+  type ApiRequest,
+  type ApiServer,
+} from "../../src/kube/api-server.ts";
 import { isRecord, type KubeObjectMeta } from "../../src/kube/kube-object.ts";
 import type { StatusObject } from "../../src/kube/status-writer.ts";
 import type { JsonPatch } from "../../src/kube/verbs.ts";

@@ -1,7 +1,7 @@
 // Runs the protocol and the reflector against a model of the API server with objects, versions, a window of history, watches,
 // and all kinds of faults, from one seed. Whatever happens, the store must finally equal the server.
 import { expect, test } from "@jest/globals";
-import { localFault, type ApiFault } from "../../src/kube/api-result.ts";
+import { localFault, type ApiFault } from "../../src/kube/api-server.ts";
 import { objectKey } from "../../src/kube/kube-object.ts";
 import {
   initialListWatch,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import { localFault } from "../../src/kube/api-result.ts";
+import { localFault } from "../../src/kube/api-server.ts";
 import {
   initialListWatch,
   type ListWatchInput,

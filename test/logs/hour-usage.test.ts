@@ -1,4 +1,4 @@
-import { hourMs } from "../../src/model/time-text.ts";
+import { hourMs } from "../../src/model/texts.ts";
 import { expect, test } from "@jest/globals";
 import { HourUsage, pagesPerHourMax } from "../../src/logs/forward-ports.ts";
 

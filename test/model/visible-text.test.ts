@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import { noteText, visibleLines, visibleText } from "../../src/model/visible-text.ts";
+import { noteText, visibleLines, visibleText } from "../../src/model/texts.ts";
 
 describe("An external string", () => {
   test.each([

@@ -1,5 +1,5 @@
 import { expect, test } from "@jest/globals";
-import { isPublicAddress } from "../../src/net/address-policy.ts";
+import { isPublicAddress } from "../../src/net/checked-lookup.ts";
 
 test.each([
   ["outside all of them", "1.1.1.1", "2606:4700:4700::1111", "2001:200::1", "192.31.196.1"],

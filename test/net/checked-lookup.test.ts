@@ -1,8 +1,13 @@
 import { type AddressInfo, connect, createServer, type LookupFunction, type Server } from "node:net";
 import { once } from "node:events";
 import { afterEach, describe, expect, test } from "@jest/globals";
-import { isPublicAddress } from "../../src/net/address-policy.ts";
-import { addressRefused, createCheckedLookup, refusedLiteral, type ResolveHost } from "../../src/net/checked-lookup.ts";
+import {
+  isPublicAddress,
+  addressRefused,
+  createCheckedLookup,
+  refusedLiteral,
+  type ResolveHost,
+} from "../../src/net/checked-lookup.ts";
 
 const servers: Server[] = [];
 

@@ -6,7 +6,7 @@ import { addresses, configMap, instance, rule } from "../support/builders/manife
 import { waitFor } from "../support/builders/cluster-objects.ts";
 import { slow } from "../support/processes/slowness.ts";
 import { type FinishedProcess, runWafsync } from "../support/processes/wafsync-process.ts";
-import { dayMs } from "../../src/model/time-text.ts";
+import { dayMs } from "../../src/model/texts.ts";
 import { anEntry } from "../support/builders/log-entry.ts";
 import { describeOperator } from "../support/worlds/operator-suite.ts";
 import { servePage } from "../support/worlds/open-page.ts";

@@ -1,8 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import { array, assert, integer, property } from "fast-check";
 import type { LogEntry } from "../../src/model/log-entry.ts";
-import type { Ranking } from "../../src/pages/statistics.ts";
-import { FrequentCounter, RequestStatistics, textLengthMax } from "../../src/pages/statistics.ts";
+import { type Ranking, FrequentCounter, RequestStatistics, textLengthMax } from "../../src/pages/requests.ts";
 import { labelOfReason } from "../../src/logs/row-tests.ts";
 import { row } from "../support/fakes/scripted-logs.ts";
 

@@ -3,9 +3,12 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import type { ApiServer } from "../../src/kube/api-server.ts";
 import type { ObjectName } from "../../src/model/resource.ts";
-import { ClusterRecordStore, type ClusterRecordStoreOptions } from "../../src/records/cluster-record-store.ts";
+import {
+  ClusterRecordStore,
+  type ClusterRecordStoreOptions,
+  type RecordOwner,
+} from "../../src/records/cluster-record-store.ts";
 import { historyLimits } from "../../src/history/history.ts";
-import type { RecordOwner } from "../../src/records/record-object.ts";
 import type { RecordKey } from "../../src/records/record-store.ts";
 import { createNamespace, installDefinitions, waitFor } from "../support/builders/cluster-objects.ts";
 import { collectionOf, instance } from "../support/builders/manifests.ts";

@@ -1,7 +1,6 @@
 // The WafRecords of one namespace in memory, with the API server's rules for versions, finalizers and deletions, and with a garbage
 // collector that runs when the test says so.
-import type { ApiResult } from "../../src/kube/api-result.ts";
-import type { ApiRequest, ApiServer } from "../../src/kube/api-server.ts";
+import type { ApiResult, ApiRequest, ApiServer } from "../../src/kube/api-server.ts";
 import { done, failed } from "../kube/fake-api-server.ts";
 
 export interface StoredObject {

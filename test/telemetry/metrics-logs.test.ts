@@ -1,6 +1,6 @@
 import { expect, test } from "@jest/globals";
 import { createMetrics } from "../../src/telemetry/metrics.ts";
-import { countriesMax, reasonsMax } from "../../src/telemetry/metrics-logs.ts";
+import { countriesMax, reasonsMax } from "../../src/telemetry/metrics-waf.ts";
 
 const name = "wafsync_blocked_requests_total";
 

@@ -1,8 +1,7 @@
 import { Readable } from "node:stream";
 import { describe, expect, test } from "@jest/globals";
 import { ApiKey } from "../../src/model/api-key.ts";
-import { type HeldLane, LaneRegistry } from "../../src/waf/lane-registry.ts";
-import { bulkWaitMsMax, type Urgency } from "../../src/waf/lane.ts";
+import { type HeldLane, LaneRegistry, bulkWaitMsMax, type Urgency } from "../../src/waf/lane.ts";
 import { createVirtualClock } from "../support/fakes/virtual-clock.ts";
 import { clientFor, startScriptedWaf } from "../support/fakes/scripted-waf.ts";
 import { json } from "../support/fakes/scripted-server.ts";

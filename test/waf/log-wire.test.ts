@@ -1,7 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import { SecretSearch } from "../../src/model/redactor.ts";
-import { readLogAnswer } from "../../src/waf/answer.ts";
-import { logPageLengthMax } from "../../src/waf/log-wire.ts";
+import { readLogAnswer, logPageLengthMax } from "../../src/waf/answer.ts";
 import { row } from "../support/fakes/scripted-logs.ts";
 
 function read(text: string) {

@@ -4,7 +4,7 @@ import type { Clock } from "../../async/clock.ts";
 import type { LogEntry } from "../../model/log-entry.ts";
 import type { WafFault } from "../../model/waf-result.ts";
 import { LogCursor, type DayRange } from "../../logs/cursor.ts";
-import { dayOf } from "../../model/time-text.ts";
+import { dayOf } from "../../model/texts.ts";
 import { type LogReaderPorts, randomSeed, readLogs, type ReadLogsOptions } from "../../logs/read-logs.ts";
 import type { RowTest } from "../../logs/row-tests.ts";
 import type { LogFormat } from "./log-format.ts";

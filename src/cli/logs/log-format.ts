@@ -1,8 +1,7 @@
 // Formats log rows as text. Values that attackers control stay data: a spreadsheet never interprets a cell as a formula, and a
 // terminal never interprets a character as a command.
-import { jsonLineOf, markedText } from "../../model/visible-text.ts";
+import { jsonLineOf, markedText, shortened } from "../../model/texts.ts";
 import { logEntryFields, type LogEntry } from "../../model/log-entry.ts";
-import { shortened } from "../../model/sentence.ts";
 
 export interface LogFormat {
   /** Written before the first row. */

@@ -1,6 +1,6 @@
 // The requested time range, validated by the rules of the API before any call. The API supports only whole days; if a time was
 // given, rows outside the range are dropped after the read.
-import { dayOf, formatDay, formatTime } from "../../model/time-text.ts";
+import { dayOf, formatDay, formatTime } from "../../model/texts.ts";
 import type { DayRange } from "../../logs/cursor.ts";
 import { firstKeptDay, type LogPlan, logRetentionDays } from "../../logs/log-days.ts";
 import { logTimeMs } from "../../model/log-entry.ts";

@@ -8,8 +8,7 @@ import type { CalledWaf, CallWaf } from "../../app/waf-clients.ts";
 import { realClock } from "../../async/clock.ts";
 import { findCondition } from "../../kinds/conditions.ts";
 import type { WafInstanceStatus } from "../../kinds/waf-instance.ts";
-import type { ApiFault, ApiResult } from "../../kube/api-result.ts";
-import { type ApiServer, createApiServer } from "../../kube/api-server.ts";
+import { type ApiFault, type ApiResult, type ApiServer, createApiServer } from "../../kube/api-server.ts";
 import { kubeConfigCredentials } from "../../kube/credentials.ts";
 import type { KubeObject } from "../../kube/kube-object.ts";
 import { createObject, deleteObject, getObject, listObjects, mergePatchObject } from "../../kube/verbs.ts";
@@ -33,7 +32,7 @@ import type { Reported } from "../object-view.ts";
 import { CommandError } from "../describe-error.ts";
 import { readKubeConfig } from "../read-kube-config.ts";
 import type { Session } from "../session.ts";
-import { type WafWork, commandCalls } from "./open-waf.ts";
+import { type WafWork, commandCalls } from "./open-target.ts";
 import type { TargetOptions } from "./target-options.ts";
 import {
   type DeclaredSight,

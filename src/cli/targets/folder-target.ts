@@ -11,7 +11,7 @@ import { realClock } from "../../async/clock.ts";
 import { type ApiKey } from "../../model/api-key.ts";
 import { type Gathered } from "../../model/gathered.ts";
 import { nameKey, type ObjectName, type ResourceMeta } from "../../model/resource.ts";
-import { asSentence, capitalized } from "../../model/sentence.ts";
+import { asSentence, capitalized } from "../../model/texts.ts";
 import { FileRecordStore } from "../../records/file-record-store.ts";
 import { DirectorySource } from "../../source/directory/directory-source.ts";
 import { unattachedOf } from "../../source/directory/gather.ts";
@@ -26,7 +26,7 @@ import type { Reported } from "../object-view.ts";
 import { CommandError } from "../describe-error.ts";
 import { type Session, withSession } from "../session.ts";
 import { approveInFile, changeOf, fileOfRule, removeRuleFile, writeRuleFile } from "./folder-files.ts";
-import { commandCalls, processLocks, type WafWork } from "./open-waf.ts";
+import { commandCalls, processLocks, type WafWork } from "./open-target.ts";
 import { policyOf, type TargetOptions } from "./target-options.ts";
 import {
   type DeclaredSight,
@@ -54,8 +54,8 @@ import { listOf, unblockedAtMs } from "../../model/declared.ts";
 import { type Operation } from "../../model/operation.ts";
 import { type Redactor } from "../../model/redactor.ts";
 import { type ReconcileObserver } from "../../run/ports.ts";
-import { troubleOf } from "../../run/status/findings.ts";
-import { ruleStatus } from "../../run/status/rule-status.ts";
+import { troubleOf } from "../../run/status/messages.ts";
+import { ruleStatus } from "../../run/status/statuses.ts";
 
 export async function openFolder(options: FolderOptions, session: Session, how?: WafWork): Promise<Target> {
   const place = await openPlace(options, session, how?.command ?? "wafsync");

@@ -1,7 +1,7 @@
 // The options that select the target of a command and its instances, and the words that select them again in suggested commands.
 import { type BaseUrlPolicy, readAllowedBaseUrls } from "../../app/base-url-policy.ts";
 import { type ObjectName, isNameOfNamespace, isNameOfObject, nameKey } from "../../model/resource.ts";
-import { listed } from "../../model/sentence.ts";
+import { listed } from "../../model/texts.ts";
 import type { OptionsOf } from "../commands/declare.ts";
 import type { targetOptions } from "../commands/option-groups.ts";
 import { CommandError } from "../describe-error.ts";

@@ -7,13 +7,12 @@ import { FeedRecords } from "../../feeds/feed-records.ts";
 import { type StoredFeed, withFeedTexts } from "../../feeds/feed-source.ts";
 import { withoutEnded } from "../../feeds/feed-state.ts";
 import type { ApiKey } from "../../model/api-key.ts";
-import type { DeclaredFeed } from "../../model/declared-feed.ts";
-import type { DeclaredRule, ListName } from "../../model/declared.ts";
+import type { DeclaredFeed, DeclaredRule, ListName } from "../../model/declared.ts";
 import type { Gathered } from "../../model/gathered.ts";
 import type { HistoryEvent } from "../../history/events.ts";
 import type { Inventory, LoadedInventory } from "../../model/inventory.ts";
 import type { Redactor } from "../../model/redactor.ts";
-import { visibleText } from "../../model/visible-text.ts";
+import { visibleText } from "../../model/texts.ts";
 import { nameKey, type ObjectName, type ResourceMeta, type ResourceRef } from "../../model/resource.ts";
 import { readHistory } from "../../history/history.ts";
 import { heldGroups } from "../../run/status/messages.ts";
@@ -23,7 +22,7 @@ import type { RecordStore } from "../../records/record-store.ts";
 import { type CommandRule, expiredRule } from "../command-rule.ts";
 import { CommandError } from "../describe-error.ts";
 import type { Reported, ReportedObject } from "../object-view.ts";
-import { faultWithHint } from "./open-waf.ts";
+import { faultWithHint } from "./open-target.ts";
 import { examineSight } from "../why-view.ts";
 
 /** A person or a program, and when. */

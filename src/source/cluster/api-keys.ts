@@ -6,7 +6,7 @@ import { ApiKey, apiKeyLengthMax, validateApiKey } from "../../model/api-key.ts"
 import type { DeclaredInstance } from "../../model/declared.ts";
 import type { GatheredKey } from "../../model/gathered.ts";
 import { nameKey, type ObjectName } from "../../model/resource.ts";
-import { asSentence } from "../../model/sentence.ts";
+import { asSentence } from "../../model/texts.ts";
 import { keysInWords } from "../gather.ts";
 import { type SourceObject, sourceKey } from "./cluster-object.ts";
 import { type DataTexts, readData } from "./data-texts.ts";

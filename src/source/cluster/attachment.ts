@@ -7,7 +7,7 @@ import { continuesOf } from "../../model/continues.ts";
 import type { DeclaredInstance } from "../../model/declared.ts";
 import type { BrokenReference, BrokenReferences } from "../../model/gathered.ts";
 import { nameKey, type ObjectName, resourceKey, type ResourceMeta, entryKinds } from "../../model/resource.ts";
-import { asSentence, capitalized } from "../../model/sentence.ts";
+import { asSentence, capitalized } from "../../model/texts.ts";
 import { type LabelsOf, missingInstance } from "../gather.ts";
 import { type ClusterObject, instanceNameOf, metaOfObject, parseInstance, parseObject } from "./cluster-object.ts";
 import type { ClusterStores } from "./cluster-watches.ts";

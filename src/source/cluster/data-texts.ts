@@ -5,15 +5,14 @@
 import type { Clock } from "../../async/clock.ts";
 import { FairGate } from "../../async/fair-gate.ts";
 import { Turns } from "../../async/turns.ts";
-import type { ApiFault, ApiResult } from "../../kube/api-result.ts";
-import type { ApiServer } from "../../kube/api-server.ts";
+import type { ApiFault, ApiResult, ApiServer } from "../../kube/api-server.ts";
 import { isRecord, type KubeObject } from "../../kube/kube-object.ts";
 import type { ObjectView } from "../../kube/store.ts";
 import { getObject } from "../../kube/verbs.ts";
 import type { TextSource } from "../../model/address-source.ts";
 import type { AddressText } from "../../model/gathered.ts";
 import { nameKey } from "../../model/resource.ts";
-import { inThousands } from "../../model/sentence.ts";
+import { inThousands } from "../../model/texts.ts";
 import { keysInWords } from "../gather.ts";
 import { coreType, type SourceObject, sourceKey } from "./cluster-object.ts";
 

@@ -1,7 +1,6 @@
 // The objects of an instance, by one consistent read for each kind, before removals: a stale cache cannot unblock anyone.
 import { apiGroup, apiVersionName } from "../../kinds/kinds.ts";
-import type { ApiFault, ApiResult } from "../../kube/api-result.ts";
-import type { ApiServer } from "../../kube/api-server.ts";
+import type { ApiFault, ApiResult, ApiServer } from "../../kube/api-server.ts";
 import type { KubeObject } from "../../kube/kube-object.ts";
 import { listObjects } from "../../kube/verbs.ts";
 import { dependsOnLabels } from "../../model/attachment.ts";

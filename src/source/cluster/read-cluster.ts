@@ -2,12 +2,10 @@
 // listed, so the result shows what is missing.
 import { type Condition, findCondition } from "../../kinds/conditions.ts";
 import type { Clock } from "../../async/clock.ts";
-import type { ApiFault } from "../../kube/api-result.ts";
-import type { ApiServer } from "../../kube/api-server.ts";
+import type { ApiFault, ApiServer } from "../../kube/api-server.ts";
 import { createObjectStore, type ObjectStore } from "../../kube/store.ts";
 import { getObject, listObjects } from "../../kube/verbs.ts";
-import { type DeclaredFeed, feedSourceName } from "../../model/declared-feed.ts";
-import type { DeclaredRule } from "../../model/declared.ts";
+import { type DeclaredFeed, feedSourceName, type DeclaredRule } from "../../model/declared.ts";
 import {
   entryKinds,
   nameKey,

@@ -2,8 +2,7 @@
 // Objects of namespaces without access are excluded first, so that nothing is read for them. Sources of the owner come first. A run waits
 // only briefly for those of guests, and their grant limits the size of each text.
 import type { DeclaredByKind } from "../../kinds/to-declared.ts";
-import type { Clock } from "../../async/clock.ts";
-import { withDeadline } from "../../async/deadline.ts";
+import { type Clock, withDeadline } from "../../async/clock.ts";
 import { TimeSlices } from "../../async/time-slices.ts";
 import { decideAttachment } from "../../model/attachment.ts";
 import type { DeclaredRule } from "../../model/declared.ts";

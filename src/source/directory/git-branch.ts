@@ -5,8 +5,7 @@ import { existsSync } from "node:fs";
 import { devNull } from "node:os";
 import { resolve } from "node:path";
 import { parseJson } from "../../model/record.ts";
-import { asSentence, shortened } from "../../model/sentence.ts";
-import { visibleText } from "../../model/visible-text.ts";
+import { asSentence, shortened, visibleText } from "../../model/texts.ts";
 import type { Changes, RemoteFiles, Version } from "./remote-state.ts";
 
 /** A command without an answer is ended; the branch then shows whether it took effect. */

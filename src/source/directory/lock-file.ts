@@ -7,7 +7,7 @@ import { readlinkSync, readSync, rmSync, writeSync } from "node:fs";
 import * as z from "zod";
 import type { CancelTimer, Clock } from "../../async/clock.ts";
 import { parseJson } from "../../model/record.ts";
-import { visibleText } from "../../model/visible-text.ts";
+import { visibleText } from "../../model/texts.ts";
 import { temporarySuffix } from "./atomic-file.ts";
 
 const beatMs = 1_000;

@@ -11,7 +11,7 @@ import { open, readdir, realpath, stat } from "node:fs/promises";
 import { join, sep } from "node:path";
 import { mapConcurrently } from "../../async/map-concurrently.ts";
 import { hexDigest } from "../../model/hex-digest.ts";
-import { visibleText } from "../../model/visible-text.ts";
+import { visibleText } from "../../model/texts.ts";
 import { type ReadDocument, readDocument } from "./read-document.ts";
 import { DirectorySnapshot } from "./snapshot.ts";
 import { sourceFault, type SourceFault } from "./source-fault.ts";

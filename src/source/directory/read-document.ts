@@ -14,7 +14,7 @@ import { isRecord } from "../../model/record.ts";
 import { type ObjectName, type ResourceKind, resourceKinds } from "../../model/resource.ts";
 import { placeText, type RemovalScope, sourceFault, type SourceFault } from "./source-fault.ts";
 import type { YamlDocument, YamlPlace } from "./yaml-documents.ts";
-import { noteText } from "../../model/visible-text.ts";
+import { noteText } from "../../model/texts.ts";
 
 export interface ReadDocument {
   readonly items: readonly DirectoryItem[];

@@ -10,8 +10,7 @@ import { join } from "node:path";
 import * as z from "zod";
 import type { CancelTimer, Clock } from "../../async/clock.ts";
 import { Turns } from "../../async/turns.ts";
-import { capitalized } from "../../model/sentence.ts";
-import { visibleText } from "../../model/visible-text.ts";
+import { capitalized, visibleText } from "../../model/texts.ts";
 import type { FilePath, FileResult } from "../../records/file-record-store.ts";
 
 const renewMs = 20_000;

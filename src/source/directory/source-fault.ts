@@ -1,7 +1,7 @@
 // A fault in the files of a directory, with its place: file, line and field. Messages never quote the content of a file,
 // because it may be a Secret.
 import type { ObjectName } from "../../model/resource.ts";
-import { visibleText } from "../../model/visible-text.ts";
+import { visibleText } from "../../model/texts.ts";
 
 /**
  * The instances whose removals are blocked until the fault is fixed: all of them if the unread text may concern any

@@ -4,7 +4,7 @@ import { existsSync, readFileSync, statSync } from "node:fs";
 import { appendFile, readdir, rename, stat } from "node:fs/promises";
 import { join, relative, resolve, sep } from "node:path";
 import type { Clock } from "../../async/clock.ts";
-import { visibleText } from "../../model/visible-text.ts";
+import { visibleText } from "../../model/texts.ts";
 import type { FilePath, FileResult, RecordFiles } from "../../records/file-record-store.ts";
 import {
   fileProblem,

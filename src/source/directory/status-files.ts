@@ -7,7 +7,7 @@ import { hexDigest } from "../../model/hex-digest.ts";
 import { kindDefinitions } from "../../kinds/custom-resource.ts";
 import { isRecord } from "../../model/record.ts";
 import { resourceKey, type ResourceRef } from "../../model/resource.ts";
-import { visibleTexts } from "../../model/visible-text.ts";
+import { visibleTexts } from "../../model/texts.ts";
 import type { FilePath, FileResult } from "../../records/file-record-store.ts";
 import type { StateDirectory } from "./state-directory.ts";
 import { readYamlDocuments } from "./yaml-documents.ts";

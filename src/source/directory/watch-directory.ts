@@ -5,8 +5,7 @@ import { lstatSync, statSync } from "node:fs";
 import { basename, resolve } from "node:path";
 import { type FSWatcher, watch } from "chokidar";
 import { ChangeSignal } from "../../async/change-signal.ts";
-import type { Clock } from "../../async/clock.ts";
-import { withDeadline } from "../../async/deadline.ts";
+import { type Clock, withDeadline } from "../../async/clock.ts";
 
 export interface WatchOptions {
   readonly directory: string;

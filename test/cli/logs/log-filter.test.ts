@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import type { LogEntry } from "../../../src/model/log-entry.ts";
-import { type LogFilterTexts, parseLogFilter } from "../../../src/cli/logs/log-filter.ts";
+import { type LogFilterTexts, parseLogFilter } from "../../../src/cli/logs-command.ts";
 import { row } from "../../support/fakes/scripted-logs.ts";
 
 const none: LogFilterTexts = { country: [], reason: [], client: [], status: [], path: [] };

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import { parseRange, retentionWarning } from "../../../src/cli/logs/log-range.ts";
-import { dayOf, formatDay } from "../../../src/model/time-text.ts";
+import { dayOf, formatDay } from "../../../src/model/texts.ts";
 
 const nowMs = Date.parse("2026-06-15T10:20:30.456Z");
 

@@ -7,7 +7,7 @@ import {
   reasonFacts,
   type SyncedReason,
 } from "../../../src/kinds/reasons.ts";
-import { accepted, type AcceptedFinding, type SyncedFinding, withFindings } from "../../../src/run/status/findings.ts";
+import { accepted, type AcceptedFinding, type SyncedFinding, withFindings } from "../../../src/run/status/messages.ts";
 import type { ResourceKind } from "../../../src/model/resource.ts";
 import { afterFetch, type FeedState, initialFeedState } from "../../../src/feeds/feed-state.ts";
 import { feedStatus } from "../../../src/feeds/feed-status.ts";

@@ -3,8 +3,7 @@
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { realClock } from "../../../src/async/clock.ts";
 import { instanceFinalizer } from "../../../src/kinds/kinds.ts";
-import { type ApiResult, localFault } from "../../../src/kube/api-result.ts";
-import type { ApiRequest } from "../../../src/kube/api-server.ts";
+import { type ApiResult, localFault, type ApiRequest } from "../../../src/kube/api-server.ts";
 import type { Gathered } from "../../../src/model/gathered.ts";
 import { nameKey, type ObjectName, type ResourceKind, type ResourceRef } from "../../../src/model/resource.ts";
 import { readInstanceOnce } from "../../../src/source/cluster/read-cluster.ts";

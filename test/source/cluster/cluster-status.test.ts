@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import type { ApiServer } from "../../../src/kube/api-server.ts";
 import { getObject } from "../../../src/kube/verbs.ts";
-import { ClusterStatus } from "../../../src/source/cluster/cluster-status.ts";
+import { ClusterStatus } from "../../../src/source/cluster/cluster-records.ts";
 import { type ClusterObject, typeOfKind } from "../../../src/source/cluster/cluster-object.ts";
 import { createNamespace, installDefinitions } from "../../support/builders/cluster-objects.ts";
 import { aMeta } from "../../support/builders/declare.ts";

@@ -1,7 +1,6 @@
 // When ConfigMaps and Secrets are read, which content counts, and what is kept if they can't be read.
 import { beforeEach, describe, expect, test } from "@jest/globals";
-import { type ApiResult, localFault } from "../../../src/kube/api-result.ts";
-import type { ApiServer } from "../../../src/kube/api-server.ts";
+import { type ApiResult, localFault, type ApiServer } from "../../../src/kube/api-server.ts";
 import type { KubeObject } from "../../../src/kube/kube-object.ts";
 import { createObjectStore, type ObjectStore } from "../../../src/kube/store.ts";
 import { type DataObject, DataTexts } from "../../../src/source/cluster/data-texts.ts";

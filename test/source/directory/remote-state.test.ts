@@ -6,7 +6,7 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import { ClusterRecordStore } from "../../../src/records/cluster-record-store.ts";
-import { capitalized } from "../../../src/model/sentence.ts";
+import { capitalized } from "../../../src/model/texts.ts";
 import { FolderRecord } from "../../../src/source/directory/folder-record.ts";
 import { RemoteState } from "../../../src/source/directory/remote-state.ts";
 import { MemoryRecords } from "../../records/memory-records.ts";

@@ -1,6 +1,6 @@
 // Declared feeds and their content, with defaults for all fields that a test does not set.
-import type { FeedContent, FeedReading, TextFacts } from "../../../src/feeds/content.ts";
-import type { DeclaredFeed } from "../../../src/model/declared-feed.ts";
+import type { FeedContent, FeedReading, TextFacts } from "../../../src/feeds/feed-state.ts";
+import type { DeclaredFeed } from "../../../src/model/declared.ts";
 import { aMeta } from "./declare.ts";
 import { entry } from "./gathered.ts";
 

@@ -1,8 +1,7 @@
 // wafsync's API clients on a test's control plane. Some of them stop writing, as after a crash: they send no writes
 // after a chosen request.
 import { realClock } from "../../../src/async/clock.ts";
-import { localFault } from "../../../src/kube/api-result.ts";
-import { type ApiRequest, type ApiServer, createApiServer } from "../../../src/kube/api-server.ts";
+import { localFault, type ApiRequest, type ApiServer, createApiServer } from "../../../src/kube/api-server.ts";
 import { clusterCredentials } from "../builders/cluster-credentials.ts";
 import type { ClusterAccess } from "../control-plane/cluster-access.ts";
 import { collectionOf, type Manifest } from "../builders/manifests.ts";

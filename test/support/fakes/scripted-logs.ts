@@ -1,5 +1,5 @@
 // A log port with scripted responses: for each day, one list of pages per reading of the day.
-import { parseDay } from "../../../src/model/time-text.ts";
+import { parseDay } from "../../../src/model/texts.ts";
 import type { LogEntry, LogPage } from "../../../src/model/log-entry.ts";
 import type { WafFault, WafFaultCode, WafResult, LogPort } from "../../../src/model/waf-result.ts";
 import type { LogPiece } from "../../../src/logs/read-logs.ts";

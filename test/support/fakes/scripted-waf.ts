@@ -2,7 +2,7 @@
 import { type Clock, realClock } from "../../../src/async/clock.ts";
 import { ApiKey } from "../../../src/model/api-key.ts";
 import { createWafClient, type WafClient, type WafClientOptions } from "../../../src/waf/client.ts";
-import { type HeldLane, LaneRegistry } from "../../../src/waf/lane-registry.ts";
+import { type HeldLane, LaneRegistry } from "../../../src/waf/lane.ts";
 import { type Answer, ScriptedServer } from "./scripted-server.ts";
 
 export async function startScriptedWaf(answer: Answer): Promise<ScriptedServer> {

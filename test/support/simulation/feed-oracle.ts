@@ -1,6 +1,6 @@
 // Judges the response to a fetch of a feed as the documentation describes it. This is a separate implementation, without code from
 // src/decide, so that the same bug can't be in both.
-import type { FeedGuards } from "../../../src/model/declared-feed.ts";
+import type { FeedGuards } from "../../../src/model/declared.ts";
 import { parseDeclaredEntry } from "../../../src/address/entry.ts";
 
 /** The content that a server returns. */

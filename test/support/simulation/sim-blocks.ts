@@ -5,7 +5,7 @@ import type { DeclaredAutoBlock } from "../../../src/model/declared.ts";
 import type { Gathered } from "../../../src/model/gathered.ts";
 import type { LogEntry } from "../../../src/model/log-entry.ts";
 import type { ResourceMeta } from "../../../src/model/resource.ts";
-import type { PublishedJudgements } from "../../../src/blocks/judges.ts";
+import type { PublishedJudgements } from "../../../src/blocks/judge.ts";
 import { below, seededRandom } from "../builders/seeded-random.ts";
 import { allowing } from "../builders/declare.ts";
 import { anAutoBlock } from "../builders/declare-auto-block.ts";

@@ -1,10 +1,9 @@
 // The feeds of a simulation: the servers' responses, the declarations, and the stored state. Contents shrink, disappear,
 // turn into HTML pages and arrive late. A separate oracle checks each new last good content when it is stored.
-import type { FeedContent, FetchOutcome } from "../../../src/feeds/content.ts";
+import type { FeedContent, FetchOutcome, FeedState } from "../../../src/feeds/feed-state.ts";
 import { decodeFeed, encodeFeed, type StoredFeed } from "../../../src/feeds/feed-records.ts";
-import type { FeedState } from "../../../src/feeds/feed-state.ts";
 import { readFeed } from "../../../src/feeds/read-feed.ts";
-import type { DeclaredFeed, FeedGuards } from "../../../src/model/declared-feed.ts";
+import type { DeclaredFeed, FeedGuards } from "../../../src/model/declared.ts";
 import type { AddressText, Gathered } from "../../../src/model/gathered.ts";
 import { nameKey, type ObjectName } from "../../../src/model/resource.ts";
 import { aFeed, textFacts } from "../builders/declare-feed.ts";

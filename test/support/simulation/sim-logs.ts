@@ -3,7 +3,7 @@
 import type { DeclaredInstance } from "../../../src/model/declared.ts";
 import type { LogEntry } from "../../../src/model/log-entry.ts";
 import type { ResourceMeta } from "../../../src/model/resource.ts";
-import { dayMs, dayOf, parseDay } from "../../../src/model/time-text.ts";
+import { dayMs, dayOf, parseDay } from "../../../src/model/texts.ts";
 import type { LoadedLogRecord, LogRecord, SavedLogRecord } from "../../../src/logs/log-records.ts";
 import { below, seededRandom } from "../builders/seeded-random.ts";
 import { anEntry } from "../builders/log-entry.ts";

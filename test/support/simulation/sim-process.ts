@@ -14,7 +14,7 @@ import { Feeds } from "../../../src/feeds/feeds.ts";
 import { withFeeds } from "../../../src/feeds/feed-source.ts";
 import type { ReconcileObserver, ReconcilePorts, SourcePort, StatusPort } from "../../../src/run/ports.ts";
 import { createWafClient, type Permission, type WafClient } from "../../../src/waf/client.ts";
-import { type HeldLane, LaneRegistry } from "../../../src/waf/lane-registry.ts";
+import { type HeldLane, LaneRegistry } from "../../../src/waf/lane.ts";
 import type { Knowledge } from "./ledger.ts";
 import { logForwarder } from "./sim-log-forwarder.ts";
 import { type Life, SimWall } from "./sim-time.ts";

@@ -1,5 +1,5 @@
 // A simulator with logs, a client for it, and the expected rows.
-import { parseDay } from "../../../src/model/time-text.ts";
+import { parseDay } from "../../../src/model/texts.ts";
 import type { Clock } from "../../../src/async/clock.ts";
 import { ApiKey } from "../../../src/model/api-key.ts";
 import type { LogEntry } from "../../../src/model/log-entry.ts";
@@ -8,7 +8,7 @@ import type { FaultEffect, FaultRule } from "../../../src/simulator/fault-rule.t
 import { makeLogEntry, visibleAtMs } from "../../../src/simulator/log-entries.ts";
 import { type Simulator, type SimulatorOptions, startSimulator } from "../../../src/simulator/start-simulator.ts";
 import { createWafClient, type WafClient } from "../../../src/waf/client.ts";
-import { LaneRegistry } from "../../../src/waf/lane-registry.ts";
+import { LaneRegistry } from "../../../src/waf/lane.ts";
 import { seededRandom } from "../builders/seeded-random.ts";
 import { fastClock } from "../processes/fast-clock.ts";
 import { everythingPrinted } from "../processes/wafsync-process.ts";

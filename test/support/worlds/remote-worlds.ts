@@ -1,7 +1,6 @@
 // The places of a remote state, with the same faults in each: a branch of a bare repository, and a record of an API server in memory.
 import { renameSync } from "node:fs";
-import type { ApiRequest, ApiServer } from "../../../src/kube/api-server.ts";
-import { type ApiResult, localFault } from "../../../src/kube/api-result.ts";
+import { type ApiRequest, type ApiServer, type ApiResult, localFault } from "../../../src/kube/api-server.ts";
 import { ClusterRecordStore } from "../../../src/records/cluster-record-store.ts";
 import { FolderRecord } from "../../../src/source/directory/folder-record.ts";
 import { RemoteState, type RemoteStateOptions } from "../../../src/source/directory/remote-state.ts";

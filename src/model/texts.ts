@@ -1,4 +1,4 @@
-// Sanitizes external strings: they must not control a terminal or a pipeline, hide parts of themselves or change the text
+// Texts. Sanitizes external strings: they must not control a terminal or a pipeline, hide parts of themselves or change the text
 // direction. Such characters are replaced by JSON escapes, so that JSON stays valid.
 import { excerpt } from "./redactor.ts";
 
@@ -65,4 +65,72 @@ function escaped(character: string): string {
 /** Without the trailing line feed. Parsing it gives the same value as parsing the result of `JSON.stringify`. */
 export function jsonLineOf(value: object): string {
   return visibleText(JSON.stringify(value));
+}
+
+// Helpers for messages, which are composed of strings from many places, some of them external.
+
+/** The string, truncated with an ellipsis if it is too long. */
+export function shortened(text: string, lengthMax: number): string {
+  return text.length <= lengthMax ? text : `${text.slice(0, lengthMax - 1)}…`;
+}
+
+/** The string with a full stop, unless it already ends like a sentence. */
+export function asSentence(text: string): string {
+  return /[.!?…]$/u.test(text) ? text : `${text}.`;
+}
+
+/** The string with a capital first letter. */
+export function capitalized(text: string): string {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
+}
+
+/** The first few names, and the number of the others: `a, b and 3 more`. */
+export function listed(names: readonly string[], shownMax: number): string {
+  const more = names.length > shownMax ? ` and ${inThousands(names.length - shownMax)} more` : "";
+  return `${names.slice(0, shownMax).join(", ")}${more}`;
+}
+
+/** The first few of them: `a, b, …`. */
+export function examplesOf(texts: readonly string[], shownMax = 5): string {
+  return `${texts.slice(0, shownMax).join(", ")}${texts.length > shownMax ? ", …" : ""}`;
+}
+
+/** A readable number: `250,000`. */
+export function inThousands(count: number): string {
+  // The platform's formatter is only used for fractions: loading it takes as long as a small plan.
+  return Number.isInteger(count) ? String(count).replaceAll(/\B(?=(?:\d{3})+$)/g, ",") : count.toLocaleString("en-US");
+}
+
+/** `1 entry` or `1,413 entries`. */
+export function counted(count: number, one: string, many: string): string {
+  return count === 1 ? `1 ${one}` : `${inThousands(count)} ${many}`;
+}
+
+// Times and days as texts.
+
+export const minuteMs = 60_000;
+export const hourMs = 60 * minuteMs;
+export const dayMs = 24 * hourMs;
+
+/** `2026-11-22T09:12:01Z`: RFC 3339 in UTC, truncated to seconds, as Kubernetes writes times. For years from 1 to 9999. */
+export function formatTime(timeMs: number): string;
+export function formatTime(timeMs: number | undefined): string | undefined;
+export function formatTime(timeMs: number | undefined): string | undefined {
+  return timeMs === undefined ? undefined : new Date(timeMs).toISOString().replace(/\.\d+Z$/u, "Z");
+}
+
+/** The day that a time belongs to. */
+export function dayOf(timeMs: number): number {
+  return Math.floor(timeMs / dayMs);
+}
+
+/** `2026-11-22`. Days are whole numbers since 1970. */
+export function formatDay(day: number): string {
+  return formatTime(day * dayMs).slice(0, 10);
+}
+
+/** Parses a date in this format; undefined if it has another format, or the day does not exist. */
+export function parseDay(date: string): number | undefined {
+  const day = Date.parse(`${date}T00:00:00Z`) / dayMs;
+  return Number.isInteger(day) && formatDay(day) === date ? day : undefined;
 }
