@@ -38,7 +38,9 @@ export function findDrift(
       const wasShown = last.lists[list].has(entry);
       if (outcome.kind === "Off" || outcome.kind === "NoRoom") return [];
       if (declared) return !shown && wasShown ? [{ list, entry, change: "Vanished" }] : [];
-      const isNew = shown && !wasShown && recorded === undefined && policies[list] === "Exclusive";
+      // A recorded entry may be a late write of wafsync, unless a read has missed it since.
+      const isOurs = recorded !== undefined && recorded.missingSinceMs === undefined;
+      const isNew = shown && !wasShown && !isOurs && policies[list] === "Exclusive";
       return isNew ? [{ list, entry, change: "Appeared" }] : [];
     }),
   );

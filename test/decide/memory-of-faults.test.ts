@@ -235,6 +235,12 @@ describe("Drift", () => {
     // A late write of wafsync.
     const recorded = anInventory({ blocklist: [one] });
     expect(driftOf([], [one], { instance: exclusive }, recorded)).toStrictEqual([]);
+    // Somebody was faster than the second read that forgets it.
+    const blocklist = new Map(
+      [...recorded.entries.blocklist].map(([entry, of]) => [entry, { ...of, missingSinceMs: 1 }]),
+    );
+    const missed = { ...recorded, entries: { ...recorded.entries, blocklist } };
+    expect(driftOf([], [one], { instance: exclusive }, missed)).toStrictEqual([appeared]);
   });
 
   test.each([

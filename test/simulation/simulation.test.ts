@@ -8,7 +8,7 @@ import { simulateSeed } from "../support/simulation/simulate-seed.ts";
 
 const run = promisify(execFile);
 const support = join(import.meta.dirname, "../support/simulation");
-const seeds = caseCount(1_500);
+const seeds = caseCount(1_000);
 const seedsAtOnce = 50;
 const sums = new SimSums();
 
