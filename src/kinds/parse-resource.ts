@@ -29,7 +29,9 @@ const documentSchema = z.strictObject({
 /** Parses one document. Never throws. `namespace` is for documents without one. */
 export function parseResource(given: unknown, namespace = defaultNamespace): CheckedValue<CustomResource> {
   const document = withoutNulls(given);
-  const parsed = checkValue(documentSchema, [], document);
+  // Missing ones have faults of their own.
+  const whole = isRecord(document) ? { metadata: undefined, spec: undefined, ...document } : document;
+  const parsed = checkValue(documentSchema, [], whole);
   const faults = parsed.ok ? [] : [...parsed.faults];
   if (!isRecord(document)) return failed(faults);
   const metadata = parseMetadata(document["metadata"], namespace);

@@ -97,6 +97,7 @@ describe("the parts around the spec are validated, too:", () => {
   const kinds = ["WafInstance", "WafIpRule", "WafOrigin", "WafAutoBlock", "WafCacheClear", "WafFeed"];
   const name = "write lower-case letters, digits, '-' and '.', with a letter or digit at both ends";
   const rule = documentOf("WafIpRule");
+  const without = (field: string) => Object.fromEntries(Object.entries(rule).filter(([key]) => key !== field));
   test.each<[string, unknown, string[]]>([
     ["a list", [], [": must be an object with apiVersion, kind, metadata, spec, but is a list"]],
     ["nothing", null, [": must be an object with apiVersion, kind, metadata, spec, but is empty"]],
@@ -117,7 +118,7 @@ describe("the parts around the spec are validated, too:", () => {
       [`kind: must be one of ${kinds.join(", ")}, but is "Firewall"`],
     ],
     ["no kind", { ...rule, kind: undefined }, [`kind: is missing: write ${kinds.join(" or ")}`]],
-    ["no metadata", { ...rule, metadata: undefined }, ["metadata: is missing: write an object with name"]],
+    ["no metadata", without("metadata"), ["metadata: is missing: write an object with name"]],
     ["no name", { ...rule, metadata: {} }, ["metadata.name: is missing: write a string"]],
     ["a name in capitals", { ...rule, metadata: { name: "Office" } }, [`metadata.name: ${name}`]],
     [
@@ -136,7 +137,7 @@ describe("the parts around the spec are validated, too:", () => {
       ["metadata.anotations: unknown field; did you mean annotations?"],
     ],
     ["a misspelled field next to the spec", { ...rule, specs: {} }, ["specs: unknown field; did you mean spec?"]],
-    ["no spec", { ...rule, spec: undefined }, ["spec: is missing: write an object with instanceRef, action"]],
+    ["no spec", without("spec"), ["spec: is missing: write an object with instanceRef, action"]],
     [
       "faults everywhere, all reported together",
       { apiVersion: "v1", kind: "WafOrigin", metadata: { name: "A" }, spec: { instanceRef: {}, hots: "x", type: 1 } },
