@@ -111,7 +111,7 @@ function showCommandsToTry(kubeconfig: string, control: string): void {
     ["kubectl", `export KUBECONFIG=${kubeconfig}`],
     ["the page", "npx node src/cli/main.ts ui --bind-address 127.0.0.1:0"],
     ["look", "kubectl describe wafip scanners -n shop"],
-    ["block", "npx node src/cli/main.ts block 192.0.2.250 -n shop --for 2h"],
+    ["block", "npx node src/cli/main.ts block 192.0.2.250 -n shop --for 2h --allow-insecure-http"],
     ["unblock", "kubectl delete wafip scanners -n shop"],
     ["events", "kubectl get events -n shop --watch"],
     ["the WAF", `curl ${control}/state`],
