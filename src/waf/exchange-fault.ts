@@ -136,8 +136,10 @@ function answered(exchange: Answered, context: ExchangeContext): WafFault {
     return broken(`the response with status ${status} does not come from the WAF's API; check the base URL`);
   }
   if (status === 403) {
-    const hint = words === "Missing parameter api_key" ? "; look for a proxy that removes it" : "";
-    return { code: "BadApiKey", message: `The WAF refuses the API key (403: ${words})${hint}.`, status };
+    // wafsync sends it with each call, so nothing is wrong with the key.
+    if (words === "Missing parameter api_key")
+      return broken(`no API key arrived (403: ${words}); look for a proxy that removes it`);
+    return { code: "BadApiKey", message: `The WAF refuses the API key (403: ${words}).`, status };
   }
   if (status === 400) return { code: "Rejected", message: words, status };
   if (status === 404) {

@@ -193,7 +193,7 @@ describe("the meaning of a response for a read and for a write", () => {
   const cutChunks = raw('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n4\r\n["19\r\n');
   const cases: readonly (readonly [string, Answer, string, string])[] = [
     ["403 for a wrong key", json(403, { success: false, message: "Bad API Key Value" }), "BadApiKey", "BadApiKey"],
-    ["403 for a missing key", missing, "BadApiKey", "BadApiKey"],
+    ["403 for a missing key", missing, "ContractBroken", "OutcomeUnknown"],
     ["403 from something else", text(403, html), "ContractBroken", "OutcomeUnknown"],
     ["400 with the API's message", json(400, failure("IP already on the list")), "Rejected", "Rejected"],
     ["400 from something else", text(400, html), "ContractBroken", "OutcomeUnknown"],

@@ -208,7 +208,8 @@ export class SimFeeds {
     const loaded = this.#loaded.get(process);
     const latest = Math.max(...feeds.map((name) => this.#stored.get(name)?.replaced.length ?? 0));
     const earlier = Array.from({ length: latest }, (_, index) =>
-      this.#with(gathered, ({ entries, replaced }) => replaced[index]?.entries ?? entries),
+      // Before its first content, a feed had none.
+      this.#with(gathered, ({ entries, replaced }) => (index in replaced ? replaced[index]?.entries : entries)),
     );
     const known = feeds.every((name) => this.#hasLongLoaded(process, name))
       ? []
