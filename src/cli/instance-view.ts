@@ -177,13 +177,17 @@ function leftBy(facts: RunFacts, plan: Plan): OutcomeView[] {
 
 /** Only for lists where such entries stay: `Exclusive` removes them, and `Observe` manages nothing. */
 function viewUnmanaged({ progress, gathered }: RunFacts): OutcomeView[] {
-  return [...(progress ?? [])].flatMap(([{ id, list, rule, expired, expiresAtMs }, { foreign }]) => {
-    if (gathered.instance.policies[list] !== "Additive" || rule.meta.deleting) return [];
-    const left = `unmanaged, and stays although ${ruleLabel(id)} has expired`;
-    const when = expiresAtMs === undefined ? "when no rule declares it any longer" : "after the rule expires";
-    const stays = `${ruleLabel(id)} is satisfied by an unmanaged entry, which stays ${when}`;
-    return foreign.map((value) => ({ outcome: "Unmanaged", target: list, value, reason: expired ? left : stays }));
-  });
+  const views = [...(progress ?? [])].flatMap(
+    ([{ id, list, rule, expired, expiresAtMs }, { foreign }]): OutcomeView[] => {
+      if (gathered.instance.policies[list] !== "Additive" || rule.meta.deleting) return [];
+      const left = `unmanaged, and stays although ${ruleLabel(id)} has expired`;
+      const when = expiresAtMs === undefined ? "when no rule declares it any longer" : "after the rule expires";
+      const stays = `${ruleLabel(id)} is satisfied by an unmanaged entry, which stays ${when}`;
+      return foreign.map((value) => ({ outcome: "Unmanaged", target: list, value, reason: expired ? left : stays }));
+    },
+  );
+  // An entry of several rules is one.
+  return [...new Map(views.toReversed().map((view) => [`${view.target} ${view.value}`, view])).values()].toReversed();
 }
 
 // Formats instances for people: the result of a run as a table of objects with counts, problems and notes, and a plan as its outcomes.

@@ -120,9 +120,10 @@ async function changeOn(instance: ObjectName, target: Target, change: Change, se
   );
   const outcome = await applied({ instance, ...rules }, target, options, session);
   const isSettled = outcome.state === "Settled";
-  // If the change is not settled, its message says why, and reading from a failing API would only take time. The change took effect:
-  // what can't be read again must not turn it into an error.
-  const after = await target.look(instance, { live: isSettled }).catch(() => undefined);
+  // Reading from a failing API would only take time, but whoever ends something must know what is left. The change took effect: what
+  // can't be read again must not turn it into an error.
+  const live = isSettled || (isEnd && options.wait && outcome.state !== "Stopped");
+  const after = await target.look(instance, { live }).catch(() => undefined);
   const explained = after === undefined ? { addresses: [], moreInside: 0 } : await explain(change, after);
   const on = `${targetWords(options)}--instance ${nameKey(instance)}`;
   const undoing = { Block: `unblock ${addresses.join(" ")} ${on}`, Allow: `allow ${addresses.join(" ")} ${on} --end` };
@@ -137,7 +138,7 @@ async function changeOn(instance: ObjectName, target: Target, change: Change, se
   if (options.output === "json") out.json(result);
   else for (const line of resultLines(result, change, on, out.paint)) out.line(line);
   if (outcome.message !== "") notes.line(outcome.message);
-  for (const note of await notesOn(rules, result, change, instance, target)) notes.remark("note", note);
+  for (const note of await notesOn(rules, result, change, gathered, target)) notes.remark("note", note);
   for (const rule of isSettled && after !== undefined ? endedRules(after) : []) {
     // Tidying is welcome, but no reason to fail.
     const note = `deleted WafIpRule ${nameKey(rule)}, which had expired`;
@@ -314,7 +315,8 @@ function staysWithout({ action, expiresAtMs, namespace, name }: CommandRule, vie
     rule !== nameKey({ namespace, name }) && (until === undefined || (end !== undefined && until >= end));
   return (view?.coverings ?? []).some(
     ({ list, state, owners, management }) =>
-      list === listOf({ action }) && (owners.some(outlasts) || (management === "Unmanaged" && state === "OnList")),
+      list === listOf({ action }) &&
+      (owners.some(outlasts) ? state !== "NotOnList" : management === "Unmanaged" && state === "OnList"),
   );
 }
 
@@ -331,7 +333,7 @@ async function notesOn(
   { put, removed }: Rules,
   { state, addresses }: Result,
   { action, options }: Change,
-  instance: ObjectName,
+  { instance }: Gathered,
   target: Target,
 ): Promise<string[]> {
   const words = targetWords(options);
@@ -342,10 +344,12 @@ async function notesOn(
   });
   if (removed.length > 0 && (state === "Left" || state === "TimedOut")) {
     // A guard counts these removals like any other.
-    const { groups } = await target.removalsOnHold(instance).catch(() => ({ groups: [] }));
-    const approve = approveCommand(words, instance);
+    const { groups } = await target.removalsOnHold(instance.meta).catch(() => ({ groups: [] }));
+    const approve = approveCommand(words, instance.meta);
     if (groups.length > 0) return [...notes, `removals are on hold. To see and approve them: ${approve}`];
   }
+  if (state !== "Settled" && (instance.suspend || instance.policies[listOf({ action })] === "Observe"))
+    return [...notes, "wafsync writes nothing to this list: the instance is suspended, or the policy is Observe."];
   const endMs = staying.length === 0 ? put[0]?.expiresAtMs : undefined;
   const when = [...dueWhen[state], ...(endMs === undefined ? [] : [`after ${formatTime(endMs)}`])].join(" and ");
   if (when === "" || (await target.isFollowed())) return notes;

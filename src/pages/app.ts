@@ -173,7 +173,12 @@ function errorPage(summary: Summary | undefined, problem: string, address = ""):
     <p>${problem}</p>
     <p><a href="/">All WAFs</a></p>
   </section>`;
-  return framed(summary ?? { where: "", version: packageJson.version }, { title, address, body: [body] });
+  return framed(summary ?? { where: "", version: packageJson.version }, {
+    title,
+    address,
+    body: [body],
+    isLive: summary === undefined,
+  });
 }
 
 function page(status: number, body: string): PageResponse {
