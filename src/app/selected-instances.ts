@@ -4,7 +4,7 @@
 // the API accepts one call at a time.
 import type { Clock } from "../async/clock.ts";
 import type { LabelSelector } from "../model/declared.ts";
-import { matchesSelector } from "../model/attachment.ts";
+import { matchesSelector } from "../model/gathered.ts";
 import { nameKey, type ObjectName } from "../model/resource.ts";
 
 /** Longer than a call and the delay of a watch take together. */

@@ -15,8 +15,13 @@ import { type ReconcileOutcome, reportFacts } from "../run/report.ts";
 import { previewInstance, reconcileInstance } from "../run/run.ts";
 import { DirectorySource } from "../source/directory/directory-source.ts";
 import { type EnvironmentKey, type Unattached, unattachedOf } from "../source/directory/gather.ts";
-import { type DirectorySnapshot, placeOfSource } from "../source/directory/snapshot.ts";
-import { blocksRemovalsOf, isError, type SourceFault } from "../source/directory/source-fault.ts";
+import {
+  type DirectorySnapshot,
+  placeOfSource,
+  blocksRemovalsOf,
+  isError,
+  type SourceFault,
+} from "../source/directory/snapshot.ts";
 import type { RemoteState } from "../source/directory/remote-state.ts";
 import { openStateDirectory, viewStateDirectory } from "../source/directory/state-directory.ts";
 import { StatusFiles } from "../source/directory/status-files.ts";

@@ -2,11 +2,10 @@
 // clients that the log reader listed, each with its own end. Everything else is passed through.
 import { formatTime, inThousands, visibleText } from "../model/texts.ts";
 import type { Entry } from "../address/entry.ts";
-import { attachmentOf } from "../model/attachment.ts";
+import { attachmentOf, type AddressText, type Gathered, type GatheredRule } from "../model/gathered.ts";
 import { emptyRule } from "../model/declared.ts";
 import type { DeclaredAutoBlock } from "../model/declared.ts";
 import { type JudgedEntry, topReasons, blockKey } from "./judge.ts";
-import type { AddressText, Gathered, GatheredRule } from "../model/gathered.ts";
 import { extending, type SourcePort } from "../run/ports.ts";
 import type { BlockBook, BlocksView } from "./block-book.ts";
 

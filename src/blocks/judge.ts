@@ -18,9 +18,8 @@ import type { LogEntry } from "../model/log-entry.ts";
 import { hourMs } from "../model/texts.ts";
 import type { SavedJudge } from "../logs/log-records.ts";
 import { addReason, ClientCounts, requestsOf, sourcesKept, type WindowCount } from "./client-counts.ts";
-import { attachmentOf } from "../model/attachment.ts";
+import { attachmentOf, type Gathered } from "../model/gathered.ts";
 import { isOwnersOf } from "../decide/guest-limits.ts";
-import type { Gathered } from "../model/gathered.ts";
 import { nameKey, type ResourceMeta, byAge } from "../model/resource.ts";
 
 /** A row that is further in the future has a wrong time. */

@@ -2,9 +2,8 @@
 // its runs. One call serves all of them, including those that are waiting. Each attempt of an object is recorded before its call,
 // so a killed process may clear once too often, but never misses a clear.
 import type { WafInstanceStatus } from "../kinds/waf-instance.ts";
-import { attachmentOf, type Attachment } from "../model/attachment.ts";
+import { attachmentOf, type Attachment, type Gathered } from "../model/gathered.ts";
 import type { DeclaredCacheClear, Grant } from "../model/declared.ts";
-import type { Gathered } from "../model/gathered.ts";
 import type { HandledTrigger } from "../model/inventory.ts";
 import { byAge } from "../model/resource.ts";
 import type { WafFault } from "../model/waf-result.ts";

@@ -5,7 +5,7 @@ import { continuesAnnotation } from "../model/continues.ts";
 import { nameKey, type ObjectName, type ResourceMeta } from "../model/resource.ts";
 import { visibleText } from "../model/texts.ts";
 import type { ObjectEvent, ReconcileObserver } from "../run/ports.ts";
-import { faultText, isError } from "../source/directory/source-fault.ts";
+import { faultText, isError } from "../source/directory/snapshot.ts";
 import type { ApplyOptions, PlanOptions, RunOptions } from "./commands/folder-commands.ts";
 import {
   applyVerdict,

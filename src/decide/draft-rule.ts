@@ -10,12 +10,11 @@ import {
 } from "../model/declared.ts";
 import type { Entry } from "../address/entry.ts";
 import { NetworkIndex, uncoveredBy } from "../address/ranges.ts";
-import type { Gathered, GatheredRule } from "../model/gathered.ts";
+import { type Gathered, type GatheredRule, attachmentOf } from "../model/gathered.ts";
 import type { Shown } from "../model/observed.ts";
 import { nameOfKey } from "../model/resource.ts";
 import { asSentence } from "../model/texts.ts";
 import { ownerOfRule, ruleIdOf, ruleLabel } from "../model/rule-id.ts";
-import { attachmentOf } from "../model/attachment.ts";
 import { isOwnersOf, type EntryQuota, limitedRule, ungrantedIn, ungrantedPart } from "./guest-limits.ts";
 import {
   type Broken,

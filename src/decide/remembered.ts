@@ -12,11 +12,10 @@
 //
 // An entry that is leaving is not remembered: its removal was allowed after a fresh read that showed that nobody declares it.
 import type { Entry } from "../address/entry.ts";
-import { attachmentOf } from "../model/attachment.ts";
+import { attachmentOf, type BrokenReference, type Gathered } from "../model/gathered.ts";
 import { continuesOf } from "../model/continues.ts";
 import { type DeclaredOrigin, eachList, type ListName, listNames, listOf } from "../model/declared.ts";
 import { type EntryOwner, type EntryOwners, readOwners, remembering } from "../model/entry-owners.ts";
-import type { BrokenReference, Gathered } from "../model/gathered.ts";
 import { type Inventory, isLeaving, type OwnedEntry } from "../model/inventory.ts";
 import { nameKey, nameOfKey, resourceKey, type ResourceRef } from "../model/resource.ts";
 import { namespaceOfRule, ruleIdOfOwner, splitRetainers } from "../model/rule-id.ts";

@@ -2,7 +2,7 @@
 // src/kinds creates these objects from the custom resources; src/decide makes decisions based on them.
 import { type TextSource, describeSource } from "./address-source.ts";
 import type { GuestKind, ObjectName, ResourceMeta } from "./resource.ts";
-import { isChosen } from "./attachment.ts";
+import { isChosen } from "./gathered.ts";
 
 export type ListName = "blocklist" | "allowlist";
 export const listNames: readonly ListName[] = ["blocklist", "allowlist"];

@@ -2,10 +2,9 @@
 // on, the rule to copy, and the most frequent reasons, countries and paths.
 import { type Entry, isOpaque } from "../address/entry.ts";
 import { inThousands } from "../model/texts.ts";
-import type { ListState } from "./client-lists.ts";
+import type { ListState, BlockedRequests, Counted, Ranking, RequestSummary } from "./requests.ts";
 import { type Markup, html, longText } from "./html.ts";
 import { type Cell, type Column, copyButton, dataTable, section, tiles, warnings } from "./parts.ts";
-import type { BlockedRequests, Counted, Ranking, RequestSummary } from "./requests.ts";
 
 /** @param linkOf the page about a client; undefined for a page without links */
 export function requestSections(

@@ -2,7 +2,7 @@
 // match as in Kubernetes.
 import { describe, expect, test } from "@jest/globals";
 import { handOverMs, SelectedInstances, parseSelector } from "../../src/app/selected-instances.ts";
-import { matchesSelector } from "../../src/model/attachment.ts";
+import { matchesSelector } from "../../src/model/gathered.ts";
 import type { LabelSelector } from "../../src/model/declared.ts";
 import { createVirtualClock } from "../support/fakes/virtual-clock.ts";
 

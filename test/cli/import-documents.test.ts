@@ -4,7 +4,7 @@ import { observeSpellings } from "../../src/model/observed.ts";
 import { emptyInventory } from "../../src/model/inventory.ts";
 import { compileDesired } from "../../src/decide/desired.ts";
 import { type Plan, planInstance } from "../../src/decide/plan.ts";
-import { buildImport, gatheredFrom, type Import, type WafContent } from "../../src/cli/import-documents.ts";
+import { buildImport, gatheredFrom, type Import, type WafContent } from "../../src/cli/import-command.ts";
 import { caseCount } from "../support/builders/case-count.ts";
 import { addresses } from "../support/builders/declare.ts";
 import { anyNetwork, spelling } from "../support/builders/arbitraries.ts";

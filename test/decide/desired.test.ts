@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import type { LabelSelector } from "../../src/model/declared.ts";
-import { matchesSelector } from "../../src/model/attachment.ts";
+import { matchesSelector } from "../../src/model/gathered.ts";
 import { compileDesired } from "../../src/decide/desired.ts";
 import { readAddressLines } from "../../src/decide/compiled-rule.ts";
 import {

@@ -1,9 +1,8 @@
 // What guest namespaces may do with an instance, and what they can't do to its owner or to each other.
 import { describe, expect, test } from "@jest/globals";
 import type { Grant } from "../../src/model/declared.ts";
-import type { GatheredRule } from "../../src/model/gathered.ts";
+import { type GatheredRule, decideAttachment } from "../../src/model/gathered.ts";
 import { resourceKey } from "../../src/model/resource.ts";
-import { decideAttachment } from "../../src/model/attachment.ts";
 import type { CompiledRule } from "../../src/decide/compiled-rule.ts";
 import {
   addresses,

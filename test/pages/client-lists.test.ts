@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import { readObservedEntry } from "../../src/address/entry.ts";
-import { addressesToBlock, type KnownLists, listStates, networksIn } from "../../src/pages/client-lists.ts";
+import { addressesToBlock, type KnownLists, listStates, networksIn } from "../../src/pages/requests.ts";
 
 function assessed(clients: readonly string[], known: KnownLists) {
   const stateOf = listStates(known);

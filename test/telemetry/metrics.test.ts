@@ -1,8 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import { Registry } from "prom-client";
 import type { EventDropReason } from "../../src/kube/event-recorder.ts";
-import { createMetrics } from "../../src/telemetry/metrics.ts";
-import { fetchResults } from "../../src/telemetry/metrics-sources.ts";
+import { createMetrics, fetchResults } from "../../src/telemetry/metrics.ts";
 import { InstanceSeries, instancesMax } from "../../src/telemetry/metrics-instances.ts";
 import { eventDropReasons } from "../../src/telemetry/metrics-runtime.ts";
 import { measuredCalls } from "../../src/telemetry/metrics-waf.ts";

@@ -2,10 +2,9 @@
 // that they do not affect the instance. And finds objects that no reconcile run covers but whose status must report the reason: their
 // instance does not exist, is being deleted or grants no access, or they are invalid.
 import { ChangeSignal } from "../../async/change-signal.ts";
-import { decideAttachment } from "../../model/attachment.ts";
+import { decideAttachment, type BrokenReference, type BrokenReferences } from "../../model/gathered.ts";
 import { continuesOf } from "../../model/continues.ts";
 import type { DeclaredInstance } from "../../model/declared.ts";
-import type { BrokenReference, BrokenReferences } from "../../model/gathered.ts";
 import { nameKey, type ObjectName, resourceKey, type ResourceMeta, entryKinds } from "../../model/resource.ts";
 import { asSentence, capitalized } from "../../model/texts.ts";
 import { type LabelsOf, missingInstance } from "../gather.ts";

@@ -3,7 +3,7 @@ import { apiGroup, apiVersionName } from "../../kinds/kinds.ts";
 import type { ApiFault, ApiResult, ApiServer } from "../../kube/api-server.ts";
 import type { KubeObject } from "../../kube/kube-object.ts";
 import { listObjects } from "../../kube/verbs.ts";
-import { dependsOnLabels } from "../../model/attachment.ts";
+import { dependsOnLabels } from "../../model/gathered.ts";
 import { continuesOf } from "../../model/continues.ts";
 import type { DeclaredInstance } from "../../model/declared.ts";
 import { entryKinds, guestKinds, nameKey, type ResourceKind } from "../../model/resource.ts";

@@ -5,7 +5,7 @@ import type { KubeObject } from "../../kube/kube-object.ts";
 import { sameJson } from "../../kube/status-writer.ts";
 import type { ObjectChange } from "../../kube/store.ts";
 import type { ApiKey } from "../../model/api-key.ts";
-import { decideAttachment } from "../../model/attachment.ts";
+import { decideAttachment } from "../../model/gathered.ts";
 import { continuedBy } from "../../model/continues.ts";
 import { type DeclaredFeed, type DeclaredFeeds, mayUseFeed, type DeclaredInstance } from "../../model/declared.ts";
 import { byAge, nameKey, nameOfKey, type ObjectName, guestKinds } from "../../model/resource.ts";

@@ -4,10 +4,9 @@
 import type { DeclaredByKind } from "../../kinds/to-declared.ts";
 import { type Clock, withDeadline } from "../../async/clock.ts";
 import { TimeSlices } from "../../async/time-slices.ts";
-import { decideAttachment } from "../../model/attachment.ts";
+import { decideAttachment, type Gathered } from "../../model/gathered.ts";
 import type { DeclaredRule } from "../../model/declared.ts";
 import { type GuestKind, resourceKey } from "../../model/resource.ts";
-import type { Gathered } from "../../model/gathered.ts";
 import { type AttachedObjects, byGuestKind, gather } from "../gather.ts";
 import type { ApiKeys } from "./api-keys.ts";
 import { refusalOf } from "./attachment.ts";

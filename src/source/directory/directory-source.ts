@@ -7,8 +7,7 @@ import type { ConfirmOptions, ConfirmedGathering, Gathered } from "../../model/g
 import { nameKey, type ObjectName } from "../../model/resource.ts";
 import { type EnvironmentKey, Gathering } from "./gather.ts";
 import { hasTransientFault, readDirectory, type ReadFiles } from "./read-directory.ts";
-import { type DirectorySnapshot, emptySnapshot } from "./snapshot.ts";
-import { faultText } from "./source-fault.ts";
+import { type DirectorySnapshot, emptySnapshot, faultText } from "./snapshot.ts";
 
 /** `load` scans again while files change during the scan, at most this many times in total. */
 const scansMax = 8;

@@ -7,8 +7,7 @@ import type { DeclaredInstance } from "../../model/declared.ts";
 import type { AddressText, BrokenReference, BrokenReferences, Gathered, GatheredKey } from "../../model/gathered.ts";
 import { entryKinds, guestKinds, nameKey, type ObjectName, resourceKey } from "../../model/resource.ts";
 import { type AttachedObjects, byGuestKind, gather, keysInWords, missingInstance } from "../gather.ts";
-import type { DirectorySnapshot } from "./snapshot.ts";
-import { blocksRemovalsOf, faultText, placeText } from "./source-fault.ts";
+import { type DirectorySnapshot, blocksRemovalsOf, faultText, placeText } from "./snapshot.ts";
 
 /** The API key for the single instance of a folder whose Secret is not in the folder. */
 export interface EnvironmentKey {

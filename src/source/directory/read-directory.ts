@@ -13,8 +13,7 @@ import { mapConcurrently } from "../../async/map-concurrently.ts";
 import { hexDigest } from "../../model/hex-digest.ts";
 import { visibleText } from "../../model/texts.ts";
 import { type ReadDocument, readDocument } from "./read-document.ts";
-import { DirectorySnapshot } from "./snapshot.ts";
-import { sourceFault, type SourceFault } from "./source-fault.ts";
+import { DirectorySnapshot, sourceFault, type SourceFault } from "./snapshot.ts";
 import { readYamlDocuments } from "./yaml-documents.ts";
 
 const readsAtOnceMax = 16;

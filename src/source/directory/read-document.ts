@@ -12,7 +12,7 @@ import { withoutNulls } from "../../kinds/without-nulls.ts";
 import { ApiKey } from "../../model/api-key.ts";
 import { isRecord } from "../../model/record.ts";
 import { type ObjectName, type ResourceKind, resourceKinds } from "../../model/resource.ts";
-import { placeText, type RemovalScope, sourceFault, type SourceFault } from "./source-fault.ts";
+import { placeText, type RemovalScope, sourceFault, type SourceFault } from "./snapshot.ts";
 import type { YamlDocument, YamlPlace } from "./yaml-documents.ts";
 import { noteText } from "../../model/texts.ts";
 

@@ -7,8 +7,7 @@ import {
   readDirectory as readWithStamp,
   type ReadFiles,
 } from "../../../src/source/directory/read-directory.ts";
-import type { DirectorySnapshot } from "../../../src/source/directory/snapshot.ts";
-import { faultText } from "../../../src/source/directory/source-fault.ts";
+import { type DirectorySnapshot, faultText } from "../../../src/source/directory/snapshot.ts";
 import { nameOfKey } from "../../../src/model/resource.ts";
 import { instanceYaml, ruleYaml, scratchDirectory, secretYaml } from "../../support/worlds/scratch-directory.ts";
 
