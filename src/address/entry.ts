@@ -128,7 +128,13 @@ const mistakes: readonly Mistake[] = [
     meant: "$&",
     instead: "write one address or one network",
   },
-  { pattern: /\s/gu, fault: "contains whitespace", meant: "", instead: "write one address for each item" },
+  {
+    pattern: /^\s+|\s+$|\s+(?=\/)|(?<=\/)\s+/gu,
+    fault: "contains whitespace",
+    meant: "",
+    instead: "write one address for each item",
+  },
+  { pattern: /\s/u, fault: "contains whitespace", instead: "write one address for each item" },
   {
     pattern: /^[\da-f:.]+%/gi,
     fault: "has a zone ID, which is only valid on one machine",

@@ -3,8 +3,7 @@
 import { type Clock, monotonicTimeOf, wallTimeOf } from "../async/clock.ts";
 import { KeyedQueue, type NextRun, type QueuePriority, type QueueStats } from "../async/keyed-queue.ts";
 import { type ObjectName, nameKey, nameOfKey } from "../model/resource.ts";
-import { progressIntervalMsMin, type ReconcileOutcome } from "../run/report.ts";
-import { InstanceMemory } from "../run/instance-memory.ts";
+import { progressIntervalMsMin, type ReconcileOutcome, InstanceMemory } from "../run/report.ts";
 import { reconcileInstance } from "../run/run.ts";
 import type { ReconcilePorts } from "../run/ports.ts";
 import type { RunResult } from "../run/facts.ts";

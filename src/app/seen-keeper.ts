@@ -8,7 +8,7 @@ import type { SeenLists } from "../model/observed.ts";
 import { parseJson } from "../model/record.ts";
 import { nameKey, type ObjectName } from "../model/resource.ts";
 import type { RecordKey, RecordStore } from "../records/record-store.ts";
-import { InstanceMemory } from "../run/instance-memory.ts";
+import { InstanceMemory } from "../run/report.ts";
 
 /** Checks only the form of entries. Those that are not declared as well are ignored. */
 const entries = z.array(z.string().regex(/^[\d.:a-f]+(?:\/\d+)?$/u)).transform((texts) => new Set(texts as Entry[]));

@@ -7,8 +7,7 @@ import type { HistoryEvent } from "../history/events.ts";
 import { nameKey } from "../model/resource.ts";
 import type { HistoryOptions } from "./commands/incident-commands.ts";
 import { parseAddress, parseBound } from "./arguments.ts";
-import { withTarget } from "./targets/open-target.ts";
-import { chosenInstances } from "./targets/target-options.ts";
+import { withTarget, chosenInstances } from "./targets/open-target.ts";
 import { tableOf, type TextColumn } from "./terminal.ts";
 
 export type HistoryRow = ReturnType<typeof rowOf>[number];

@@ -13,7 +13,7 @@ import { createStreamOutput, type LogOutput, openLogFile } from "./logs/log-outp
 import { describeRange, isWithin, parseRange, type LogRange } from "./logs/log-range.ts";
 import { type LogWatch, type OpenedLogs, logFaultError, withLogs } from "./logs/log-watch.ts";
 import type { DeclaredInstance } from "../model/declared.ts";
-import { quoted } from "./targets/target-options.ts";
+import { quoted } from "./targets/open-target.ts";
 import { terminalOn } from "./terminal.ts";
 import { readSpelling } from "../address/entry.ts";
 import type { Network } from "../address/network.ts";

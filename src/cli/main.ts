@@ -3,8 +3,7 @@
 import { CommanderError } from "commander";
 import { visibleLines } from "../model/texts.ts";
 import { describeError } from "./describe-error.ts";
-import { callOf } from "./invocation.ts";
-import { createProgram } from "./program.ts";
+import { callOf, createProgram } from "./program.ts";
 
 const exitError = 2;
 

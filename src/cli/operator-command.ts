@@ -13,7 +13,7 @@ import type { OperatorCommandOptions } from "./commands/process-commands.ts";
 import { CommandError } from "./describe-error.ts";
 import { readKubeConfig } from "./read-kube-config.ts";
 import { withSession } from "./session.ts";
-import { policyOf } from "./targets/target-options.ts";
+import { policyOf } from "./targets/open-target.ts";
 
 /** How long a WAF call may continue after a signal: as long as any call may take. */
 const graceMs = 10_000;

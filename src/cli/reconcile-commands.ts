@@ -25,7 +25,7 @@ import { type Review, reviewOf } from "./plan-review.ts";
 import type { Session } from "./session.ts";
 import { StatusLine } from "./status-line.ts";
 import { type FolderOptions, withStandalone } from "./targets/folder-target.ts";
-import { targetWords } from "./targets/target-options.ts";
+import { targetWords } from "./targets/open-target.ts";
 import { ask, canAsk, type Paint, type RemarkKind, type Terminal } from "./terminal.ts";
 
 /**

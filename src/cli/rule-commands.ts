@@ -16,8 +16,7 @@ import type { AllowOptions, BlockOptions, RuleCommandOptions } from "./commands/
 import { CommandError } from "./describe-error.ts";
 import { approveCommand, type Reported } from "./object-view.ts";
 import type { Session } from "./session.ts";
-import { withTarget } from "./targets/open-target.ts";
-import { chosenInstances, onlyInstance, targetWords } from "./targets/target-options.ts";
+import { withTarget, chosenInstances, onlyInstance, targetWords } from "./targets/open-target.ts";
 import type { InstanceSight, RuleChanges, Settlement, Target } from "./targets/target.ts";
 import type { Paint } from "./terminal.ts";
 import { examineSight, type OwnerView, viewWhy, whyLines, type WhyView } from "./why-view.ts";

@@ -5,8 +5,7 @@ import { inThousands, shortened, visibleTexts } from "../model/texts.ts";
 import type { StatusOptions } from "./commands/incident-commands.ts";
 import { objectLines, holdLines } from "./object-view.ts";
 import { byNeed, countColumns, objectsNotReady, summarize, waitReason } from "./summarize.ts";
-import { withTarget } from "./targets/open-target.ts";
-import { chosenFrom, parseInstanceName } from "./targets/target-options.ts";
+import { withTarget, chosenFrom, parseInstanceName } from "./targets/open-target.ts";
 import type { SeenObject, Target } from "./targets/target.ts";
 import { type Paint, readyStyles, tableOf, type Terminal, type TextColumn, widthOf } from "./terminal.ts";
 

@@ -8,7 +8,7 @@ import type { WafInstanceStatus } from "../kinds/waf-instance.ts";
 import { nameKey } from "../model/resource.ts";
 import { viewObject, approveCommand } from "./object-view.ts";
 import type { Seen, SeenObject } from "./targets/target.ts";
-import { planningWords, type TargetOptions } from "./targets/target-options.ts";
+import { planningWords, type TargetOptions } from "./targets/open-target.ts";
 
 /** @param options the options that selected the target, for suggested commands */
 export function summarize({ objects, atMs, where, gaps }: Seen, options: TargetOptions): Summary {

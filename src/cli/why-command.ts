@@ -1,8 +1,7 @@
 // `wafsync why`: shows what blocks or allows an address, and what would have to change.
 import type { WhyOptions } from "./commands/incident-commands.ts";
 import { parseAddress } from "./arguments.ts";
-import { withTarget } from "./targets/open-target.ts";
-import { chosenInstances, targetWords } from "./targets/target-options.ts";
+import { withTarget, chosenInstances, targetWords } from "./targets/open-target.ts";
 import { allWhyLines, explainOn } from "./why-view.ts";
 
 const exitCodes = { Blocked: 0, NotBlocked: 1, Allowed: 3 } as const;

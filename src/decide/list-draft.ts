@@ -16,8 +16,7 @@ import type { Observed, ObservedEntries } from "../model/observed.ts";
 import { type Call, type Context, decide, intends, nothing, type Outcome } from "./decisions.ts";
 import type { CompiledRule } from "./compiled-rule.ts";
 import { contestedNow } from "./disputes.ts";
-import { RuleVersions, standingRefusal } from "./refusals.ts";
-import { asksToAdopt, type EntryLine, isRetained, Records } from "./ownership.ts";
+import { RuleVersions, standingRefusal, asksToAdopt, type EntryLine, isRetained, Records } from "./ownership.ts";
 import type { DesiredState } from "./desired.ts";
 import { countsOverTime, hasEnded, type Removal, type RemovalRequest } from "./removal-guard.ts";
 

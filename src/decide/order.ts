@@ -151,29 +151,36 @@ export function orderWrites(
   rules: readonly CompiledRule[],
   owned: ReadonlyMap<Entry, OwnedEntry>,
 ): readonly EntryWrite[] {
-  const adds = exceptionsFirst(orderAdds(wanted));
+  const ordered = orderAdds(wanted);
   const priorities = new Map(
     rules.flatMap(({ id, rule: { priority } }) => (priority > 0 ? [[id, priority] as const] : [])),
   );
   const priorityOf = remembering((owners) =>
     Math.max(0, ...readOwners(owners).map((owner) => priorities.get(ruleIdOfOwner(owner) ?? "") ?? 0)),
   );
-  const isUrgent = ({ list, entry }: RemoveEntry): boolean =>
-    list === "blocklist" && priorityOf(owned.get(entry)?.owners ?? unknownOwners) > 0;
-  const urgent = adds.length === 0 || priorities.size === 0 ? [] : removals.filter(isUrgent).slice(0, urgentMax);
-  if (urgent.length === 0) return [...adds, ...removals];
-  const addPriorities = adds.map(({ rules: [first = ""] }) => priorities.get(first) ?? 0);
+  const urgencyOf = (entry: Entry): number => priorityOf(owned.get(entry)?.owners ?? unknownOwners);
+  const isUrgent = ({ list, entry }: RemoveEntry): boolean => list === "blocklist" && urgencyOf(entry) > 0;
+  const urgent = ordered.length === 0 || priorities.size === 0 ? [] : removals.filter(isUrgent).slice(0, urgentMax);
+  if (urgent.length === 0) return [...exceptionsFirst(ordered), ...removals];
   const near = new NetworkIndex(urgent.map(({ entry }) => entry));
+  const lessUrgentIn = (some: readonly AddEntry[], urgency: number): number => {
+    const place = some.findIndex(({ rules: [first = ""] }) => (priorities.get(first) ?? 0) < urgency);
+    return place === -1 ? some.length : place;
+  };
+  // An addition that must precede lifting a block is as urgent as lifting it.
+  const early = ordered.map(({ list, entry }, place) => {
+    const lifted = list === "blocklist" ? near.containing(entry) : undefined;
+    return lifted === undefined ? place : Math.min(place, lessUrgentIn(ordered, urgencyOf(lifted)) - 0.5);
+  });
+  const adds = exceptionsFirst(inPlaces(ordered, early));
   // Usually, there are none.
   const overlapping = [...adds.entries()].filter(
     ([, { list, entry }]) => list === "blocklist" && near.overlaps(entry) !== undefined,
   );
   const placeOf = (removal: RemoveEntry): number => {
-    const priority = priorityOf(owned.get(removal.entry)?.owners ?? unknownOwners);
-    const lessUrgent = addPriorities.findIndex((one) => one < priority);
     const index = new NetworkIndex([removal.entry]);
     const [last] = overlapping.findLast(([, { entry }]) => index.overlaps(entry) !== undefined) ?? [-1];
-    return Math.max(lessUrgent === -1 ? adds.length : lessUrgent, 1 + last) - 0.5;
+    return Math.max(lessUrgentIn(adds, urgencyOf(removal.entry)), 1 + last) - 0.5;
   };
   const placed = new Set(urgent);
   const others = removals.filter((removal) => !placed.has(removal));

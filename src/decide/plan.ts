@@ -16,9 +16,8 @@ import type { Observed } from "../model/observed.ts";
 import { type Adoption, type Operation, partOf } from "../model/operation.ts";
 import { fullList } from "./decisions.ts";
 import type { Broken } from "./compiled-rule.ts";
-import { withoutEnded } from "./refusals.ts";
+import { withoutEnded, asksToAdopt, type Records } from "./ownership.ts";
 import { orderForRoom, orderWrites, type RemoveEntry } from "./order.ts";
-import { asksToAdopt, type Records } from "./ownership.ts";
 import {
   decideRemovals,
   type HeldRemoval,
@@ -135,7 +134,7 @@ export function* planInSlices(input: PlanInput): Generator<undefined, Plan> {
     kept: keptIn(desired, inventory, outcomes),
     origins,
     inventory: isAccepted || !isSameRecord(next, inventory) ? { ...inventory, ...next } : inventory,
-    onlyOwnersChanged: managesSame(outcomes, next, inventory),
+    onlyOwnersChanged: !isAccepted && managesSame(outcomes, next, inventory),
     lookAgainMs: lookAgainMs(desired, outcomes, next, offOn),
   };
 }
@@ -276,7 +275,9 @@ function lookAgainMs(
   const missed = rowsWith({ outcomes }, "Missing", written).flatMap(
     ({ list, entry }) => entries[list].get(entry)?.missingSinceMs ?? [],
   );
-  return missed.length === 0 ? undefined : Math.min(...missed) + instance.consistencyWindowMs;
+  return missed.length === 0
+    ? undefined
+    : missed.reduce((least, atMs) => Math.min(least, atMs)) + instance.consistencyWindowMs;
 }
 
 function adoptionsIn(outcomes: Plan["outcomes"]): Adoption[] {

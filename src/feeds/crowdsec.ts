@@ -41,9 +41,10 @@ export class CrowdsecSource {
     const isFull = !this.#isInStep || !pull.isCurrent || nowMs - this.#fullAtMs >= fullIntervalMs;
     this.#isInStep = false;
     this.#active = isFull ? await readAll(pull, options) : await readChanges(pull, this.#active, options);
+    // Throws if they are too many: then the next response must be a full one again, which the guards judge.
+    const reading = readDecisions(this.#active, options.redact);
     this.#isInStep = true;
     if (isFull) this.#fullAtMs = nowMs;
-    const reading = readDecisions(this.#active, options.redact);
     return isFull ? { kind: "Read", reading, facts: undefined } : { kind: "Updated", reading };
   }
 }

@@ -1,4 +1,4 @@
-// Feeds in a record store, as JSON with one value per line. A damaged record, or one of a former feed of the same name, counts as absent:
+// Feeds in a record store, as JSON: the first line has the state, which each fetch changes, and each further one an entry. A damaged record, or one of a former feed of the same name, counts as absent:
 // the feed is fetched again.
 import * as z from "zod";
 import { parseJson } from "../model/record.ts";
@@ -51,7 +51,8 @@ function feedKey({ namespace, name }: ObjectName): RecordKey {
 }
 
 export function encodeFeed(state: FeedState): string {
-  return `${JSON.stringify(z.encode(record, { format, ...state }), undefined, 1)}\n`;
+  const text = JSON.stringify(z.encode(record, { format, ...state }), undefined, 1);
+  return `${text.replace(/^[^]*?"content": \[/, (head) => head.replaceAll(/\n */g, ""))}\n`;
 }
 
 /** Undefined if the text is damaged, or was written by a newer version of wafsync: the feed can be fetched again. */

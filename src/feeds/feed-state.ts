@@ -140,7 +140,6 @@ export const acceptAnnotation = "wafsync.dev/accept-feed";
 const timeMs = z.number();
 
 const goodContent = z.strictObject({
-  content: storedContent,
   counts: feedCounts,
   invalidLines: z.array(invalidLine).max(100).readonly(),
   facts: textFacts.optional(),
@@ -148,6 +147,8 @@ const goodContent = z.strictObject({
   changedAtMs: timeMs,
   /** When the source last confirmed them. */
   confirmedAtMs: timeMs,
+  /** Last, so that the record has the entries behind everything else. */
+  content: storedContent,
 });
 
 /** New content that a guard put on hold. */
@@ -163,7 +164,6 @@ const heldContent = z.strictObject({
 export const storedFeed = z.strictObject({
   /** The source of the content. Its validators are not valid for other sources. */
   sourceKey: z.string(),
-  good: goodContent.optional(),
   held: heldContent.optional(),
   /** Set if the last fetch failed. */
   fault: fetchFault.optional(),
@@ -175,6 +175,7 @@ export const storedFeed = z.strictObject({
   usedAcceptance: z.string().optional(),
   /** The values of `wafsync.dev/requested-at` and `wafsync.dev/accept-feed` for which a fetch was last due. */
   asked: z.string().optional(),
+  good: goodContent.optional(),
 });
 
 export type HeldContent = Readonly<z.output<typeof heldContent>>;

@@ -102,8 +102,8 @@ export class LogRecords {
 
   /** Stored as a whole or not at all. */
   async save(instance: ObjectName, record: LogRecord, revision: string): Promise<SavedLogRecord> {
-    // One value per line, so that a change of one day leaves the parts with other days unchanged.
-    const text = `${JSON.stringify({ format: 1, ...record }, undefined, 1)}\n`;
+    // One day or client per line, so that a change of one leaves the parts with others unchanged. Line breaks in strings are escaped.
+    const text = `${JSON.stringify({ format: 1, ...record }, undefined, 1).replaceAll(/\n {5,}/g, "")}\n`;
     if (text.length > logTextLengthMax) return { state: "TooLarge" };
     const saved = await this.#store.save(keyOf(instance), text, revision);
     return saved.state === "NotAllowed" ? { state: "Failed", problem: saved.problem } : saved;

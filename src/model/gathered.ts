@@ -179,7 +179,7 @@ export function isChosen(
   namespace: string,
   labels: Readonly<Record<string, string>> | undefined,
 ): boolean | undefined {
-  if (selector === undefined) return from === "All" || names?.includes(namespace) === true;
+  if (from !== "Selector" || selector === undefined) return from === "All" || names?.includes(namespace) === true;
   return labels === undefined ? undefined : matchesSelector(selector, labels);
 }
 

@@ -3,7 +3,7 @@ import packageJson from "../../package.json" with { type: "json" };
 import type { InstanceSummary, Summary } from "../kinds/summary.ts";
 import { realClock } from "../async/clock.ts";
 import { CommandError, sentencesOf } from "../cli/describe-error.ts";
-import { chosenFrom, targetWords, type TargetOptions } from "../cli/targets/target-options.ts";
+import { chosenFrom, targetWords, type TargetOptions } from "../cli/targets/open-target.ts";
 import type { Seen, Target } from "../cli/targets/target.ts";
 import { parseAddress } from "../cli/arguments.ts";
 import { objectsOf, summarize } from "../cli/summarize.ts";

@@ -9,7 +9,15 @@ import { LruMap } from "../async/lru-map.ts";
 import type { ApiFault, ApiResult, ApiServer } from "../kube/api-server.ts";
 import { setFinalizer } from "../kube/finalizer.ts";
 import { type KubeObject, type KubeObjectMeta, isRecord } from "../kube/kube-object.ts";
-import { createObject, deleteObject, getObject, listObjects, listPage, replaceObject } from "../kube/verbs.ts";
+import {
+  createObject,
+  deleteObject,
+  getObject,
+  listObjects,
+  listPage,
+  mergePatchObject,
+  replaceObject,
+} from "../kube/verbs.ts";
 import { hexDigest } from "../model/hex-digest.ts";
 import { nameKey, type ObjectName } from "../model/resource.ts";
 import { asSentence } from "../model/texts.ts";
@@ -71,7 +79,10 @@ export class ClusterRecordStore implements RecordStore {
   }
 
   async load(key: RecordKey): Promise<LoadedRecord> {
+    const before = this.#known.get(idOf(key));
     const read = await this.#find(key);
+    // It may be older than what this process has saved meanwhile.
+    if (this.#known.get(idOf(key)) !== before) return await this.load(key);
     if (!read.ok) {
       const isForbidden = read.fault.code === "Forbidden";
       return { state: "Unreachable", problem: unreachable(key, read.fault), isForbidden };
@@ -150,10 +161,24 @@ export class ClusterRecordStore implements RecordStore {
     // A record that another writer deleted disappears with the instance.
     if (head.metadata.deletionTimestamp !== undefined) return await this.#releaseAll(key, found.value);
     const text = joined(head, others);
-    if ("problem" in text || isHeldFor(key, { ...owner, retains: true }, head)) return undefined;
+    if ("problem" in text) return await this.#unbound(key, [head, ...others.values()]);
+    if (isHeldFor(key, { ...owner, retains: true }, head)) return undefined;
     const before = { head: head.metadata, parts: [], others: new Set(others.keys()), owner };
     const saved = await this.#write(key, { ...owner, retains: true }, text.text, before);
     return saved.state === "Saved" ? undefined : saved.problem;
+  }
+
+  /** A record that can't be used outlives its instance as it is. */
+  async #unbound(key: RecordKey, objects: readonly RecordObject[]): Promise<string | undefined> {
+    for (const { metadata } of objects) {
+      const finalizers = metadata.finalizers?.filter((one) => one !== recordFinalizer);
+      const body = { metadata: { ownerReferences: null, finalizers } };
+      const target = { namespace: key.namespace, name: metadata.name };
+      const options = { timeoutMs: requestTimeoutMs };
+      const freed = await mergePatchObject<KubeObject>(this.#options.api, recordResource, target, body, options);
+      if (!freed.ok) return unreachable(key, freed.fault);
+    }
+    return undefined;
   }
 
   /** Whether records can be read at all. Never rejects. */

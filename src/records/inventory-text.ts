@@ -117,7 +117,9 @@ const format = z.strictObject({
 /** The lines are safe to show on a terminal. */
 export function encodeInventory(inventory: Inventory): string {
   const value = { format: inventoryFormat, ...inventory } as z.output<typeof format>;
-  return `${visibleLines(JSON.stringify(z.encode(format, value), undefined, 1))}\n`;
+  const lines = visibleLines(JSON.stringify(z.encode(format, value), undefined, 1));
+  // The first line has the version, which each save changes, because a store keeps that line apart.
+  return `${lines.replace(/^\{\n (.*)\n (.*)\n/, "{ $1 $2\n")}\n`;
 }
 
 function sorted<Value>(values: ReadonlyMap<string, Value>): [string, Value][] {
@@ -139,6 +141,6 @@ export function decodeInventory(stored: string): DecodedInventory {
     return { ok: true, inventory };
   }
   const [{ path, message } = { path: [], message: "" }] = parsed.error.issues;
-  const problem = `The inventory is damaged: ${z.core.toDotPath(path)} is not understood: ${message}.`;
+  const problem = `The inventory is damaged: ${z.core.toDotPath(path) || "the whole text"} is not understood: ${message}.`;
   return { ok: false, problem: visibleText(problem) };
 }

@@ -10,7 +10,7 @@ import { nameKey, type ResourceMeta } from "../model/resource.ts";
 import { asSentence, inThousands, listed } from "../model/texts.ts";
 import type { ReconcilePorts } from "./ports.ts";
 import { blocked, type RunResult } from "./facts.ts";
-import type { InstanceMemory } from "./instance-memory.ts";
+import type { InstanceMemory } from "./report.ts";
 import type { World } from "./world.ts";
 
 /** How long a deletion waits for an unreachable WAF after its last progress. */

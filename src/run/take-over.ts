@@ -9,7 +9,7 @@ import { continuesAnnotation, continuesOf } from "../model/continues.ts";
 import { isAboutSameWaf, joinRecords } from "../decide/continued-record.ts";
 import type { ReconcilePorts } from "./ports.ts";
 import { blocked, resultOfFault, type RunResult } from "./facts.ts";
-import type { InstanceMemory } from "./instance-memory.ts";
+import type { InstanceMemory } from "./report.ts";
 import { emitChange } from "./status/events.ts";
 import type { World } from "./world.ts";
 import { inThousands } from "../model/texts.ts";

@@ -19,9 +19,8 @@ import { type DriftedEntry, findDrift, noteDisputes } from "../decide/disputes.t
 import { blocked, resultOfFault, type RunFacts, type RunResult } from "./facts.ts";
 import type { Happening, ReconcilePorts } from "./ports.ts";
 import { emitApproval, emitChange, emitDrift } from "./status/events.ts";
-import type { InstanceMemory } from "./instance-memory.ts";
+import { type InstanceMemory, EarlyReports } from "./report.ts";
 import { type Release, wantsRemoval } from "./release.ts";
-import { EarlyReports } from "./report.ts";
 import { whileArriving } from "./take-over.ts";
 import { isRemoval, WriteLedger } from "./write-ledger.ts";
 

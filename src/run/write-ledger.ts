@@ -11,8 +11,7 @@ import { type Adoption, type Operation, operationKey } from "../model/operation.
 import { ruleIdOfOwner } from "../model/rule-id.ts";
 import type { Plan } from "../decide/plan.ts";
 import type { Changed } from "./status/events.ts";
-import { asksToAdopt } from "../decide/ownership.ts";
-import { displacedBy, RuleVersions, versionOf, withRefusal } from "../decide/refusals.ts";
+import { asksToAdopt, displacedBy, RuleVersions, versionOf, withRefusal } from "../decide/ownership.ts";
 import { nothingDone, type WritesDone } from "./facts.ts";
 import type { World } from "./world.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import { callOf, examplesAs } from "../../src/cli/invocation.ts";
+import { callOf, examplesAs } from "../../src/cli/program.ts";
 
 /** The arguments from Node.js, or from the single executable, which passes the path of the program twice. */
 function call(script: string, words: readonly string[], isExecutable = false) {

@@ -5,7 +5,7 @@ import { ApiKey } from "../../src/model/api-key.ts";
 import { decideDomain, otherDomainsMax } from "../../src/decide/domain.ts";
 import { findDrift } from "../../src/decide/disputes.ts";
 import { planInstance } from "../../src/decide/plan.ts";
-import { versionOf, withRefusal } from "../../src/decide/refusals.ts";
+import { versionOf, withRefusal } from "../../src/decide/ownership.ts";
 import { addresses, anInstance, aRule, blocking } from "../support/builders/declare.ts";
 import {
   anInventory,

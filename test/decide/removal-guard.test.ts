@@ -5,7 +5,7 @@ import type { GatheredRule } from "../../src/model/gathered.ts";
 import { type Approval, emptyInventory } from "../../src/model/inventory.ts";
 import { compileDesired } from "../../src/decide/desired.ts";
 import { type Plan, planInstance } from "../../src/decide/plan.ts";
-import { RuleVersions } from "../../src/decide/refusals.ts";
+import { RuleVersions } from "../../src/decide/ownership.ts";
 import { hashOfPart, hashRemovals, type HeldRemoval, partsOf } from "../../src/decide/removal-guard.ts";
 import { addresses, anInstance, aRule, blocking, feedSource } from "../support/builders/declare.ts";
 import {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import * as fc from "fast-check";
-import { lineLengthMax, readJsonLines } from "../../src/kube/watch-stream.ts";
+import { lineLengthMax, readJsonLines } from "../../src/kube/list-watch.ts";
 
 /** The values, and whether a fault ended them. */
 async function read(...chunks: readonly Uint8Array[]): Promise<readonly unknown[]> {

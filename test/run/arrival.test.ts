@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import { arrivalMs, whileArriving } from "../../src/run/take-over.ts";
-import { InstanceMemory } from "../../src/run/instance-memory.ts";
+import { InstanceMemory } from "../../src/run/report.ts";
 import type { SourcePort } from "../../src/run/ports.ts";
 import { anInstance, blocking } from "../support/builders/declare.ts";
 import { gathered } from "../support/builders/gathered.ts";

@@ -32,8 +32,7 @@ import type { Reported } from "../object-view.ts";
 import { CommandError } from "../describe-error.ts";
 import { readKubeConfig } from "../read-kube-config.ts";
 import type { Session } from "../session.ts";
-import { type WafWork, commandCalls } from "./open-target.ts";
-import type { TargetOptions } from "./target-options.ts";
+import { type WafWork, commandCalls, type TargetOptions } from "./open-target.ts";
 import {
   type DeclaredSight,
   type OnHold,

@@ -25,8 +25,7 @@ import type { Reported } from "../object-view.ts";
 import { CommandError } from "../describe-error.ts";
 import { type Session, withSession } from "../session.ts";
 import { approveInFile, changeOf, fileOfRule, removeRuleFile, writeRuleFile } from "./folder-files.ts";
-import { commandCalls, processLocks, type WafWork } from "./open-target.ts";
-import { policyOf, type TargetOptions } from "./target-options.ts";
+import { commandCalls, processLocks, type WafWork, policyOf, type TargetOptions } from "./open-target.ts";
 import {
   type DeclaredSight,
   type LastChange,

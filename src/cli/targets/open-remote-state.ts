@@ -8,7 +8,7 @@ import { GitBranch } from "../../source/directory/git-branch.ts";
 import { RemoteState, type RemoteStateOptions } from "../../source/directory/remote-state.ts";
 import { CommandError } from "../describe-error.ts";
 import type { Session } from "../session.ts";
-import type { TargetOptions } from "./target-options.ts";
+import type { TargetOptions } from "./open-target.ts";
 
 interface RemoteOptions extends TargetOptions {
   readonly state: string;

@@ -128,7 +128,9 @@ export class InstanceChanges {
     const isRival = (peer: DeclaredInstance): boolean =>
       byAge(peer.meta, meta) < 0 || continuedBy(meta, [peer.meta]) !== undefined;
     const peers = this.#instanceStore.list().flatMap((object) => parseInstance(object) ?? []);
-    return peers.filter((peer) => peer.meta.uid !== meta.uid && !this.#options.keys.wasTried(peer) && isRival(peer));
+    return peers.filter(
+      (peer) => nameKey(peer.meta) !== nameKey(meta) && !this.#options.keys.wasTried(peer) && isRival(peer),
+    );
   }
 
   /** All valid feeds that are not being deleted. */

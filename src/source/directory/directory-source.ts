@@ -41,6 +41,8 @@ export class DirectorySource {
   /** Of the last scan, and since when no scan has found another one. */
   #stamp: string | undefined;
   #stampSinceMs = 0;
+  /** When the files began to change without a quiet period. */
+  #busySinceMs = 0;
   #lastScanMs = 0;
   /** Aborts at the next change of the version. */
   #changing = new AbortController();
@@ -137,13 +139,12 @@ export class DirectorySource {
   /** Loads, and again until no file has changed for the quiet period, a signal aborts, or the files have kept changing for too long. */
   async #whenQuiet(stops: readonly AbortSignal[]): Promise<"Quiet" | "Aborted" | "Changing"> {
     const { clock } = this.#options;
-    const untilMs = clock.monotonicMs() + quietWaitMsMax;
     const stop = AbortSignal.any([this.#closing.signal, ...stops]);
     for (;;) {
       await this.load();
       if (this.isSettled()) return "Quiet";
+      if (clock.monotonicMs() - this.#busySinceMs >= quietWaitMsMax) return "Changing";
       if (stop.aborted) return "Aborted";
-      if (clock.monotonicMs() >= untilMs) return "Changing";
       await clock.sleep(this.#quietLeftMs(), stop);
     }
   }
@@ -198,7 +199,9 @@ export class DirectorySource {
     const reading = { directory: this.#directory, skip: this.#skip, before: this.#files };
     const { snapshot, files, fingerprint, stamp } = await readDirectory(reading);
     this.#files = files;
+    const wasQuiet = this.#stamp === undefined || this.isSettled();
     if (stamp !== this.#stamp) this.#stampSinceMs = clock.monotonicMs();
+    if (stamp !== this.#stamp && wasQuiet) this.#busySinceMs = this.#stampSinceMs;
     this.#stamp = stamp;
     this.#lastScanMs = Math.max(startMs, this.#stampSinceMs);
     if (fingerprint === this.#fingerprint) return this.#snapshot;

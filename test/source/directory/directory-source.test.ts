@@ -281,12 +281,17 @@ describe("a confirmation before removals", () => {
   test("counts as incomplete with a message if the files change for a minute, and ends at a signal", async () => {
     await using scratch = await scratchDirectory(files);
     const { source, clock } = await unsettled(scratch.path);
-    const confirming = source.confirm(main, { beforeRemovals: true });
     for (let second = 0; second < 70; second += 1) {
-      await scratch.write(`${second}.txt`, "");
+      await scratch.write("rule.yaml", `# ${second}\n${files["rule.yaml"]}`);
+      const confirming = source.confirm(main, { beforeRemovals: true });
       await clock.advance(1_000);
+      await source.load();
+      const brokenSources = second < 60 ? [] : [expect.stringContaining("keep changing")];
+      if (second < 58 || second > 62) expect(await confirming).toMatchObject({ gathered: { brokenSources } });
     }
-    expect(await confirming).toMatchObject({ gathered: { brokenSources: [expect.stringContaining("keep changing")] } });
+    await clock.advance(3_000);
+    await source.load();
+    expect(source.isSettled()).toBe(true);
     await scratch.write("last.txt", "");
     const stop = AbortSignal.abort();
     expect(await source.confirm(main, { beforeRemovals: true, signal: stop })).toMatchObject({ isUnsettled: true });
