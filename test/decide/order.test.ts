@@ -51,6 +51,15 @@ describe("Removals that are as urgent as additions", () => {
     ]);
   });
 
+  test("are preceded by the additions inside them, of whatever priority", () => {
+    const rules = [big, blocking("inner", ["203.0.113.7"]), blocking("over", ["203.0.113.0/24"], ended)];
+    expect(operationsOf(recorded([ownedBy("203.0.113.0/24", ["edge/over"])], { rules }))).toStrictEqual([
+      "blocklist +203.0.113.7",
+      "blocklist -203.0.113.0/24",
+      ...bigKeys,
+    ]);
+  });
+
   test("do not exist on the allowlist, where access would be lost too early", () => {
     const rules = [big, allowing("over", ["203.0.113.1"], ended)];
     const inventory = { allowlist: [ownedBy("203.0.113.1", ["edge/over"])] };

@@ -90,6 +90,12 @@ describe("An entry", () => {
   });
 });
 
+test("Any number of entries can be missing at once", () => {
+  const blocklist = addresses(131_000);
+  const { lookAgainMs } = planOf({ inventory: { blocklist } });
+  expect(lookAgainMs).toBe(nowMs + 5_000);
+});
+
 describe("The owners of an entry", () => {
   const rows = (situation: Situation) =>
     [...planOf(situation).inventory.entries.blocklist].map(([text, { owners, sinceMs, manner }]) => [

@@ -117,6 +117,13 @@ describe("The decisions of CrowdSec", () => {
     expect(shown(await pull())).toBe("Read 192.0.2.1 192.0.2.2");
   });
 
+  test("are read completely again after too many that can't be used", async () => {
+    crowdsec.decisions = Array.from({ length: 100_001 }, (_, nth) => ({ value: `host-${nth}`, seconds: 60 }));
+    expect(shown(await pull())).toMatch(/100,000/);
+    crowdsec.decisions = [{ value: "192.0.2.1", seconds: 60 }];
+    expect(shown(await pull())).toBe("Read 192.0.2.1");
+  });
+
   test("are read completely again while the content in use is not that of the last pull", async () => {
     await pull();
     expect(shown(await pull({ isCurrent: false }))).toMatch(/^Read/);

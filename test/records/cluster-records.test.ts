@@ -133,6 +133,15 @@ await describeWithControlPlane("records in WafRecords", (cluster) => {
       }
     });
 
+    test("are kept as they are if they are damaged", async () => {
+      const key = await newKey();
+      await saveText(open(), key, aText(300));
+      const path = `${collection()}/${key.name}-inventory`;
+      await cluster.request({ method: "PATCH", path, body: { spec: { text: "192.0.2.1\n" } }, contentType });
+      expect(await open().detach(key)).toBeUndefined();
+      expect(await tiesOf(key)).toStrictEqual(["0 0"]);
+    });
+
     test("a load applies a change of the policy, in both directions, and then writes nothing more", async () => {
       const key = await newKey();
       await saveText(open(), key, aText(300));
