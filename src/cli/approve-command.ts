@@ -1,6 +1,6 @@
 // `wafsync approve`: shows the removals on hold, grouped by the rule that last declared the entries, and approves exactly these
 // removals.
-import { counted } from "../model/texts.ts";
+import { asSentence, counted } from "../model/texts.ts";
 import { nameKey, type ObjectName } from "../model/resource.ts";
 import type { ApproveOptions } from "./commands/incident-commands.ts";
 import { CommandError } from "./describe-error.ts";
@@ -33,7 +33,7 @@ export async function runApprove(options: ApproveOptions): Promise<number> {
 }
 
 /** Only what this rule declared last. @throws CommandError if it declared none of the removals */
-function ofRule(rule: string, { namespace }: ObjectName, { groups: all }: OnHold): OnHold {
+function ofRule(rule: string, { namespace }: ObjectName, { groups: all, ...others }: OnHold): OnHold {
   const name = rule.includes("/") ? rule : `${namespace}/${rule}`;
   const groups = all.filter(({ owners }) => owners.split(", ").some((owner) => owner.endsWith(` ${name}`)));
   if (groups.length === 0 && all.length > 0) {
@@ -43,10 +43,14 @@ function ofRule(rule: string, { namespace }: ObjectName, { groups: all }: OnHold
     );
   }
   const hashes = groups.flatMap(({ hash = [] }) => hash);
-  return { groups, hash: hashes.length === 0 || hashes.length < groups.length ? undefined : hashes.join(",") };
+  return {
+    ...others,
+    groups,
+    hash: hashes.length === 0 || hashes.length < groups.length ? undefined : hashes.join(","),
+  };
 }
 
-function describe(instance: string, { hash, groups }: OnHold, { list, rule }: ApproveOptions): string[] {
+function describe(instance: string, { hash, groups, gap }: OnHold, { list, rule }: ApproveOptions): string[] {
   if (groups.length === 0 && hash === undefined) return [`Nothing is on hold on ${instance}.`];
   if (groups.length === 0) {
     return [
@@ -57,6 +61,8 @@ function describe(instance: string, { hash, groups }: OnHold, { list, rule }: Ap
   const title = counted(count, "removal is", "removals are");
   const shownMax = list || count <= listedMax ? count : undefined;
   const lines = [`${title} on hold on ${instance}:`, "", ...holdLines(groups, shownMax), ""];
+  if (gap !== undefined && shownMax !== undefined)
+    lines.push(`Only the first removals of each rule are known: ${asSentence(gap)}`, "");
   if (hash !== undefined) return lines;
   const why = rule === undefined ? "" : " by rule";
   return [...lines, `These removals cannot be approved${why} now: ${groups[0]?.reason}`];

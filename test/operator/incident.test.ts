@@ -214,6 +214,8 @@ await describeOperator("the commands of an incident", (world) => {
       const { groups } = jsonOf(await call(caller, "approve", "-o", "json")) as { groups: { examples: string[] }[] };
       expect(groups.map(({ examples }) => examples.length)).toStrictEqual([count]);
     }
+    const { stdout } = await call(responder, "approve", "--list", "--rule", "big");
+    expect(stdout).toMatch(/^Only the first removals of each rule are known: .*not allowed to /m);
     const approved = await call(responder, "approve", "--rule", "big", "--yes");
     expect([approved.code, approved.stdout]).toStrictEqual([0, expect.stringContaining("Approved on WafInstance")]);
     const left = () => addresses(300).filter((text) => waf.view.has("blocklist", text));

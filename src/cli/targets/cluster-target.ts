@@ -203,9 +203,11 @@ class ClusterTarget extends Target {
     if (!read.ok) throw refused("get", instance, read.fault);
     const { heldPlan, removalsOnHold: groups = [] } = read.value.status ?? {};
     const reported = { hash: heldPlan === "" ? undefined : heldPlan, groups };
+    if (reported.hash === undefined) return reported;
     // The status has examples. All entries take more permissions, and the operator decides.
-    const now = reported.hash === undefined ? undefined : await this.heldNow(instance).catch(() => undefined);
-    return now !== undefined && now.hash === reported.hash ? now : reported;
+    const now = await this.heldNow(instance).catch(({ message }: Error) => message);
+    if (typeof now === "string") return { ...reported, gap: now };
+    return now.hash === reported.hash ? now : { ...reported, gap: "they have changed since the last reconciliation" };
   }
 
   async approve(instance: ObjectName, hash: string): Promise<string> {

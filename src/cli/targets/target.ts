@@ -260,6 +260,8 @@ export interface OnHold {
   /** What approves these removals; undefined if there are none, or if they can't be approved. */
   readonly hash: string | undefined;
   readonly groups: readonly HeldGroup[];
+  /** Why the groups have only examples of their entries. */
+  readonly gap?: string;
 }
 
 /** The rules of commands that a command writes and removes. */
