@@ -24,18 +24,18 @@ const files = [
   ...(await generatedDeployFiles(root)),
   ...(await pagesWithTables(root)),
 ];
-const stale: string[] = [];
-for (const { path, text } of files) {
-  if ((await readText(join(root, path))) !== text) stale.push(path);
+const stale: typeof files = [];
+for (const file of files) {
+  if ((await readText(join(root, file.path))) !== file.text) stale.push(file);
 }
 
 if (process.argv.includes("--check")) {
-  for (const path of stale) console.error(`${path} is out of date: run npm run generate`);
+  for (const { path } of stale) console.error(`${path} is out of date: run npm run generate`);
   process.exitCode = stale.length > 0 ? 1 : 0;
 } else {
-  for (const { path, text } of files) {
+  for (const { path, text } of stale) {
     await mkdir(dirname(join(root, path)), { recursive: true });
-    if (stale.includes(path)) await writeFile(join(root, path), text);
+    await writeFile(join(root, path), text);
   }
   console.log(`${files.length} files: ${stale.length} written`);
 }

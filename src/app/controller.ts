@@ -136,7 +136,7 @@ export class InstanceController extends Controller<InstanceRun, InstanceMemory> 
   readonly #options: InstanceControllerOptions;
   /** `untilMs` is a time of the monotonic clock, because the wall clock may be set back. */
   readonly #settled = new Map<string, { readonly version: number; readonly untilMs: number }>();
-  readonly #running = new Set<string>();
+  #running = 0;
 
   constructor(options: InstanceControllerOptions) {
     super("instances", options);
@@ -164,13 +164,12 @@ export class InstanceController extends Controller<InstanceRun, InstanceMemory> 
     const name = nameOfKey(key);
     const isTurnOver: ReconcilePorts["isTurnOver"] = ({ writes, elapsedMs }) =>
       (writes >= turnWritesMax || elapsedMs >= turnMsMax) && this.queue.hasWaiting;
-    const progressIntervalMs = (): number =>
-      Math.max(progressIntervalMsMin, this.#running.size * progressIntervalMsOfRun);
+    const progressIntervalMs = (): number => Math.max(progressIntervalMsMin, this.#running * progressIntervalMsOfRun);
     const { memoryOf = () => new InstanceMemory() } = this.#options;
     const memory = this.memories.get(key) ?? memoryOf(name);
     this.memories.set(key, memory);
     const formerBackOff = memory.backOff;
-    this.#running.add(key);
+    this.#running += 1;
     try {
       const outcome = await reconcileInstance(name, { ...run.ports, isTurnOver, progressIntervalMs }, memory);
       // A run during the backoff of an earlier one only reports; a run that fails begins a new backoff.
@@ -179,7 +178,7 @@ export class InstanceController extends Controller<InstanceRun, InstanceMemory> 
       run.onOutcome?.(outcome, result, this.clock.monotonicMs() - startMs);
       return { ...this.#nextRun(key, outcome, isInBackOff && !isSame), result };
     } finally {
-      this.#running.delete(key);
+      this.#running -= 1;
     }
   }
 

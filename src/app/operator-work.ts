@@ -112,12 +112,8 @@ export class OperatorWork {
     await this.#records.close(eventFlushMs);
   }
 
-  #objectOf(kind: ResourceKind, { namespace, name }: ObjectName): ClusterObject | undefined {
-    return this.source.objectOf({ kind, namespace, name });
-  }
-
   #labelsOf(kind: ResourceKind, object: ObjectName): Readonly<Record<string, string>> | undefined {
-    const found = this.#objectOf(kind, object);
+    const found = this.source.objectOf({ ...object, kind });
     return found === undefined ? undefined : (found.metadata.labels ?? {});
   }
 
@@ -192,7 +188,7 @@ export class OperatorWork {
           : { permitted: false, reason: "The labels of the instance no longer match --selector." },
       mayWrite,
       readsLogs: (instance) =>
-        forwardsLogs(this.#objectOf("WafInstance", instance)) ||
+        forwardsLogs(source.objectOf({ ...instance, kind: "WafInstance" })) ||
         source.watches.stores.byKind.WafAutoBlock.listBy("instance", nameKey(instance)).length > 0,
       outputOf: (output) => this.#outputs.of(output),
       onFeedsChanged: (feeds) => source.changes.feedsChanged(feeds),

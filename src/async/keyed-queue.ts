@@ -127,10 +127,10 @@ export class KeyedQueue<Key> {
    * Makes the key ready after a backoff that doubles with each call, until a run succeeds.
    * @returns the delay in milliseconds
    */
-  retry(key: Key, reason: string): number {
+  retry(key: Key): number {
     const attempt = (this.#entryOf(key).failures += 1);
     const delayMs = backOffDelayMs({ ...retryBackOff, attempt, random: this.#random });
-    this.#retryAfter(key, delayMs, reason);
+    this.#retryAfter(key, delayMs);
     return delayMs;
   }
 
@@ -238,17 +238,17 @@ export class KeyedQueue<Key> {
   }
 
   #plan(key: Key, { wakeAtMs, priority = "Resync", hasFailed, mustRetry }: NextRun): void {
-    if (mustRetry === true) this.retry(key, "retry");
+    if (mustRetry === true) this.retry(key);
     else this.#entryOf(key).failures = 0;
     if (wakeAtMs === undefined) return;
     const delayMs = wakeAtMs - this.#clock.nowMs();
-    if (hasFailed === true) this.#retryAfter(key, delayMs, "retry");
+    if (hasFailed === true) this.#retryAfter(key, delayMs);
     else this.addAfter(key, delayMs, { priority, reason: priority === "Retry" ? "retry" : "timer" });
   }
 
-  #retryAfter(key: Key, delayMs: number, reason: string): void {
+  #retryAfter(key: Key, delayMs: number): void {
     this.#observer?.retried();
-    this.addAfter(key, delayMs, { priority: "Retry", reason });
+    this.addAfter(key, delayMs, { priority: "Retry", reason: "retry" });
   }
 
   #shutDown(): void {

@@ -4,7 +4,7 @@
 // sends few requests while very many others are active may go unnoticed; no request is counted twice.
 import type { SavedJudge } from "../logs/log-records.ts";
 
-export const stepsPerWindow = 12;
+const stepsPerWindow = 12;
 /** The maximum number of steps with requests per client; the oldest are dropped. */
 const stepsKeptMax = 32;
 /** The maximum number of different reasons per client; later ones are not counted. */

@@ -72,12 +72,12 @@ export interface JudgeContext {
 }
 
 export class Judge {
-  #declared: DeclaredAutoBlock;
-  #matches: RowTest;
-  #counts: ClientCounts;
+  readonly #declared: DeclaredAutoBlock;
+  readonly #matches: RowTest;
+  readonly #counts: ClientCounts;
   readonly #listed: Map<Entry, Listed>;
   readonly #former: Map<string, SavedJudge["former"][number][1]>;
-  #rows: SavedJudge["rows"];
+  readonly #rows: SavedJudge["rows"];
   #leftOut: number;
   #lastRowMs: number | undefined;
 

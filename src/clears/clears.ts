@@ -251,7 +251,7 @@ export class CacheClears implements RunHooks {
 }
 
 /** Why the whole instance can't be reconciled, from the point of view of its cache clears. */
-export function clearTroubleOf({ result, desired }: Pick<RunFacts, "result" | "desired">): ClearTrouble | undefined {
+function clearTroubleOf({ result, desired }: Pick<RunFacts, "result" | "desired">): ClearTrouble | undefined {
   const trouble = troubleOf({ result, desired });
   if (trouble === undefined) {
     if (!desired.instance.meta.deleting) return undefined;
@@ -299,7 +299,7 @@ const messageLengthMax = 1024;
 type ClearFinding = Finding<ReasonOf<"Complete">>;
 
 /** What all clears of an instance have in common. */
-export interface ClearScene {
+interface ClearScene {
   readonly instanceSuspended: boolean;
   /** What troubles the whole instance, as a sentence. */
   readonly trouble: string | undefined;
@@ -333,7 +333,7 @@ function cacheClearStatus(
 function recordPart(record: ClearRecord | undefined, finding: ClearFinding): Partial<WafCacheClearStatus> {
   const finish = record?.finish;
   const message = finish === undefined ? (record?.message ?? "") : finding.message;
-  const isCleared = finish !== undefined && finish.state !== "Failed";
+  const isCleared = finish?.state === "Cleared";
   return {
     startTime: formatTime(record?.startedMs),
     completionTime: isCleared ? formatTime(finish.clearedAtMs) : undefined,

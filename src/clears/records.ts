@@ -53,7 +53,7 @@ export class ClearMemory {
 
 /** What the instance remembers of a clear; nothing if it has cleared nothing. */
 export function handledBy(clear: DeclaredCacheClear, { trigger, finish }: ClearRecord): HandledTrigger[] {
-  if (finish === undefined || finish.state === "Failed") return [];
+  if (finish?.state !== "Cleared") return [];
   return [{ cacheClear: clearName(clear), trigger, handledAtMs: finish.clearedAtMs }];
 }
 

@@ -2,7 +2,7 @@
 import { formatTime, listed, visibleTexts } from "../model/texts.ts";
 import { realClock } from "../async/clock.ts";
 import { AddressCover } from "../address/ranges.ts";
-import { readOwners } from "../model/entry-owners.ts";
+import { readOwners } from "../model/rule-id.ts";
 import type { HistoryEvent } from "../history/events.ts";
 import { nameKey } from "../model/resource.ts";
 import type { HistoryOptions } from "./commands/incident-commands.ts";

@@ -185,7 +185,7 @@ export function gatheredFrom(documents: readonly object[], instance: ObjectName)
     if (!parsed.ok) throw new TypeError(parsed.faults.map(({ path, message }) => `${path}: ${message}`).join("; "));
     const declared = toDeclared(parsed.value);
     const { kind, namespace, name } = declared.meta;
-    return { kind, name: { namespace, name }, file: "", line: 1, declared, lines: {} } as DirectoryItem;
+    return { kind, name: { namespace, name }, file: "", line: 1, declared, lines: [] } as DirectoryItem;
   });
   const gathered = new Gathering(new DirectorySnapshot(items, []), undefined).of(instance);
   if (gathered === undefined) throw new TypeError("no document declares the instance");

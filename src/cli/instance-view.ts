@@ -5,7 +5,7 @@ import { type CompiledRule, faultsIn } from "../decide/compiled-rule.ts";
 import type { Plan } from "../decide/plan.ts";
 import { progressText } from "../decide/progress.ts";
 import { type DeclaredCacheClear, listNames } from "../model/declared.ts";
-import { type EntryOwners, lastDeclaredBy, unknownOwners } from "../model/entry-owners.ts";
+import { type EntryOwners, lastDeclaredBy, unknownOwners } from "../model/rule-id.ts";
 import type { Operation } from "../model/operation.ts";
 import { nameKey, type ResourceMeta } from "../model/resource.ts";
 import { ruleLabel } from "../model/rule-id.ts";

@@ -81,8 +81,9 @@ function adoptedAmong(entries: ReadonlySet<Entry>, list: ListName, { managed, sh
 
 /** Finds the managed entries that contain a declared one: itself, or networks that it was merged into. */
 export function managedAround(owned: ReadonlyMap<Entry, OwnedEntry>): (entry: Entry) => readonly Entry[] {
-  const merged = new NetworkIndex(mergedIn(owned));
+  let merged: NetworkIndex | undefined;
   return (entry) => {
+    merged ??= new NetworkIndex(mergedIn(owned));
     const isMerged = merged.overlaps(entry) !== undefined;
     const around = isMerged ? networksAround(entry).filter((one) => owned.get(one)?.lines !== undefined) : [];
     return owned.has(entry) ? [entry, ...around] : around;

@@ -5,10 +5,9 @@
 //   listRead       the list was read, or written to
 //   recordSaved    the record was loaded or saved
 import type { Entry } from "../address/entry.ts";
-import { type EntryOwner, type EntryOwners, writeOwners } from "../model/entry-owners.ts";
+import { type EntryOwner, type EntryOwners, writeOwners, ownerOfRule } from "../model/rule-id.ts";
 import type { OwnedEntry } from "../model/inventory.ts";
 import type { ObservedEntries } from "../model/observed.ts";
-import { ownerOfRule } from "../model/rule-id.ts";
 import { type CompiledRule, isDerived } from "./compiled-rule.ts";
 
 /** What the record must say of a declared entry. */

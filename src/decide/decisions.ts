@@ -16,7 +16,7 @@
 //
 // A row decides alone. What needs the whole list comes after: the guards on removals, the order of the calls, and room.
 import { formatTime } from "../model/texts.ts";
-import { type EntryOwners, unknownOwners } from "../model/entry-owners.ts";
+import { type EntryOwners, unknownOwners } from "../model/rule-id.ts";
 import type { Manner, Refusal } from "../model/inventory.ts";
 
 export type Row = `${"declared" | "-"} ${"shown" | "-"} ${"recorded" | "-"}`;

@@ -2,13 +2,12 @@
 // outcome of each entry in the next plan.
 import { AddressCover } from "../address/ranges.ts";
 import { type DeclaredRule, eachList, type ListName, listNames } from "../model/declared.ts";
-import { readOwners } from "../model/entry-owners.ts";
+import { readOwners, ruleIdOf } from "../model/rule-id.ts";
 import { type Entry, networkOf } from "../address/entry.ts";
 import { finished } from "../model/finished.ts";
 import type { Gathered } from "../model/gathered.ts";
 import type { Inventory } from "../model/inventory.ts";
 import { type ObservedEntries, observeSpellings } from "../model/observed.ts";
-import { ruleIdOf } from "../model/rule-id.ts";
 import { type CompiledRule, endOf, noteOf, placeIn, readInSlices } from "./compiled-rule.ts";
 import { Latest } from "./latest.ts";
 import { agreeing } from "./decisions.ts";

@@ -10,7 +10,7 @@
 import type { ListName } from "../model/declared.ts";
 import type { Entry } from "../address/entry.ts";
 import { NetworkIndex, uncoveredBy } from "../address/ranges.ts";
-import { lastDeclaredBy, remembering, unknownOwners } from "../model/entry-owners.ts";
+import { lastDeclaredBy, remembering, unknownOwners } from "../model/rule-id.ts";
 import type { Inventory, Refusal } from "../model/inventory.ts";
 import type { Observed, ObservedEntries } from "../model/observed.ts";
 import { type Call, type Context, decide, intends, nothing, type Outcome } from "./decisions.ts";

@@ -16,7 +16,7 @@ import { narrowestContainers, NetworkIndex } from "../address/ranges.ts";
 import type { Operation } from "../model/operation.ts";
 import { ruleIdOfOwner, ruleLabel } from "../model/rule-id.ts";
 import { type CompiledRule, noteOf } from "./compiled-rule.ts";
-import { readOwners, remembering, unknownOwners } from "../model/entry-owners.ts";
+import { readOwners, remembering, unknownOwners } from "../model/rule-id.ts";
 import type { OwnedEntry } from "../model/inventory.ts";
 
 export type AddEntry = Extract<Operation, { kind: "AddEntry" }>;

@@ -6,7 +6,7 @@
 // - A removal is recorded as unknown before the call.
 // - The primary is never removed or added.
 import type { DeclaredOrigin } from "../model/declared.ts";
-import { type EntryOwner, lastDeclaredBy, unknownOwners, writeOwners } from "../model/entry-owners.ts";
+import { type EntryOwner, lastDeclaredBy, unknownOwners, writeOwners } from "../model/rule-id.ts";
 import type { OwnedOrigin } from "../model/inventory.ts";
 import type { Operation } from "../model/operation.ts";
 import { byAge, nameKey } from "../model/resource.ts";

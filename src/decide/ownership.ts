@@ -146,18 +146,13 @@ export function standingRefusal(
   nowMs: number,
 ): Refusal | undefined {
   const refusal = refusals.get(operation);
-  if (refusal === undefined || hasEnded(refusal, nowMs)) return undefined;
+  if (refusal === undefined || isRefusalOver(refusal, nowMs)) return undefined;
   return refusal.wantedBy === wantedBy() ? refusal : undefined;
 }
 
-/** When the refusal expires. */
-export function refusalEndsAtMs(refusal: Refusal): number {
-  return refusal.refusedAtMs + refusedForMs;
-}
-
 /** Also true if the clock was set back since: otherwise, the refusal would last longer because of that. */
-function hasEnded(refusal: Refusal, nowMs: number): boolean {
-  return nowMs < refusal.refusedAtMs || nowMs >= refusalEndsAtMs(refusal);
+export function isRefusalOver({ refusedAtMs }: Refusal, nowMs: number): boolean {
+  return nowMs < refusedAtMs || nowMs >= refusedAtMs + refusedForMs;
 }
 
 /** The refusal that must be dropped when another one is added; undefined if there is room. */
@@ -173,6 +168,6 @@ export function withRefusal(refusals: readonly Refusal[], refusal: Refusal): rea
 
 /** Drops refusals that no longer prevent anything. */
 export function withoutEnded(refusals: readonly Refusal[], nowMs: number): readonly Refusal[] {
-  const left = refusals.filter((refusal) => !hasEnded(refusal, nowMs));
+  const left = refusals.filter((refusal) => !isRefusalOver(refusal, nowMs));
   return left.length === refusals.length ? refusals : left;
 }

@@ -9,7 +9,7 @@
 import type { Entry } from "../address/entry.ts";
 import { approvalAnnotation } from "../model/resource.ts";
 import { eachList, type ListName, listNames } from "../model/declared.ts";
-import { type EntryOwners, unknownOwners } from "../model/entry-owners.ts";
+import { type EntryOwners, unknownOwners } from "../model/rule-id.ts";
 import { finished } from "../model/finished.ts";
 import type { Inventory, OwnedEntry, Refusal } from "../model/inventory.ts";
 import type { Observed } from "../model/observed.ts";

@@ -1,11 +1,10 @@
 // The numbers of a plan: the progress of each list and each rule.
 import { eachList, type ListName, listNames } from "../model/declared.ts";
-import { readOwners, remembering, unknownOwners } from "../model/entry-owners.ts";
+import { readOwners, remembering, unknownOwners, ruleIdOfOwner } from "../model/rule-id.ts";
 import type { Entry } from "../address/entry.ts";
 import type { Inventory } from "../model/inventory.ts";
 import type { Observed } from "../model/observed.ts";
 import { type Operation, partOf } from "../model/operation.ts";
-import { ruleIdOfOwner } from "../model/rule-id.ts";
 import { type CompiledRule, faultsIn, isDerived, listedBy } from "./compiled-rule.ts";
 import type { Decided } from "./list-draft.ts";
 import type { Plan } from "./plan.ts";

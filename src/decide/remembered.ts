@@ -15,10 +15,17 @@ import type { Entry } from "../address/entry.ts";
 import { attachmentOf, type BrokenReference, type Gathered } from "../model/gathered.ts";
 import { continuesOf } from "../model/continues.ts";
 import { type DeclaredOrigin, eachList, type ListName, listNames, listOf } from "../model/declared.ts";
-import { type EntryOwner, type EntryOwners, readOwners, remembering } from "../model/entry-owners.ts";
+import {
+  type EntryOwner,
+  type EntryOwners,
+  readOwners,
+  remembering,
+  namespaceOfRule,
+  ruleIdOfOwner,
+  splitRetainers,
+} from "../model/rule-id.ts";
 import { type Inventory, isLeaving, type OwnedEntry } from "../model/inventory.ts";
 import { nameKey, nameOfKey, resourceKey, type ResourceRef } from "../model/resource.ts";
-import { namespaceOfRule, ruleIdOfOwner, splitRetainers } from "../model/rule-id.ts";
 import { asSentence, capitalized } from "../model/texts.ts";
 import { type Broken, expiryOf } from "./compiled-rule.ts";
 

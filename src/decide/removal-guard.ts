@@ -3,10 +3,9 @@
 // an inventory that was restored.
 import { hexDigest } from "../model/hex-digest.ts";
 import { eachList, type Guards, type ListName, listNames, feedSourceName } from "../model/declared.ts";
-import { type EntryOwner, type EntryOwners, readOwners, remembering } from "../model/entry-owners.ts";
+import { type EntryOwner, type EntryOwners, readOwners, remembering, ruleIdOfOwner } from "../model/rule-id.ts";
 import type { CompiledRule } from "./compiled-rule.ts";
 import type { DesiredState } from "./desired.ts";
-import { ruleIdOfOwner } from "../model/rule-id.ts";
 import type { Entry } from "../address/entry.ts";
 import type { AllowedRemovals, Approval, Inventory } from "../model/inventory.ts";
 

@@ -48,11 +48,11 @@ export interface FeedReading {
 export const emptyFeedContent: FeedContent = { entries: [], expiresAtMs: new Map() };
 
 /** The same function with a memory: feeds usually confirm their content, which may have 100,000 entries. */
-export function onceFor<Value>(compute: (content: FeedContent) => Value): (content: FeedContent) => Value {
-  const known = new WeakMap<FeedContent, { readonly value: Value }>();
-  return (content) => {
-    const result = known.get(content) ?? { value: compute(content) };
-    known.set(content, result);
+export function onceFor<Of extends object, Value>(compute: (of: Of) => Value): (of: Of) => Value {
+  const known = new WeakMap<Of, { readonly value: Value }>();
+  return (of) => {
+    const result = known.get(of) ?? { value: compute(of) };
+    known.set(of, result);
     return result.value;
   };
 }
@@ -249,8 +249,8 @@ export function afterFetch(
   const { content, counts, invalidLines } = outcome.reading;
   const lastGood = state.good && withoutEnded(state.good.content, nowMs);
   const objection = judgeContent(outcome, lastGood, feed.guards);
-  const hash = contentHash(content);
-  const same = state.good !== undefined && contentHash(state.good.content) === hash ? state.good : undefined;
+  const hash = entriesHash(content.entries);
+  const same = state.good !== undefined && entriesHash(state.good.content.entries) === hash ? state.good : undefined;
   const good = {
     content: same ? withEnds(same.content, content.expiresAtMs) : withEnded(content, state.good?.content, nowMs),
     counts,
@@ -314,7 +314,7 @@ export function withoutEnded(content: FeedContent, nowMs: number): FeedContent {
 }
 
 /** Ignores order and comments, because many lists change both at every fetch. */
-export const contentHash = onceFor(({ entries }: FeedContent): string => {
+export const entriesHash = onceFor((entries: readonly Entry[]): string => {
   const hash = createHash("sha256").update("wafsync feed\0");
   for (const entry of entries.toSorted()) hash.update(entry).update("\n");
   return hash.digest("hex").slice(0, hashDigits);

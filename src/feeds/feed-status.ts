@@ -1,6 +1,6 @@
 // Derives the status and the events of a feed from its state.
 import { formatTime, counted } from "../model/texts.ts";
-import { networkOf } from "../address/entry.ts";
+import { type Entry, networkOf } from "../address/entry.ts";
 import type { NewConditions } from "../kinds/conditions.ts";
 import type { ReasonOf } from "../kinds/reasons.ts";
 import type { WafFeedStatus } from "../kinds/waf-feed.ts";
@@ -45,7 +45,7 @@ export function feedStatus(before: Partial<WafFeedStatus>, facts: FeedFacts): ob
     conditions,
     entries: good && {
       ...good.counts,
-      specialPurpose: specialPurposeCount(good.content),
+      specialPurpose: specialPurposeCount(good.content.entries),
       used: facts.content?.entries.length ?? 0,
     },
     lastFetchTime: formatTime(state.lastFetchMs),
@@ -64,7 +64,7 @@ export function feedStatus(before: Partial<WafFeedStatus>, facts: FeedFacts): ob
   };
 }
 
-const specialPurposeCount = onceFor(({ entries }: FeedContent): number => {
+const specialPurposeCount = onceFor((entries: readonly Entry[]): number => {
   return entries.filter((entry) => specialPurposeObjection(entry, networkOf(entry)) !== undefined).length;
 });
 

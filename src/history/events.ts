@@ -1,10 +1,9 @@
 // The history of the entries and origins of one WAF: what a run reports becomes events. They are shown to users, and nothing depends
 // on them.
 import { type ListName, listNames } from "../model/declared.ts";
-import { type EntryOwners, unknownOwners, writeOwners } from "../model/entry-owners.ts";
+import { type EntryOwners, unknownOwners, writeOwners, ownerOfRule } from "../model/rule-id.ts";
 import type { Operation } from "../model/operation.ts";
 import { nameKey } from "../model/resource.ts";
-import { ownerOfRule } from "../model/rule-id.ts";
 import type { Happening, Known } from "../run/ports.ts";
 
 /**

@@ -5,7 +5,7 @@
 // writer's version. A damaged record is replaced, and invalid lines are dropped: the history is only for people.
 import * as z from "zod";
 import type { CancelTimer, Clock } from "../async/clock.ts";
-import type { EntryOwners } from "../model/entry-owners.ts";
+import type { EntryOwners } from "../model/rule-id.ts";
 import { nameKey, type ObjectName } from "../model/resource.ts";
 import { shortened, dayMs, formatTime } from "../model/texts.ts";
 import type { RecordKey, RecordStore } from "../records/record-store.ts";

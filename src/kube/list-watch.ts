@@ -203,7 +203,7 @@ export class ListWatch<T extends KubeObject> {
 /** Two bookmark intervals of a minute and some slack: a connection that is silent for longer is dead. */
 export const silenceMsMax = 150_000;
 
-export interface WatchStreamRequest {
+interface WatchStreamRequest {
   readonly api: ApiServer;
   readonly clock: Clock;
   readonly path: string;

@@ -4,7 +4,7 @@
 // of its last page, the first pages are only kept as text, and of those in between the identities are listed, because a Map takes longer
 // than parsing the page.
 import type { BrokenLogEntry, LogEntry, LogPage, LogRows } from "../model/log-entry.ts";
-import { inThousands, formatDay } from "../model/texts.ts";
+import { counted, inThousands, formatDay } from "../model/texts.ts";
 import { type RowIdentity, type RowTally, tallyRowsMax } from "./row-tally.ts";
 
 /** After this many consecutive readings with the same contradiction, the last one is accepted, and the defect is reported. */
@@ -45,7 +45,7 @@ export function dayDefects(day: number, { came, total, broken, brokenCount, surp
   const defects: string[] = [];
   const date = formatDay(day);
   if (brokenCount > 0) {
-    const left = brokenCount === 1 ? "1 malformed entry is" : `${inThousands(brokenCount)} malformed entries are`;
+    const left = counted(brokenCount, "malformed entry is", "malformed entries are");
     const examples = broken.map(({ position, problem }) => `entry ${position}: ${problem}`).join("; ");
     defects.push(`${date}: ${left} skipped (${examples}${brokenCount > broken.length ? "; …" : ""})`);
   }
@@ -53,7 +53,7 @@ export function dayDefects(day: number, { came, total, broken, brokenCount, surp
     defects.push(`${date}: the WAF announced ${inThousands(total)} entries but sent ${inThousands(came)}`);
   }
   if (surplus > 0) {
-    const rows = surplus === 1 ? "1 entry is" : `${inThousands(surplus)} entries are`;
+    const rows = counted(surplus, "entry is", "entries are");
     defects.push(`${date}: ${rows} in an earlier response of the WAF but not in its last one, and may be duplicates`);
   }
   return defects;

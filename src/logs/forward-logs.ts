@@ -10,7 +10,7 @@ import { requestedAtAnnotation } from "../kinds/kinds.ts";
 import type { ReadingReport } from "../blocks/block-book.ts";
 import type { Gathered } from "../model/gathered.ts";
 import type { ObjectName } from "../model/resource.ts";
-import { type Admission, admitInstance, attemptOf } from "../decide/admit-instance.ts";
+import { type Admission, admitInstance, attemptOf } from "../decide/domain.ts";
 import {
   type ForwardLogsPorts,
   type ForwardMemory,

@@ -23,7 +23,7 @@ export interface LogsFinding {
   readonly message: string;
 }
 
-type Status = Parameters<StatusChange>[0];
+type Status = Readonly<Record<string, unknown>>;
 
 export function faultFinding({ code, message }: WafFault): LogsFinding {
   return {
@@ -142,7 +142,7 @@ export interface LogOutputPort {
 }
 
 /** Returns the status that replaces the current one, or undefined to leave it unchanged. */
-type StatusChange = (status: Readonly<Record<string, unknown>>) => Readonly<Record<string, unknown>> | undefined;
+type StatusChange = (status: Status) => Status | undefined;
 
 export interface LogStatusPort extends Pick<StatusPort, "read" | "event"> {
   /** Changes only the part that `change` sets, independent of other writers. Never rejects. Returns why it could not, if so. */

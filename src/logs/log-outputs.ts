@@ -6,10 +6,9 @@ import type { LogForwarding } from "../model/declared.ts";
 import type { LogEntry } from "../model/log-entry.ts";
 import { nameKey } from "../model/resource.ts";
 import type { LogOrigin, LogOutputPort } from "./forward-ports.ts";
-import { type Collector, CollectorLogs, type CollectorOptions } from "./otlp-logs.ts";
+import { type Collector, CollectorLogs, type CollectorOptions, stoppingProblem } from "./otlp-logs.ts";
 
 const stdoutDescriptor = 1;
-const stoppingProblem = "The operator is stopping.";
 /** The delay before the next attempt to write to a full pipe. */
 const busyPauseMs = 20;
 const noCollector: LogOutputPort = {

@@ -6,6 +6,7 @@ import { nameKey } from "../model/resource.ts";
 import { codeOf, type HttpConnection, openConnection, readBody } from "../net/http-connection.ts";
 import type { LogOrigin, LogOutputPort } from "./forward-ports.ts";
 
+export const stoppingProblem = "The operator is stopping.";
 const noAnswerProblem = "The OpenTelemetry collector did not finish its response within 20 s.";
 /** How long a collector may take for one page of rows. */
 export const collectorMsMax = 20_000;
@@ -79,7 +80,7 @@ export class CollectorLogs implements LogOutputPort {
     const sent = await withDeadline({ clock, timeoutMs: collectorMsMax, signal: abandon }, async (signal) => {
       return await this.#send(body, signal);
     });
-    if (abandon.aborted) return "The operator is stopping.";
+    if (abandon.aborted) return stoppingProblem;
     const problem = sent.inTime ? sent.value : noAnswerProblem;
     const nowMs = clock.monotonicMs();
     if (problem !== undefined && nowMs - startMs >= slowFailureMs) this.#away = { untilMs: nowMs + awayMs, problem };

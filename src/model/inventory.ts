@@ -1,7 +1,7 @@
 // The record of one instance: what wafsync must remember in addition to the declared resources and the WAF's lists, above all which
 // entries it added itself. Written before the first call that could add them, so that no crash leaves an entry without an owner.
 import type { ListName, OriginType } from "./declared.ts";
-import type { EntryOwners } from "./entry-owners.ts";
+import type { EntryOwners } from "./rule-id.ts";
 import type { Entry } from "../address/entry.ts";
 import type { ObjectName } from "./resource.ts";
 

@@ -5,6 +5,7 @@ import { type LogRange, describeRange, isWithin } from "../cli/logs/log-range.ts
 import type { LogWatch } from "../cli/logs/log-watch.ts";
 import type { InstanceSight } from "../cli/targets/target.ts";
 import { type Entry, readObservedEntry, isOpaque, networkOf, parseDeclaredEntry } from "../address/entry.ts";
+import { prefixLengthMax } from "../address/network.ts";
 import type { LogEntry } from "../model/log-entry.ts";
 import type { ObjectName } from "../model/resource.ts";
 import { inThousands, dayMs, dayOf, formatDay, formatTime } from "../model/texts.ts";
@@ -368,5 +369,5 @@ function indexOf(spellings: readonly string[] | undefined): NetworkIndex | undef
 /** The log of a WAF contains one client per row; blocking a network would block everyone in it. */
 function isAddress(entry: Entry): boolean {
   const { family, prefixLength } = networkOf(entry);
-  return prefixLength === (family === "ipv4" ? 32 : 128);
+  return prefixLength === prefixLengthMax(family);
 }

@@ -4,7 +4,7 @@
 // entries.
 import * as z from "zod";
 import { listNames } from "../model/declared.ts";
-import { type EntryOwners, parseOwners, unknownOwners } from "../model/entry-owners.ts";
+import { type EntryOwners, parseOwners, unknownOwners } from "../model/rule-id.ts";
 import { type Entry, isOpaque } from "../address/entry.ts";
 import type { Inventory, OwnedEntry } from "../model/inventory.ts";
 import { isRecord, parseJson } from "../model/record.ts";

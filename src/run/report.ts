@@ -17,7 +17,7 @@ import type { ApiKey } from "../model/api-key.ts";
 import type { Inventory, Refusal } from "../model/inventory.ts";
 import type { Observed, SeenLists } from "../model/observed.ts";
 import { Books } from "../decide/desired.ts";
-import { refusalEndsAtMs } from "../decide/ownership.ts";
+import { isRefusalOver } from "../decide/ownership.ts";
 
 /** The shortest time between two progress reports of one run. */
 export const progressIntervalMsMin = 2_000;
@@ -260,7 +260,7 @@ export class InstanceMemory {
   /** Forgets rules that no longer exist, so that a new rule with the same name starts from scratch, and refusals that have ended. */
   forget(existing: ReadonlySet<string>, nowMs: number): void {
     for (const [operation, refusal] of this.olderRefusals)
-      if (nowMs >= refusalEndsAtMs(refusal)) this.olderRefusals.delete(operation);
+      if (isRefusalOver(refusal, nowMs)) this.olderRefusals.delete(operation);
     for (const id of this.ruleChangedMs.keys()) if (!existing.has(id)) this.ruleChangedMs.delete(id);
     for (const subject of this.emitted.keys()) {
       const [, id] = subject.split(" ");

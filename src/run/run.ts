@@ -8,7 +8,7 @@
 // such as clearing the cache. This module does not know where resources are stored, or how the WAF is called.
 import type { Operation } from "../model/operation.ts";
 import type { ObjectName } from "../model/resource.ts";
-import { type RunFacts, type RunResult } from "./facts.ts";
+import type { RunFacts, RunResult } from "./facts.ts";
 import type { ReconcilePorts, RunHooks } from "./ports.ts";
 import { call } from "./call.ts";
 import { finishRun, type ReconcileOutcome, type InstanceMemory } from "./report.ts";

@@ -10,7 +10,7 @@ import type { Observed } from "../model/observed.ts";
 import type { Effect, Operation } from "../model/operation.ts";
 import type { ObjectName } from "../model/resource.ts";
 import type { WafPort } from "../model/waf-result.ts";
-import { admitInstance, attemptOf } from "../decide/admit-instance.ts";
+import { admitInstance, attemptOf } from "../decide/domain.ts";
 import { compileInSlices, type DesiredState, nothingDesired } from "../decide/desired.ts";
 import { decideDomain } from "../decide/domain.ts";
 import { type Plan, planInSlices } from "../decide/plan.ts";

@@ -3,12 +3,11 @@
 // An entry is recorded in the inventory before its call. If the API rejects that call, the entry was already on the list and was
 // added by another writer. If the call may have taken effect, the entry is managed from then on.
 import { type ListName, listNames } from "../model/declared.ts";
-import { readOwners, unknownOwners } from "../model/entry-owners.ts";
+import { readOwners, unknownOwners, ruleIdOfOwner } from "../model/rule-id.ts";
 import type { Entry } from "../address/entry.ts";
 import type { Inventory, OwnedOrigin, Refusal } from "../model/inventory.ts";
 import type { Observed, ObservedEntries } from "../model/observed.ts";
 import { type Adoption, type Operation, operationKey } from "../model/operation.ts";
-import { ruleIdOfOwner } from "../model/rule-id.ts";
 import type { Plan } from "../decide/plan.ts";
 import type { Changed } from "./status/events.ts";
 import { asksToAdopt, displacedBy, RuleVersions, versionOf, withRefusal } from "../decide/ownership.ts";

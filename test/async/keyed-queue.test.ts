@@ -137,10 +137,10 @@ describe("a key", () => {
 
   test("is retried after at most five minutes", () => {
     const { queue } = start(async () => ({}), 0);
-    const delays = Array.from({ length: 11 }, () => queue.retry("a", "failed"));
+    const delays = Array.from({ length: 11 }, () => queue.retry("a"));
     expect(delays.slice(0, 4)).toStrictEqual([1_000, 2_000, 4_000, 8_000]);
     expect(delays.at(-1)).toBe(300_000);
-    expect(queue.retry("b", "failed")).toBe(1_000);
+    expect(queue.retry("b")).toBe(1_000);
   });
 
   test("that failed with its own backoff runs again at that time, and counts as a retry", async () => {
@@ -244,7 +244,7 @@ async function compare(seed: number): Promise<void> {
       queue.addAfter(key, delayMs, wake);
       reference.add(key, time.nowMs, time.nowMs + delayMs, wake.priority);
     } else if (choice < 0.6) {
-      const delayMs = queue.retry(key, "failed");
+      const delayMs = queue.retry(key);
       reference.add(key, time.nowMs, time.nowMs + delayMs, "Retry");
     } else if (choice < 0.8) await finish();
     else await advance(pick([1, 9, 10, 400, 30_000, 61_000]));

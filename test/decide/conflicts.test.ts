@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import { NetworkIndex } from "../../src/address/ranges.ts";
-import { writeOwners } from "../../src/model/entry-owners.ts";
+import { writeOwners } from "../../src/model/rule-id.ts";
 import { overlappingOthers } from "../../src/decide/conflicts.ts";
 import { compileDesired, type DesiredState } from "../../src/decide/desired.ts";
 import { allowing, aRule, blocking, createdMs, feedSource } from "../support/builders/declare.ts";

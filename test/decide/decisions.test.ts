@@ -4,7 +4,7 @@ import { listNames } from "../../src/model/declared.ts";
 import type { GatheredRule } from "../../src/model/gathered.ts";
 import type { OwnedEntry } from "../../src/model/inventory.ts";
 import { operationKey } from "../../src/model/operation.ts";
-import { writeOwners } from "../../src/model/entry-owners.ts";
+import { writeOwners } from "../../src/model/rule-id.ts";
 import { allowing, anInstance, blocking, mapSource } from "../support/builders/declare.ts";
 import type { InstanceOverrides, RuleOverrides } from "../support/builders/declare.ts";
 import { anOwnedEntry, entry, nowMs, planOf, type Situation } from "../support/builders/gathered.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import { writeOwners } from "../../src/model/entry-owners.ts";
+import { writeOwners } from "../../src/model/rule-id.ts";
 import type { DeclaredOrigin } from "../../src/model/declared.ts";
 import type { OwnedOrigin } from "../../src/model/inventory.ts";
 import { operationKey } from "../../src/model/operation.ts";

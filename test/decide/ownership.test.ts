@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import { readOwners, writeOwners } from "../../src/model/entry-owners.ts";
+import { readOwners, writeOwners } from "../../src/model/rule-id.ts";
 import { operationKey } from "../../src/model/operation.ts";
 import { addresses, anInstance, blocking } from "../support/builders/declare.ts";
 import { entry, nowMs, ownedBy, planOf, recorded, type Situation, anOwnedEntry } from "../support/builders/gathered.ts";

@@ -1,7 +1,7 @@
 // What can't be read counts as declaring what the record says it last declared: each row of the table in remembered.ts.
 import { describe, expect, test } from "@jest/globals";
 import type { DeclaredOrigin, DeclaredRule } from "../../src/model/declared.ts";
-import { readOwners, writeOwners } from "../../src/model/entry-owners.ts";
+import { readOwners, writeOwners } from "../../src/model/rule-id.ts";
 import type { AddressText, BrokenReferences, Gathered } from "../../src/model/gathered.ts";
 import { operationKey } from "../../src/model/operation.ts";
 import { resourceKey, type ResourceMeta } from "../../src/model/resource.ts";

@@ -1,6 +1,6 @@
 import { describeSource } from "../../src/model/address-source.ts";
 import { describe, expect, test } from "@jest/globals";
-import { unknownOwners } from "../../src/model/entry-owners.ts";
+import { unknownOwners } from "../../src/model/rule-id.ts";
 import type { GatheredRule } from "../../src/model/gathered.ts";
 import { type Approval, emptyInventory } from "../../src/model/inventory.ts";
 import { compileDesired } from "../../src/decide/desired.ts";

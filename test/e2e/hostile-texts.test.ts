@@ -3,7 +3,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import type { Entry } from "../../src/address/entry.ts";
-import { writeOwners } from "../../src/model/entry-owners.ts";
+import { writeOwners } from "../../src/model/rule-id.ts";
 import { emptyInventory } from "../../src/model/inventory.ts";
 import { encodeInventory } from "../../src/records/inventory-text.ts";
 import { anOwnedEntry } from "../support/builders/gathered.ts";

@@ -10,7 +10,7 @@ import {
   readHistory,
   valuesOfEventMax,
 } from "../../src/history/history.ts";
-import { unknownOwners, writeOwners } from "../../src/model/entry-owners.ts";
+import { unknownOwners, writeOwners } from "../../src/model/rule-id.ts";
 import { ClusterRecordStore } from "../../src/records/cluster-record-store.ts";
 import type { RecordStore } from "../../src/records/record-store.ts";
 import { MemoryRecords } from "../records/memory-records.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import * as fc from "fast-check";
-import { readOwners, unknownOwners, writeOwners } from "../../src/model/entry-owners.ts";
+import { readOwners, unknownOwners, writeOwners } from "../../src/model/rule-id.ts";
 import type { Entry } from "../../src/address/entry.ts";
 import type { Inventory } from "../../src/model/inventory.ts";
 import { countManaged, emptyInventory } from "../../src/model/inventory.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import { readOwners } from "../../src/model/entry-owners.ts";
+import { readOwners } from "../../src/model/rule-id.ts";
 import { addresses, allowing, anInstance, blocking } from "../support/builders/declare.ts";
 import { ConvergeWorld, converged } from "../support/worlds/converge-world.ts";
 

@@ -1,7 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import * as fc from "fast-check";
-import { type LogLevel, createLogger } from "../../src/telemetry/log.ts";
-import { logDepthMax, logItemsMax, logTextLengthMax } from "../../src/telemetry/log-value.ts";
+import { type LogLevel, createLogger, logDepthMax, logItemsMax, logTextLengthMax } from "../../src/telemetry/log.ts";
 
 const secret = 'k"e\\y-12345';
 

@@ -5,7 +5,7 @@ import type { HeldGroup } from "../../kinds/waf-instance.ts";
 import type { Plan } from "../../decide/plan.ts";
 import { rowsWith } from "../../decide/progress.ts";
 import { type ListName, listNames } from "../../model/declared.ts";
-import { type EntryOwners, readOwners } from "../../model/entry-owners.ts";
+import { type EntryOwners, readOwners } from "../../model/rule-id.ts";
 import { approvalAnnotation, nameKey, type ResourceMeta } from "../../model/resource.ts";
 import { type HeldRemoval, type HeldRemovals, type Obstacle, hashOfPart, partsOf } from "../../decide/removal-guard.ts";
 import type { Entry } from "../../address/entry.ts";

@@ -58,7 +58,7 @@ export async function readObjects(
     if (!read.ok) return failedRead(`The ${typeOfKind(kind).plural} of ${own}`, read.fault);
     referring.push(...read.value.items.filter((object) => referenceOf(object) === own));
   }
-  if (!hasGuests(instance, referring) || !dependsOnLabels(instance))
+  if (!dependsOnLabels(instance) || !hasGuests(instance, referring))
     return { ok: true, value: { instance, referring, labelsOf } };
   const labels = await readLabels(api);
   if (!labels.ok) return failedRead("The namespaces", labels.fault);

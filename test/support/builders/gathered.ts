@@ -3,7 +3,7 @@ import { ApiKey } from "../../../src/model/api-key.ts";
 import type { ListName } from "../../../src/model/declared.ts";
 import { type Entry, readObservedEntry } from "../../../src/address/entry.ts";
 import { type Observed, observeSpellings } from "../../../src/model/observed.ts";
-import { type EntryOwner, unknownOwners, writeOwners } from "../../../src/model/entry-owners.ts";
+import { type EntryOwner, unknownOwners, writeOwners } from "../../../src/model/rule-id.ts";
 import type { Gathered } from "../../../src/model/gathered.ts";
 import { emptyInventory, type Inventory, type OwnedEntry, type OwnedOrigin } from "../../../src/model/inventory.ts";
 import { operationKey, type Operation } from "../../../src/model/operation.ts";

@@ -1,7 +1,7 @@
 // Records who added each entry to the WAF in a simulation, and what every process knew when it wrote. Each effect is checked
 // immediately against the documented guarantees; breaking a guarantee is a violation.
 import { type ListName, listNames } from "../../../src/model/declared.ts";
-import { type EntryOwner, readOwners, unknownOwners } from "../../../src/model/entry-owners.ts";
+import { type EntryOwner, readOwners, unknownOwners } from "../../../src/model/rule-id.ts";
 import type { Entry } from "../../../src/address/entry.ts";
 import type { Gathered } from "../../../src/model/gathered.ts";
 import type { Inventory, OwnedEntry } from "../../../src/model/inventory.ts";

@@ -2,7 +2,7 @@
 // implementation without code from src/decide, so that the same bug can't be in both.
 import { describeSource } from "../../../src/model/address-source.ts";
 import type { ListName } from "../../../src/model/declared.ts";
-import type { EntryOwner } from "../../../src/model/entry-owners.ts";
+import type { EntryOwner } from "../../../src/model/rule-id.ts";
 import { type Entry, parseDeclaredEntry } from "../../../src/address/entry.ts";
 import type { Gathered, GatheredRule } from "../../../src/model/gathered.ts";
 import type { ObjectName } from "../../../src/model/resource.ts";

@@ -1,6 +1,6 @@
 // Counts the removals for deleted rules within `guards.window`, without code from the planner.
 import type { ListName } from "../../../src/model/declared.ts";
-import { type EntryOwners, readOwners } from "../../../src/model/entry-owners.ts";
+import { type EntryOwners, readOwners } from "../../../src/model/rule-id.ts";
 import type { Entry } from "../../../src/address/entry.ts";
 import type { Gathered } from "../../../src/model/gathered.ts";
 import { nameKey } from "../../../src/model/resource.ts";
