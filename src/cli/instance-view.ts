@@ -5,10 +5,9 @@ import { type CompiledRule, faultsIn } from "../decide/compiled-rule.ts";
 import type { Plan } from "../decide/plan.ts";
 import { progressText } from "../decide/progress.ts";
 import { type DeclaredCacheClear, listNames } from "../model/declared.ts";
-import { type EntryOwners, lastDeclaredBy, unknownOwners } from "../model/rule-id.ts";
+import { type EntryOwners, lastDeclaredBy, unknownOwners, ruleLabel } from "../model/rule-id.ts";
 import type { Operation } from "../model/operation.ts";
 import { nameKey, type ResourceMeta } from "../model/resource.ts";
-import { ruleLabel } from "../model/rule-id.ts";
 import { asSentence, counted, inThousands, visibleTexts } from "../model/texts.ts";
 import type { RunFacts } from "../run/facts.ts";
 import { unrecordedMessage } from "../run/status/events.ts";
@@ -177,17 +176,18 @@ function leftBy(facts: RunFacts, plan: Plan): OutcomeView[] {
 
 /** Only for lists where such entries stay: `Exclusive` removes them, and `Observe` manages nothing. */
 function viewUnmanaged({ progress, gathered }: RunFacts): OutcomeView[] {
-  const views = [...(progress ?? [])].flatMap(
-    ([{ id, list, rule, expired, expiresAtMs }, { foreign }]): OutcomeView[] => {
-      if (gathered.instance.policies[list] !== "Additive" || rule.meta.deleting) return [];
-      const left = `unmanaged, and stays although ${ruleLabel(id)} has expired`;
-      const when = expiresAtMs === undefined ? "when no rule declares it any longer" : "after the rule expires";
-      const stays = `${ruleLabel(id)} is satisfied by an unmanaged entry, which stays ${when}`;
-      return foreign.map((value) => ({ outcome: "Unmanaged", target: list, value, reason: expired ? left : stays }));
-    },
-  );
+  // A rule that declares the entry comes before one that has expired.
+  const rules = [...(progress ?? [])].toSorted(([a], [b]) => Number(a.expired) - Number(b.expired));
+  const views = rules.flatMap(([{ id, list, rule, expired, expiresAtMs }, { foreign }]): OutcomeView[] => {
+    if (gathered.instance.policies[list] !== "Additive" || rule.meta.deleting) return [];
+    const left = `unmanaged, and stays although ${ruleLabel(id)} has expired`;
+    const when = expiresAtMs === undefined ? "when no rule declares it any longer" : "after the rule expires";
+    const stays = `${ruleLabel(id)} is satisfied by an unmanaged entry, which stays ${when}`;
+    return foreign.map((value) => ({ outcome: "Unmanaged", target: list, value, reason: expired ? left : stays }));
+  });
   // An entry of several rules is one.
-  return [...new Map(views.toReversed().map((view) => [`${view.target} ${view.value}`, view])).values()].toReversed();
+  const byEntry = Map.groupBy(views, ({ target, value }) => `${target} ${value}`);
+  return [...byEntry.values()].flatMap(([first]) => first ?? []);
 }
 
 // Formats instances for people: the result of a run as a table of objects with counts, problems and notes, and a plan as its outcomes.
@@ -280,8 +280,9 @@ export function applyVerdict(view: InstanceView): Verdict {
 
 /** Whether a run has left the WAF in another state than the declared one. */
 export function isIncomplete({ objects, suspended, outcomes }: InstanceView): boolean {
-  const isPaused = suspended && outcomes.some(({ outcome }) => outcome === "Add" || outcome === "Remove");
-  return isPaused || objects.some(({ ready, isAccepted }) => ready === "False" || !isAccepted);
+  const open = suspended ? ["Held", "Add", "Remove"] : ["Held"];
+  const isOpen = outcomes.some(({ outcome }) => open.includes(outcome));
+  return isOpen || objects.some(({ ready, isAccepted }) => ready === "False" || !isAccepted);
 }
 
 export function planVerdict(view: InstanceView, isFaulty: boolean): Verdict {

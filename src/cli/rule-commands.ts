@@ -111,7 +111,7 @@ async function changeOn(instance: ObjectName, target: Target, change: Change, se
   const { out, notes } = session;
   const { gathered } = await target.look(instance, { live: false });
   const rules = rulesFor(change, gathered);
-  refuseIneffective(rules, gathered);
+  if (!isEnd) refuseIneffective(rules, gathered);
   const written = await Promise.all(
     rules.put.map(async ({ namespace, name }) => {
       return { namespace, name, place: await target.placeOfRule({ namespace, name }) };

@@ -14,9 +14,8 @@ import { eachList, type ListName, listNames } from "../model/declared.ts";
 import { inThousands } from "../model/texts.ts";
 import { narrowestContainers, NetworkIndex } from "../address/ranges.ts";
 import type { Operation } from "../model/operation.ts";
-import { ruleIdOfOwner, ruleLabel } from "../model/rule-id.ts";
+import { ruleIdOfOwner, ruleLabel, readOwners, remembering, unknownOwners } from "../model/rule-id.ts";
 import { type CompiledRule, noteOf } from "./compiled-rule.ts";
-import { readOwners, remembering, unknownOwners } from "../model/rule-id.ts";
 import type { OwnedEntry } from "../model/inventory.ts";
 
 export type AddEntry = Extract<Operation, { kind: "AddEntry" }>;
@@ -167,10 +166,11 @@ export function orderWrites(
     const place = some.findIndex(({ rules: [first = ""] }) => (priorities.get(first) ?? 0) < urgency);
     return place === -1 ? some.length : place;
   };
+  const due = new Map(urgent.map(({ entry }) => [entry, lessUrgentIn(ordered, urgencyOf(entry))]));
   // An addition that must precede lifting a block is as urgent as lifting it.
   const early = ordered.map(({ list, entry }, place) => {
     const lifted = list === "blocklist" ? near.containing(entry) : undefined;
-    return lifted === undefined ? place : Math.min(place, lessUrgentIn(ordered, urgencyOf(lifted)) - 0.5);
+    return lifted === undefined ? place : Math.min(place, (due.get(lifted) ?? place) - 0.5);
   });
   const adds = exceptionsFirst(inPlaces(ordered, early));
   // Usually, there are none.

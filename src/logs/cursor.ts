@@ -102,7 +102,7 @@ export class LogCursor {
 
   /** Drops the days that will not be read again. */
   forget(today: number, lookbackDays: number): void {
-    const first = this.#newestDay - lookbackDays;
+    const first = (this.#newestDay === 0 ? today : this.#newestDay) - lookbackDays;
     for (const [day, { forwarded }] of this.#marks) {
       if (day < first || (forwarded.size === 0 && day < today - lookbackDays)) this.#marks.delete(day);
     }

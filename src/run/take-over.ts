@@ -12,7 +12,7 @@ import { blocked, resultOfFault, type RunResult } from "./facts.ts";
 import type { InstanceMemory } from "./report.ts";
 import { emitChange } from "./status/events.ts";
 import type { World } from "./world.ts";
-import { inThousands } from "../model/texts.ts";
+import { formatTime, inThousands } from "../model/texts.ts";
 
 /** Returns a result if the run ends with it. */
 export async function takeOverRecord(world: World): Promise<RunResult | undefined> {
@@ -107,7 +107,7 @@ export function whileArriving(
   if (source.isSettled !== undefined || continues.state !== "Named") return gathered;
   memory.arrivedAtMs ??= clock.monotonicMs() + arrivalMs;
   if (clock.monotonicMs() >= memory.arrivedAtMs) return gathered;
-  const until = new Date(wallTimeOf(clock, memory.arrivedAtMs)).toISOString();
+  const until = formatTime(wallTimeOf(clock, memory.arrivedAtMs));
   const reason = `The instance continues WafInstance ${nameKey(continues.former)}: wafsync removes nothing until ${until}, in case some of its rules have not arrived yet.`;
   return { ...gathered, brokenSources: [...gathered.brokenSources, reason] };
 }

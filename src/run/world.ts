@@ -10,9 +10,8 @@ import type { Observed } from "../model/observed.ts";
 import type { Effect, Operation } from "../model/operation.ts";
 import type { ObjectName } from "../model/resource.ts";
 import type { WafPort } from "../model/waf-result.ts";
-import { admitInstance, attemptOf } from "../decide/domain.ts";
+import { admitInstance, attemptOf, decideDomain } from "../decide/domain.ts";
 import { compileInSlices, type DesiredState, nothingDesired } from "../decide/desired.ts";
-import { decideDomain } from "../decide/domain.ts";
 import { type Plan, planInSlices } from "../decide/plan.ts";
 import { progressOf } from "../decide/progress.ts";
 import { type DriftedEntry, findDrift, noteDisputes } from "../decide/disputes.ts";
@@ -311,8 +310,9 @@ export class World {
     if (confirmed.state === "Read") {
       const ended = this.#endedBy(confirmed.gathered);
       if (ended !== undefined || confirmed.gathered === undefined) return ended;
-      this.memory.hasCaughtUp ||= !this.#isRead && showsSame(gathered, confirmed.gathered);
-      gathered = whileArriving(confirmed.gathered, this.ports, this.memory);
+      const read = whileArriving(confirmed.gathered, this.ports, this.memory);
+      this.memory.hasCaughtUp ||= !this.#isRead && showsSame(gathered, read);
+      gathered = read;
       this.#isRead = true;
     } else if (!this.isFresh) {
       const message = `wafsync writes nothing until it has confirmed the declared objects with a fresh read. ${confirmed.problem}`;

@@ -145,6 +145,13 @@ test("plan exits with 1 or 2 for removals on hold, a conflict and a suspended in
   expect((await folder.run("plan")).stdout).toContain(unwritten);
   const suspended = await folder.run("apply");
   expect([suspended.code, suspended.stdout]).toStrictEqual([1, expect.stringContaining(unwritten)]);
+
+  // Nothing else is open.
+  await folder.files.remove("more.yaml");
+  const spec = "  suspend: true\n  guards: {maxRemovals: 0}\n";
+  await folder.files.write("main.yaml", instanceDocument(folder.simulator.baseUrl, { spec }));
+  const held = await folder.run("apply");
+  expect([held.code, held.stdout]).toStrictEqual([1, expect.stringContaining("on hold")]);
 });
 
 test("apply exits with 1 if a person has to act an entry that the API rejected, which stays in the plan", async () => {

@@ -51,6 +51,18 @@ describe("a day with rows", () => {
     expect(keptDays()).toStrictEqual([200]);
   });
 
+  test("is dropped after the lookback if no row has a usable time", () => {
+    const cursor = new LogCursor(100, seed);
+    for (let day = 100; day < 109; day += 1) {
+      const entry = row(`/${day}`, { timestamp: "soon" });
+      cursor.markOf(day).forwarded.set(identityOf(entry), 1);
+      cursor.noteRows(day, [entry]);
+      cursor.dayDone(day, 1);
+      cursor.forget(day, 2);
+    }
+    expect(cursor.save().days.map(({ day }) => day)).toStrictEqual([106, 107, 108]);
+  });
+
   test("is the last one that counts as read if the clock was ahead since", () => {
     const cursor = new LogCursor(100, seed);
     addRow(cursor, 100);

@@ -70,8 +70,7 @@ export class ClusterSource {
       },
       onConfigMap: ({ object }) => this.#texts.configMapChanged(object),
       onNamespace: (change) => {
-        this.unattached.changed.notify();
-        this.changes.namespaceChanged(change);
+        if (this.changes.namespaceChanged(change)) this.unattached.changed.notify();
       },
       onProblem: (plural, problem) => onProblem?.(plural, problem),
     });

@@ -81,20 +81,19 @@ export class InstanceChanges {
     this.#touchAll(names, `${key} changed`);
   }
 
-  /** The namespace was created or deleted, or has other labels: concerns the instances to which its objects then have other access. */
-  namespaceChanged(change: ObjectChange<KubeObject>): void {
+  /** Concerns the instances to which the objects of the namespace then have other access. False if its labels are the same. */
+  namespaceChanged(change: ObjectChange<KubeObject>): boolean {
     const { byKind } = this.#options.stores;
     const { name: namespace, labels = {} } = change.object.metadata;
     const before = change.type === "Added" ? undefined : (change.old.metadata.labels ?? {});
     const after = change.type === "Deleted" ? undefined : labels;
-    if (sameJson(before, after)) return;
+    if (sameJson(before, after)) return false;
     if (byKind.WafFeed.list().length > 0) this.#options.onFeedChange?.();
     const objects = guestKinds.flatMap((kind) => byKind[kind].listBy("namespace", namespace));
     // Many objects name few instances, and anyone's labels may change all the time.
     const names = new Map(
       objects.flatMap((object) => instanceNameOf(object) ?? []).map((name) => [nameKey(name), name]),
     );
-    if (names.size === 0) return;
     const concerned = [...names.values()].filter((name) => {
       const instance = parseInstance(this.#instanceStore.get(nameKey(name)));
       if (instance === undefined) return false;
@@ -104,6 +103,7 @@ export class InstanceChanges {
       });
     });
     this.#touchAll(concerned, `Namespace ${namespace} changed`);
+    return true;
   }
 
   /** The key of the instance has changed. This affects all instances with the former key or the new one. */

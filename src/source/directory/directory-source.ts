@@ -110,7 +110,9 @@ export class DirectorySource {
     const whole = this.#snapshot.faults.find(({ file, blocksRemovals }) => file === "." && blocksRemovals === "All");
     if (whole !== undefined) return { state: "Failed", problem: faultText(whole) };
     const gathered = await this.gather(instance);
-    if (end !== "Changing") return { state: "Read", gathered, ...(end === "Aborted" && { isUnsettled: true }) };
+    if (end !== "Changing" || !beforeRemovals) {
+      return { state: "Read", gathered, ...(end !== "Quiet" && { isUnsettled: true }) };
+    }
     const brokenSources = [...(gathered?.brokenSources ?? []), keepsChanging];
     return { state: "Read", gathered: gathered && { ...gathered, brokenSources } };
   }
