@@ -157,21 +157,18 @@ if (mode === "--fast") {
     console.log(`No tests were run: they need a control plane. ${found.problem}`);
     results.push({ ...nothing, failed: 1 });
   }
-} else if (mode !== "--deploy") {
-  // Builds the control plane before the tests, because a build at the same time would slow them down.
-  if (mode === "--all") await findControlPlane();
-  const ignored = mode === "--all" ? elsewhere : [...elsewhere, ...inCluster];
+} else if (mode === undefined) {
   // Named paths run even if they are normally ignored.
-  await runTests("Tests", parameters.length > 0 ? parameters : ignoring(ignored));
-}
-if (mode === "--deploy" || mode === "--all") {
+  await runTests("Tests", parameters.length > 0 ? parameters : ignoring([...elsewhere, ...inCluster]));
+} else {
+  // Built before the tests, because a build at the same time would slow them down.
   await findControlPlane();
   await findTools();
   await findCollector();
   await findCrowdsec();
-  const paths = [...longTests(), ...thoroughTests(), ...parameters];
   const more = { WAFSYNC_TEST_CASES: "all" };
-  await runTests("Deployment tests and long tests", paths, { more });
+  const most = mode === "--all" ? ignoring(measuringTests()) : [...longTests(), ...thoroughTests()];
+  await runTests(mode === "--all" ? "Tests" : "Deployment tests and long tests", [...parameters, ...most], { more });
   await runTests("Tests that measure", measuringTests(), { workers: 1, more });
 }
 await rm(bundleFolder, { recursive: true, force: true });
