@@ -167,7 +167,7 @@ function recall(
   const { entries, cutFrom } = guardEntries(guards, list, [part], { except, grant, merged: lines });
   const covering = new NetworkIndex(lines.size === 0 ? [] : declared);
   const isDeclared = (entry: Entry): boolean =>
-    declared.has(entry) || (lines.has(entry) && uncoveredBy(entry, covering)[1] === 0n);
+    declared.has(entry) || (lines.has(cutFrom.get(entry) ?? entry) && uncoveredBy(entry, covering)[1] === 0n);
   const left = new Set([...entries].filter((entry) => !isDeclared(entry)));
   const fitting = quota.take(meta.namespace, list, left, grant, () => "").entries;
   const remembered = new Map(

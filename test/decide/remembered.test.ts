@@ -188,17 +188,24 @@ describe("A remembered entry", () => {
     expect([...desired.lists.blocklist.keys()]).toStrictEqual([one, two]);
   });
 
-  test("is no merged network whose addresses its rule still declares, so it takes nothing of a guest's grant", () => {
-    const rules = [blocking("news/feed", [two, three, four], { aggregate: true })];
-    const given = { instance: anInstance({ access: [aGrant({ maxEntries: 3 })] }), rules };
-    const { entries } = planOf({ gathered: given }).inventory;
-    const { lists, rules: compiled } = compileDesired(gathered({ ...given, ...unreadable }), nowMs, {
-      ...anInventory(),
-      entries,
-    });
-    expect([...lists.blocklist.keys()].toSorted()).toStrictEqual(["192.0.2.2/31", four]);
-    expect(compiled).toMatchObject([{ verdict: "Accepted", remembered: new Map() }]);
-  });
+  test.each([
+    { how: "whole", except: [], now: [two, three], left: "192.0.2.2/31" },
+    { how: "cut by spec.except", except: ["192.0.2.6/31"], now: ["192.0.2.4", "192.0.2.5"], left: "192.0.2.4/31" },
+  ])(
+    "is no merged network, $how, whose addresses its rule still declares, so it takes nothing of a guest's grant",
+    (row) => {
+      const before = row.how === "whole" ? row.now : [...row.now, "192.0.2.6", "192.0.2.7"];
+      const given = { instance: anInstance({ access: [aGrant({ maxEntries: before.length })] }) };
+      const rulesOf = (texts: string[], except: string[]) => [
+        blocking("news/feed", texts, { aggregate: true, except }),
+      ];
+      const { entries } = planOf({ gathered: { ...given, rules: rulesOf(before, []) } }).inventory;
+      const changed = gathered({ ...given, rules: rulesOf(row.now, row.except), ...unreadable });
+      const { lists, rules } = compileDesired(changed, nowMs, { ...anInventory(), entries });
+      expect([...lists.blocklist.keys()]).toStrictEqual([row.left]);
+      expect(rules).toMatchObject([{ verdict: "Accepted", remembered: new Map() }]);
+    },
+  );
 
   test("takes part in conflicts: an Allow rule does not lift it", () => {
     const rules = [feed, allowing("partner", [one, two])];

@@ -439,7 +439,9 @@ export class Ledger {
       const isJustified = moments.some((atMs) =>
         part === "origins"
           ? originRemovalForbidden(gathered, readOwners(owners), atMs) !== undefined
-          : records.some((one) => isRemembered(gathered, part, recordedOf(one, part, value as Entry), atMs)),
+          : records.some((one) =>
+              isRemembered(gathered, part, recordedOf(one, part, value as Entry), atMs, this.memory),
+            ),
       );
       if (!isJustified) this.violation(`${value} is kept (${part}), though nothing that can't be read may want it`);
     }

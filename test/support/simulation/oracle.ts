@@ -259,11 +259,20 @@ export function mayBeDeclared(gathered: Gathered, list: ListName, nowMs: number)
   return broken && `${broken.rule.meta.name} is broken`;
 }
 
-/** Whether a rule counts as declaring the entry because something can't be read. */
-export function isRemembered(gathered: Gathered, list: ListName, recorded: Recorded, nowMs: number): boolean {
-  if (recorded.owners.length === 0) return mayBeDeclared(gathered, list, nowMs) !== undefined;
-  const only = { blocklist: [], allowlist: [], [list]: [{ ...recorded, isLeaving: false }] };
-  return rememberedIn(gathered, new Granted(gathered.instance), { recorded: () => only }, nowMs).size > 0;
+/** Whether a rule counts as declaring the entry, or a network that `spec.except` cuts into it, because something can't be read. */
+export function isRemembered(
+  gathered: Gathered,
+  list: ListName,
+  one: Recorded,
+  nowMs: number,
+  memory: Pick<Memory, "recorded">,
+): boolean {
+  if (one.owners.length === 0) return mayBeDeclared(gathered, list, nowMs) !== undefined;
+  const only = { blocklist: [], allowlist: [], [list]: [{ ...one, isLeaving: false }] };
+  const rememberedBy = (recorded: Memory["recorded"]) =>
+    rememberedIn(gathered, new Granted(gathered.instance), { recorded }, nowMs).values();
+  const isPiece = ({ rule, entries }: Remembered): boolean => listOfRule(rule) === list && entries.includes(one.entry);
+  return rememberedBy(() => only).some(() => true) || rememberedBy(memory.recorded).some(isPiece);
 }
 
 /** Why this origin must not be removed without an approval, if there is a reason. */
