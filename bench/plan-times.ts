@@ -6,9 +6,8 @@ import type { Inventory } from "../src/model/inventory.ts";
 import type { Observed } from "../src/model/observed.ts";
 import { Books, compileDesired } from "../src/decide/desired.ts";
 import type { Plan } from "../src/decide/plan.ts";
-import { planInstance } from "../src/decide/plan.ts";
 import { addresses, aRule } from "../test/support/builders/declare.ts";
-import { anInventory, gathered, observed } from "../test/support/builders/gathered.ts";
+import { anInventory, gathered, observed, planInstance } from "../test/support/builders/gathered.ts";
 
 const entriesPerRule = 10_000;
 const changedEntries = 10;

@@ -3,7 +3,6 @@
 // The WAF's entries are read leniently: in any spelling, an address is still the same address.
 import {
   canonicalText,
-  hasHostBits,
   isDottedQuad,
   isMapped,
   type Network,
@@ -37,7 +36,7 @@ export function parseDeclaredEntry(text: string): ParsedEntry {
   const network = text.length > entryLengthMax ? undefined : readNetwork(text, "strict");
   if (network === undefined) return { ok: false, message: unreadableFault(text) };
   if (isMapped(network)) return { ok: false, message: mappedFault(text, network) };
-  if (hasHostBits(network)) return { ok: false, message: hostBitsFault(text, network) };
+  if (network.address !== network.first) return { ok: false, message: hostBitsFault(text, network) };
   return { ok: true, entry: toEntry(network) };
 }
 

@@ -103,10 +103,6 @@ export function readCanonical(text: string): Network {
   return networkAt("ipv6", fromGroups(ipaddr.IPv6.parse(address).parts), prefixLength ?? ipv6Bits);
 }
 
-export function hasHostBits({ address, first }: WrittenNetwork): boolean {
-  return address !== first;
-}
-
 /** True for `::ffff:a.b.c.d`, with any prefix length. */
 export function isMapped({ address }: WrittenNetwork): boolean {
   return typeof address === "bigint" && address >> BigInt(ipv4Bits) === mappedMark;

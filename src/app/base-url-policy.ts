@@ -50,11 +50,6 @@ function namesInnerHost(baseUrl: string): boolean {
   return /(?:^|\.)localhost\.?$/.test(hostname) || refusedLiteral(hostname, isPublicAddress) !== undefined;
 }
 
-/** Parses the value of `--allowed-base-urls`. */
-export function readAllowedBaseUrls(text: string | undefined): readonly string[] | undefined {
-  return text?.split(",").map((url) => url.trim());
-}
-
 /** Whether the base URL equals one of the allowed base URLs or is below one of them. */
 export function isAllowedBaseUrl(allowed: readonly string[], baseUrl: string): boolean {
   return allowed.some((prefix) => isBelow(prefix, baseUrl));

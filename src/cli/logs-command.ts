@@ -8,7 +8,7 @@ import { type RowTest, countryTest, pathTest, reasonTest, rowTestOf, statusTest 
 import type { LogsOptions } from "./commands/waf-commands.ts";
 import { CommandError } from "./describe-error.ts";
 import { collectRange, followLogs, type CollectionEnd, type LogCollection } from "./logs/collect-logs.ts";
-import { createLogFormat, type LogFormatName, logFormats } from "./logs/log-format.ts";
+import { type LogFormatName, logFormatNames, logFormats } from "./logs/log-format.ts";
 import { createStreamOutput, type LogOutput, openLogFile } from "./logs/log-output.ts";
 import { describeRange, isWithin, parseRange, type LogRange } from "./logs/log-range.ts";
 import { type LogWatch, type OpenedLogs, logFaultError, withLogs } from "./logs/log-watch.ts";
@@ -48,7 +48,7 @@ async function copyRows(
     ports,
     perPage: options.pageSize,
     filter: (entry) => isWithin(range, entry.timestamp) && request.filter(entry),
-    format: createLogFormat(request.format, isTerminal ? () => terminalOn(process.stdout).columns : undefined),
+    format: logFormats[request.format](isTerminal ? () => terminalOn(process.stdout).columns : undefined),
     output,
     watcher: watch,
   };
@@ -126,10 +126,8 @@ export function readLogRequest(options: LogsOptions, nowMs: number): LogRequest 
 }
 
 function formatOfFile(file: string | undefined): LogFormatName | undefined {
-  const extension = extname(file ?? "")
-    .slice(1)
-    .toLowerCase();
-  return logFormats.find((name) => name === extension);
+  const extension = extname((file ?? "").toLowerCase()).slice(1);
+  return logFormatNames.find((name) => name === extension);
 }
 
 // Filters log rows after they arrive, because the API has no filters.

@@ -93,10 +93,11 @@ async function changeRules(
   const change = { ...what, addresses, spanMs, description, options };
   return await withTarget(options, async (target, session) => {
     const { stop } = session.stopping();
-    // Every name must be clear before anything is written.
     const instances = options.allInstances
       ? await chosenInstances(target, undefined)
       : await Promise.all((names?.split(",") ?? [undefined]).map(async (name) => await onlyInstance(target, name)));
+    // Every name must be clear, and every instance take the rules, before anything is written.
+    if (instances.length > 1) for (const instance of instances) await draftFor(instance, target, change);
     let code = 0;
     for (const instance of instances) {
       code = Math.max(code, await changeOn(instance, target, change, session));
@@ -106,12 +107,18 @@ async function changeRules(
   });
 }
 
+/** What to write and to remove. @throws CommandError if one of the rules would not take effect */
+async function draftFor(instance: ObjectName, target: Target, change: Change) {
+  const { gathered } = await target.look(instance, { live: false });
+  const rules = rulesFor(change, gathered);
+  if (!change.isEnd) refuseIneffective(rules, gathered);
+  return { gathered, rules };
+}
+
 async function changeOn(instance: ObjectName, target: Target, change: Change, session: Session): Promise<number> {
   const { action, isEnd, addresses, options } = change;
   const { out, notes } = session;
-  const { gathered } = await target.look(instance, { live: false });
-  const rules = rulesFor(change, gathered);
-  if (!isEnd) refuseIneffective(rules, gathered);
+  const { gathered, rules } = await draftFor(instance, target, change);
   const written = await Promise.all(
     rules.put.map(async ({ namespace, name }) => {
       return { namespace, name, place: await target.placeOfRule({ namespace, name }) };

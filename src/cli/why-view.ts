@@ -246,16 +246,16 @@ function managementOf({ state, management, manner, since }: CoveringView): strin
 }
 
 function ownerLines(owner: OwnerView): string[] {
-  const { kind, rule, places, description, note, until, changedAt } = owner;
+  const { kind, rule, places, description, note, until, changedAt, changedBy, changedWith } = owner;
   const end = until === undefined ? "" : `, until ${until}`;
-  const by = changedAt === undefined ? "" : `, last changed${changerOf(owner)} at ${changedAt}`;
+  // For example ` by ann with wafsync-block`: a person, a program, or both.
+  const who = [
+    changedBy === undefined ? "" : ` by ${changedBy}`,
+    changedWith === undefined ? "" : ` with ${changedWith}`,
+  ];
+  const by = changedAt === undefined ? "" : `, last changed${who.join("")} at ${changedAt}`;
   const line = `  ${kind} ${rule}${placed(places)}${end}${by}`;
   return [line, ...[description, note].flatMap((text) => (text === undefined ? [] : [`    ${text}`]))];
-}
-
-/** ` by ann with wafsync-block`: a person, a program, or both. */
-function changerOf({ changedBy, changedWith }: OwnerView): string {
-  return `${changedBy === undefined ? "" : ` by ${changedBy}`}${changedWith === undefined ? "" : ` with ${changedWith}`}`;
 }
 
 /** ` at rules.yaml:12`, or nothing. */

@@ -10,7 +10,6 @@ import type { Entry } from "../address/entry.ts";
 import { approvalAnnotation } from "../model/resource.ts";
 import { eachList, type ListName, listNames } from "../model/declared.ts";
 import { type EntryOwners, unknownOwners } from "../model/rule-id.ts";
-import { finished } from "../model/finished.ts";
 import type { Inventory, OwnedEntry, Refusal } from "../model/inventory.ts";
 import type { Observed } from "../model/observed.ts";
 import { type Adoption, type Operation, partOf } from "../model/operation.ts";
@@ -71,11 +70,7 @@ export interface PlanInput {
   readonly nowMs: number;
 }
 
-export function planInstance(input: PlanInput): Plan {
-  return finished(planInSlices(input));
-}
-
-/** The same in slices, because a plan of many entries would block the event loop. */
+/** In slices, because a plan of many entries would block the event loop. */
 export function* planInSlices(input: PlanInput): Generator<undefined, Plan> {
   const { desired, observed, inventory, nowMs } = input;
   const { meta, removalWindowMs: windowMs } = desired.instance;

@@ -111,6 +111,8 @@ function shareWords(count: number, total: number): string {
   return percent > 0 && percent < 0.1 ? "< 0.1 %" : `${percent.toFixed(1)} %`;
 }
 
+/** The API uses `NONE` for requests without a reason. */
+const reasonWords = (reason: string): string => (reason === "NONE" || reason === "" ? "No reason given" : reason);
 const regionNames = new Intl.DisplayNames("en", { type: "region", fallback: "none" });
 
 /** The name of a country by its two-letter code, or the code if it has no name. */
@@ -118,9 +120,4 @@ function countryWords(code: string): string {
   if (code === "") return "Unknown";
   const name = /^[A-Z]{2}$/i.test(code) ? regionNames.of(code.toUpperCase()) : undefined;
   return name ?? code;
-}
-
-/** The API uses `NONE` for requests without a reason. */
-function reasonWords(reason: string): string {
-  return reason === "NONE" || reason === "" ? "No reason given" : reason;
 }

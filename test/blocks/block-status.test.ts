@@ -7,13 +7,12 @@ import type { ReadingReport } from "../../src/blocks/block-book.ts";
 import type { WafAutoBlockStatus } from "../../src/kinds/waf-auto-block.ts";
 import { readObservedEntry } from "../../src/address/entry.ts";
 import { compileDesired } from "../../src/decide/desired.ts";
-import { planInstance } from "../../src/decide/plan.ts";
 import { progressOf } from "../../src/decide/progress.ts";
 import { withBlockRules } from "../../src/blocks/block-rules.ts";
 import { nothingDone, type RunFacts } from "../../src/run/facts.ts";
 import { blockStatusFrom } from "../../src/blocks/block-status.ts";
 import { anAutoBlock, type AutoBlockOverrides } from "../support/builders/declare-auto-block.ts";
-import { anInventory, gathered, nowMs, observed } from "../support/builders/gathered.ts";
+import { anInventory, gathered, nowMs, observed, planInstance } from "../support/builders/gathered.ts";
 
 interface Told {
   readonly reading?: ReadingReport;

@@ -3,12 +3,12 @@ import * as fc from "fast-check";
 import { observeSpellings } from "../../src/model/observed.ts";
 import { emptyInventory } from "../../src/model/inventory.ts";
 import { compileDesired } from "../../src/decide/desired.ts";
-import { type Plan, planInstance } from "../../src/decide/plan.ts";
+import type { Plan } from "../../src/decide/plan.ts";
 import { buildImport, gatheredFrom, type Import, type WafContent } from "../../src/cli/import-command.ts";
 import { caseCount } from "../support/builders/case-count.ts";
 import { addresses } from "../support/builders/declare.ts";
 import { anyNetwork, spelling } from "../support/builders/arbitraries.ts";
-import { nowMs } from "../support/builders/gathered.ts";
+import { nowMs, planInstance } from "../support/builders/gathered.ts";
 
 const names = {
   instance: { namespace: "shop", name: "main" },

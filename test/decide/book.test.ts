@@ -7,10 +7,10 @@ import type { DeclaredInstance } from "../../src/model/declared.ts";
 import type { GatheredRule } from "../../src/model/gathered.ts";
 import type { Inventory } from "../../src/model/inventory.ts";
 import { Books, compileDesired } from "../../src/decide/desired.ts";
-import { type Plan, planInstance } from "../../src/decide/plan.ts";
+import type { Plan } from "../../src/decide/plan.ts";
 import { caseCount } from "../support/builders/case-count.ts";
 import { addresses, anInstance, aRule } from "../support/builders/declare.ts";
-import { anInventory, gathered, listsAfter, nowMs, observed } from "../support/builders/gathered.ts";
+import { anInventory, gathered, listsAfter, nowMs, observed, planInstance } from "../support/builders/gathered.ts";
 
 interface World {
   readonly instance: DeclaredInstance;

@@ -4,7 +4,6 @@ import { contestedNow, disputesMax, noteDisputes } from "../../src/decide/disput
 import { ApiKey } from "../../src/model/api-key.ts";
 import { decideDomain, otherDomainsMax } from "../../src/decide/domain.ts";
 import { findDrift } from "../../src/decide/disputes.ts";
-import { planInstance } from "../../src/decide/plan.ts";
 import { versionOf, withRefusal } from "../../src/decide/ownership.ts";
 import { addresses, anInstance, aRule, blocking } from "../support/builders/declare.ts";
 import {
@@ -16,6 +15,7 @@ import {
   operationsOf,
   planOf,
   testKey,
+  planInstance,
 } from "../support/builders/gathered.ts";
 
 const one = entry("192.0.2.1");

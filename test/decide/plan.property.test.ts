@@ -7,9 +7,17 @@ import type { Gathered } from "../../src/model/gathered.ts";
 import type { Inventory, OwnedOrigin } from "../../src/model/inventory.ts";
 import { compileDesired, type DesiredState } from "../../src/decide/desired.ts";
 import type { Observed } from "../../src/model/observed.ts";
-import { type Plan, planInstance } from "../../src/decide/plan.ts";
+import type { Plan } from "../../src/decide/plan.ts";
 import { anInstance, anOrigin, aRule, createdMs } from "../support/builders/declare.ts";
-import { anInventory, gathered, nowMs, observed, anOwnedOrigin, listsAfter } from "../support/builders/gathered.ts";
+import {
+  anInventory,
+  gathered,
+  nowMs,
+  observed,
+  anOwnedOrigin,
+  listsAfter,
+  planInstance,
+} from "../support/builders/gathered.ts";
 import { caseCount } from "../support/builders/case-count.ts";
 
 /** Few strings, so that rules, lists and inventory overlap; including nested networks and different spellings. */

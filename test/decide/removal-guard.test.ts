@@ -4,7 +4,7 @@ import { unknownOwners } from "../../src/model/rule-id.ts";
 import type { GatheredRule } from "../../src/model/gathered.ts";
 import { type Approval, emptyInventory } from "../../src/model/inventory.ts";
 import { compileDesired } from "../../src/decide/desired.ts";
-import { type Plan, planInstance } from "../../src/decide/plan.ts";
+import type { Plan } from "../../src/decide/plan.ts";
 import { RuleVersions } from "../../src/decide/ownership.ts";
 import { hashOfPart, hashRemovals, type HeldRemoval, partsOf } from "../../src/decide/removal-guard.ts";
 import { addresses, anInstance, aRule, blocking, feedSource } from "../support/builders/declare.ts";
@@ -19,6 +19,7 @@ import {
   planOf,
   recorded,
   type Situation,
+  planInstance,
 } from "../support/builders/gathered.ts";
 
 /** A list with `kept` declared entries, and `removed` managed entries that no rule declares. */

@@ -1,10 +1,10 @@
 // What `block` and `unblock` promise in a folder: an end that comes, a block that is one, and the true cause of one that stays.
-import { readdir, readFile, rename } from "node:fs/promises";
+import { readdir, readFile, rename, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as realDelay } from "node:timers/promises";
 import { describe, expect, test } from "@jest/globals";
 import { runFaster, startWafsync } from "../support/processes/wafsync-process.ts";
-import { ruleDocument, testKey, wafFolder, type WafFolder } from "../support/worlds/waf-folder.ts";
+import { instanceDocument, ruleDocument, testKey, wafFolder, type WafFolder } from "../support/worlds/waf-folder.ts";
 
 runFaster();
 
@@ -82,6 +82,27 @@ describe("block", () => {
     const declared = await folder.run("block 198.51.100.7 --no-wait");
     expect(declared.code).toBe(1);
     expect(declared.stdout).toMatch(/allowlist {2}198\.51\.100\.0\/24[^]*WafIpRule shop\/office at office\.yaml:8/);
+  });
+
+  test("writes nothing if one of several instances refuses the address", async () => {
+    await using folder = await wafFolder();
+    const spec = `  guards: {neverBlock: [${address}]}\n`;
+    await folder.files.write("other.yaml", instanceDocument(folder.simulator.baseUrl, { name: "other", spec }));
+    const refused = await folder.run(`block ${address} --instance main,other --no-wait`);
+    expect([refused.code, refused.stdout]).toStrictEqual([2, ""]);
+    expect(refused.stderr).toMatch(/cannot be blocked: [^]*Nothing was written/);
+    expect(await readdir(folder.path)).not.toContain(file);
+  });
+
+  test("names the rules that it wrote before one that can't be written", async () => {
+    await using folder = await wafFolder();
+    await symlink("nowhere", join(folder.path, "main-block-203-0-113-10.yaml"));
+    const failed = await folder.run(`block ${address} 203.0.113.10 --no-wait`);
+    expect([failed.code, failed.stdout]).toStrictEqual([2, ""]);
+    expect(failed.stderr).toMatch(
+      /not a regular file\n {2}These rules were .*, and stay: shop\/main-block-203-0-113-9\.$/m,
+    );
+    expect(await readdir(folder.path)).toContain(file);
   });
 
   test("deletes expired rules of earlier blocks, says so, and judges only its own address", async () => {

@@ -84,7 +84,7 @@ Examples:
   $ wafsync block 192.0.2.1 198.51.100.0/24 --instance shop/shop --for 1d
   $ wafsync block 192.0.2.1 -f waf/ --no-wait
 
-Exit codes: 0 blocked, 1 not on the blocklist yet, or also on the allowlist, 2 error (nothing was written), 130 stopped.
+Exit codes: 0 blocked, 1 not on the blocklist yet, or also on the allowlist, 2 error (nothing was written unless the output says so), 130 stopped.
 `,
     load: async () => (await import("../rule-commands.ts")).runBlock,
   }),
@@ -111,7 +111,7 @@ Examples:
   $ wafsync allow 192.0.2.65 -f waf/ --for 30m --reason "customer, INC-4711"
   $ wafsync allow 192.0.2.65 --instance shop/shop --end
 
-Exit codes: 0 allowed, 1 not on the allowlist yet, 2 error (nothing was written), 130 stopped.
+Exit codes: 0 allowed, 1 not on the allowlist yet, 2 error (nothing was written unless the output says so), 130 stopped.
 With --end: 0 no address is allowed any longer, 1 an address is still allowed.
 `,
     load: async () => (await import("../rule-commands.ts")).runAllow,

@@ -1,5 +1,5 @@
 // The commands that call one WAF: `import`, `clear-cache`, `logs` and `report`.
-import { logFormats } from "../logs/log-format.ts";
+import { logFormatNames } from "../logs/log-format.ts";
 import { type OptionsOf, choice, command, flag, lists, number, text, texts, required } from "./declare.ts";
 import { allowInsecureHttp, keyFile, logSourceOptions, timeHelp } from "./option-groups.ts";
 
@@ -27,7 +27,7 @@ const logsOptions = {
   output: choice(
     "-o, --output <format>",
     "output format (default: by file name; otherwise table on a terminal, ndjson elsewhere)",
-    logFormats,
+    logFormatNames,
   ),
   out: text("--out <file>", "write the rows to this file, which must not exist yet"),
   resume: flag("--resume", "continue an unfinished download"),

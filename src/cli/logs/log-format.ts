@@ -13,7 +13,7 @@ export interface LogFormat {
 }
 
 /** Each format, for a terminal of this width, which may change; undefined for a pipe or a file. */
-const formats = {
+export const logFormats = {
   ndjson: () => ({
     start: "",
     rows: (entries) => entries.map((entry) => `${jsonLineOf(entry)}\n`).join(""),
@@ -34,13 +34,8 @@ const formats = {
   }),
 } satisfies Readonly<Record<string, (widthOfLine: (() => number) | undefined) => LogFormat>>;
 
-export type LogFormatName = keyof typeof formats;
-export const logFormats = Object.keys(formats) as readonly LogFormatName[];
-
-/** @param widthOfLine returns the current width of the terminal; undefined for a pipe or a file */
-export function createLogFormat(name: LogFormatName, widthOfLine: (() => number) | undefined): LogFormat {
-  return formats[name](widthOfLine);
-}
+export type LogFormatName = keyof typeof logFormats;
+export const logFormatNames = Object.keys(logFormats) as readonly LogFormatName[];
 
 /** Invisible characters and spaces hide the start of a formula from readers, but not from spreadsheets. */
 const formula = /^[\s\p{C}]*[=+\-@＝＋－＠\t\r]/u;
@@ -109,7 +104,9 @@ function createTable(widthOfLine: (() => number) | undefined): LogFormat {
     rows: (entries) => {
       const clients = entries.map(({ client_ip }) => Math.min(clientWidthMax, client_ip.length));
       widths[clientColumn] = clients.reduce((a, b) => Math.max(a, b), widths[clientColumn] ?? 0);
-      return entries.map((entry) => line(layout.map(({ cell }) => printableCell(cell(entry))))).join("");
+      return entries
+        .map((entry) => line(layout.map(({ cell }) => markedText(shortened(cell(entry), cellLengthMax)))))
+        .join("");
     },
     end: (isEmpty) => (isEmpty ? "No blocked requests.\n" : ""),
   };
@@ -154,8 +151,4 @@ function cellsOf(text: string): number {
   let cells = 0;
   for (const character of text) cells += /\p{M}/u.test(character) ? 0 : wide.test(character) ? 2 : 1;
   return cells;
-}
-
-function printableCell(text: string): string {
-  return markedText(shortened(text, cellLengthMax));
 }

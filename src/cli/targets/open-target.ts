@@ -1,7 +1,7 @@
 // The ways into the work of a command: on a folder or a cluster, or on one WAF. Modules that only one kind of target needs are loaded
 // on demand.
 import { readFile } from "node:fs/promises";
-import { baseUrlObjection, type BaseUrlPolicy, readAllowedBaseUrls } from "../../app/base-url-policy.ts";
+import { baseUrlObjection, type BaseUrlPolicy } from "../../app/base-url-policy.ts";
 import { type ReadingWaf, type CallWaf, WafClients } from "../../app/waf-clients.ts";
 import type { WafClient, Permission } from "../../waf/client.ts";
 import type { LogSourceOptions } from "../commands/waf-commands.ts";
@@ -211,10 +211,11 @@ export type TargetOptions = Partial<OptionsOf<typeof targetOptions>> & { readonl
 /** Which base URLs the command may call. */
 export function policyOf({
   allowInsecureHttp,
-  allowedBaseUrls,
+  allowedBaseUrls: urls,
 }: Pick<TargetOptions, "allowInsecureHttp" | "allowedBaseUrls">): BaseUrlPolicy {
+  const allowedBaseUrls = urls?.split(",").map((url) => url.trim());
   // The user who runs the command can reach private networks anyway.
-  return { allowInsecureHttp, allowedBaseUrls: readAllowedBaseUrls(allowedBaseUrls), allowPrivateNetworks: true };
+  return { allowInsecureHttp, allowedBaseUrls, allowPrivateNetworks: true };
 }
 
 const namesShownMax = 10;

@@ -158,7 +158,7 @@ export abstract class Target {
   async change({ instance, put, removed }: RuleChanges, wait: Waiting | undefined): Promise<Settlement> {
     // With an end in the past, a run removes the entries of the rule, and reports when that is done.
     const expired = wait === undefined ? [] : removed.map(expiredRule);
-    for (const rule of put) await this.putRule(rule, true);
+    for (const [at, rule] of put.entries()) await this.putRule(rule, true).catch(stoppedAfter(put.slice(0, at)));
     for (const rule of expired) await this.putRule(rule, false);
     const settlement: Settlement =
       wait === undefined
@@ -243,6 +243,15 @@ export abstract class Target {
     const content = loaded.state?.good?.content;
     return { feed: read.feed, content: content && withoutEnded(content, realClock.nowMs()) };
   }
+}
+
+/** For `catch`: adds to the error which rules were written before it. */
+function stoppedAfter(written: readonly CommandRule[]): (error: Error & { readonly hint?: string }) => never {
+  return (error) => {
+    if (written.length === 0) throw error;
+    const stay = `These rules were written before this, and stay: ${written.map(nameKey).join(", ")}.`;
+    throw new CommandError(error.message, [error.hint ?? [], stay].flat().join(" "));
+  };
 }
 
 /** Adds the clients that WafAutoBlocks listed, from the records of the log reader. */

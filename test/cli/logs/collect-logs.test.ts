@@ -2,7 +2,7 @@ import { readFile, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import { collectRange, type Following, followLogs, type LogCollection } from "../../../src/cli/logs/collect-logs.ts";
-import { createLogFormat } from "../../../src/cli/logs/log-format.ts";
+import { logFormats } from "../../../src/cli/logs/log-format.ts";
 import { type LogOutput, openLogFile } from "../../../src/cli/logs/log-output.ts";
 import { seededRandom } from "../../support/builders/seeded-random.ts";
 import { scratchDirectory } from "../../support/worlds/scratch-directory.ts";
@@ -49,7 +49,7 @@ async function download(
 
 function collectionOf({ ports }: LogWorld, output: LogOutput): LogCollection {
   const watcher = { rowsRead: () => {}, dayDone: () => {}, failed: () => {} };
-  return { ports, perPage: 100, filter: () => true, format: createLogFormat("json", undefined), output, watcher };
+  return { ports, perPage: 100, filter: () => true, format: logFormats.json(), output, watcher };
 }
 
 async function follow(world: LogWorld, file: string, following: Following): Promise<void> {

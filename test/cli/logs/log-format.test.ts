@@ -1,12 +1,12 @@
 import { describe, expect, test } from "@jest/globals";
-import { createLogFormat, type LogFormatName } from "../../../src/cli/logs/log-format.ts";
+import { type LogFormatName, logFormats } from "../../../src/cli/logs/log-format.ts";
 import { type LogEntry, logEntryFields } from "../../../src/model/log-entry.ts";
 import { row } from "../../support/fakes/scripted-logs.ts";
 
 const nasty = 'a,"b"\n=c\r\u0000\u001B[31mé😀\u009B2J\u2028\u202E\uD800';
 
 function print(name: LogFormatName, batches: readonly (readonly LogEntry[])[], isTerminal = false): string {
-  const format = createLogFormat(name, isTerminal ? () => 200 : undefined);
+  const format = logFormats[name](isTerminal ? () => 200 : undefined);
   let count = 0;
   let text = format.start;
   for (const batch of batches) {
@@ -129,7 +129,7 @@ describe("the table", () => {
   ];
 
   test.each([60, 80, 100, 140, 200])("is aligned on a terminal of %i columns, and never wider than it", (width) => {
-    const format = createLogFormat("table", () => width);
+    const format = logFormats.table(() => width);
     const text = format.start + format.rows(entries.slice(0, 2), true);
     const [header = "", first = "", second = ""] = text.split("\n");
     expect([first.indexOf("/short"), second.indexOf("/long")]).toStrictEqual([
@@ -143,7 +143,7 @@ describe("the table", () => {
 
   test("counts two cells for a CJK character, and follows a terminal that is resized", () => {
     let width = 140;
-    const format = createLogFormat("table", () => width);
+    const format = logFormats.table(() => width);
     const [, , wide = ""] = format.rows(entries, true).split("\n");
     expect(wide.length + (wide.match(/語/gu)?.length ?? 0)).toBeLessThanOrEqual(140);
     width = 60;

@@ -8,7 +8,8 @@ import type { Gathered } from "../../../src/model/gathered.ts";
 import { emptyInventory, type Inventory, type OwnedEntry, type OwnedOrigin } from "../../../src/model/inventory.ts";
 import { operationKey, type Operation } from "../../../src/model/operation.ts";
 import { compileDesired, type DesiredState } from "../../../src/decide/desired.ts";
-import { type Plan, planInstance } from "../../../src/decide/plan.ts";
+import { finished } from "../../../src/model/finished.ts";
+import { type Plan, type PlanInput, planInSlices } from "../../../src/decide/plan.ts";
 import { anInstance } from "./declare.ts";
 
 export const testKey = "a-key-of-the-tests";
@@ -107,6 +108,11 @@ export function anOwnedOrigin(overrides: Partial<OwnedOrigin> = {}): OwnedOrigin
 /** Parses a canonical entry. */
 export function entry(text: string): Entry {
   return readObservedEntry(text);
+}
+
+/** The plan, without its pauses. */
+export function planInstance(input: PlanInput): Plan {
+  return finished(planInSlices(input));
 }
 
 export interface Situation {
