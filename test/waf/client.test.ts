@@ -5,6 +5,7 @@ import { Redactor, excerptLengthMax } from "../../src/model/redactor.ts";
 import type { WafResult } from "../../src/model/waf-result.ts";
 import { measuredCalls } from "../../src/telemetry/metrics-waf.ts";
 import { type CallRecord, type WafClient, writeBodyBytesMax, writeTimeoutMsMax } from "../../src/waf/client.ts";
+import { type ExchangeContext, faultOf } from "../../src/waf/exchange-fault.ts";
 import { createVirtualClock } from "../support/fakes/virtual-clock.ts";
 import { anEntry } from "../support/builders/log-entry.ts";
 import { clientFor, startScriptedWaf, testKey } from "../support/fakes/scripted-waf.ts";
@@ -355,6 +356,28 @@ describe("when nothing can have been sent", () => {
       message: expect.stringContaining("ECONNREFUSED"),
     });
     expect(faultIn(await read(waf))).toMatchObject({ code: "Unavailable" });
+  });
+
+  test.each([
+    ["ENOTFOUND", "Check the host in the base URL, and DNS."],
+    ["DEPTH_ZERO_SELF_SIGNED_CERT", "Check the WAF's certificate and the CAs that this machine trusts."],
+    ["EHOSTUNREACH", "Check the base URL and the network."],
+  ])("the message about %s says what to check, unless the cause is hidden", (code, hint) => {
+    const context: ExchangeContext = {
+      effect: "Write",
+      takesPlainFailures: false,
+      redact: (given) => given,
+      origin: "https://waf.example",
+      hidesCause: false,
+      bodyBytesMax: 1,
+      timeoutMs: 1,
+      nowMs: 0,
+      problem: undefined,
+    };
+    const broken = { sent: false, status: undefined, headers: {}, code };
+    expect(faultOf(broken, context).message).toMatch(new RegExp(`\\(${code}\\): nothing was sent\\. ${hint}$`));
+    const { message, cause } = faultOf(broken, { ...context, hidesCause: true });
+    expect([message, cause]).toStrictEqual([expect.not.stringContaining(code), code]);
   });
 
   test("so does a TLS handshake that never ends, and the dropped request is never sent later", async () => {

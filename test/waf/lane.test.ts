@@ -240,6 +240,28 @@ describe("the lane registry", () => {
     expect(lanes.size).toBe(0);
   });
 
+  test.each([
+    { outcome: { state: "Held" }, gives: "done" },
+    { outcome: { state: "Aborted" }, gives: { fault: { code: "Aborted" } } },
+    {
+      outcome: { state: "Busy", by: "wafsync run, process 7" },
+      gives: {
+        fault: { code: "Unavailable", message: expect.stringMatching(/: wafsync run, process 7\. Nothing was sent/) },
+      },
+    },
+  ] as const)("runs a turn only once it holds the key of the machine: $outcome.state", async ({ outcome, gives }) => {
+    const clock = createVirtualClock();
+    const calls: string[] = [];
+    const lock = { enter: async () => await Promise.resolve(outcome), leave: () => void calls.push("left") };
+    const lanes = new LaneRegistry({ clock, locks: () => lock });
+    atTestEnd(async () => await lanes.close());
+    const lane = lanes.acquire({ baseUrl, key, minRequestIntervalMs: 0 });
+    const act = async (): Promise<string> => await Promise.resolve((calls.push("called"), "done"));
+    const ended = await lane.run({ urgency: "Normal", signal: new AbortController().signal }, act);
+    await clock.settle();
+    expect({ ended, calls }).toMatchObject({ ended: gives, calls: gives === "done" ? ["called", "left"] : ["left"] });
+  });
+
   test("rejects waiting and later turns when it closes, and waits for the running turn", async () => {
     const { clock, lanes, lane } = createLane();
     const { turn, endOne } = createRecorder(lane);
