@@ -216,8 +216,8 @@ function refuseIneffective({ put, removed }: Rules, gathered: Gathered): void {
     const compiled = desired.rules.find(({ id }) => id === nameKey(rule));
     const why = compiled?.isAttached === false ? compiled.message : compiled?.rejected[0]?.message;
     if (why === undefined) continue;
-    const { done } = actions[rule.action];
-    throw new CommandError(`${rule.addresses.join()} cannot be ${done}: ${why}`, "Nothing was written.");
+    const what = `${rule.addresses.join()} cannot be ${actions[rule.action].done} on ${nameKey(gathered.instance.meta)}`;
+    throw new CommandError(`${what}: ${why}`, "Nothing was written.");
   }
 }
 

@@ -90,7 +90,7 @@ describe("block", () => {
     await folder.files.write("other.yaml", instanceDocument(folder.simulator.baseUrl, { name: "other", spec }));
     const refused = await folder.run(`block ${address} --instance main,other --no-wait`);
     expect([refused.code, refused.stdout]).toStrictEqual([2, ""]);
-    expect(refused.stderr).toMatch(/cannot be blocked: [^]*Nothing was written/);
+    expect(refused.stderr).toMatch(/cannot be blocked on shop\/other: [^]*Nothing was written/);
     expect(await readdir(folder.path)).not.toContain(file);
   });
 
@@ -226,8 +226,8 @@ describe("allow", () => {
   test("is refused by the guards, and without an end, before anything is written", async () => {
     await using folder = await folderOfTeam([address]);
     for (const [command, message] of [
-      [`allow ${address} --for 1h`, "cannot be allowed: "],
-      ["allow 0.0.0.0/0 --for 1h", "cannot be allowed: "],
+      [`allow ${address} --for 1h`, "cannot be allowed on shop/main: "],
+      ["allow 0.0.0.0/0 --for 1h", "cannot be allowed on shop/main: "],
       ["allow 198.51.100.7", "needs either --for or --end"],
       ["allow 198.51.100.7 --for 1h --end", "needs either --for or --end"],
     ] as const) {
