@@ -44,6 +44,9 @@ export async function forwardLogs(
   if (gathered === undefined) return { wakeAtMs: undefined };
   const { meta, logs } = gathered.instance;
   if (meta.deleting) return { wakeAtMs: undefined };
+  // An instance that was created again has its own record.
+  if (memory.uid !== meta.uid) memory.cursor = undefined;
+  memory.uid = meta.uid;
   const isForwarding = outputFor(ports, logs) !== undefined;
   if (!isForwarding) await reportNoLogs(ports.status, meta);
   if (!isForwarding && !wantsJudging(gathered)) {

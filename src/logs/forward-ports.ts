@@ -193,6 +193,8 @@ export const noFigures: Omit<LogRecord, "cursor"> = { forwarded: 0, judges: {} }
 /** Kept while forwarding is off, so that turning it off and on does not reset the limits. */
 export class ForwardMemory {
   readonly usage = new HourUsage();
+  /** Of the instance that it belongs to. */
+  uid: string | undefined;
   /** Undefined until it is loaded, and after another writer has saved it. */
   cursor: LogCursor | undefined;
   /** What is recorded with the cursor: the judges have judged the same rows that it includes. */

@@ -306,6 +306,18 @@ describe("when it ends", () => {
   });
 });
 
+test("an instance that is created again starts with its own record, and not with what is known of the former one", async () => {
+  const rows = world.block("2026-03-10T11:00:00Z", 2);
+  await world.look();
+  expect(world.takeForwarded()).toStrictEqual(rows);
+  const { gathered } = world;
+  if (gathered === undefined) throw new Error("there is no instance");
+  world.gathered = { ...gathered, instance: { ...gathered.instance, meta: { ...world.instance, uid: "again" } } };
+  world.record = undefined;
+  await world.lookAfter(300_000);
+  expect(world.takeForwarded()).toStrictEqual(rows);
+});
+
 test("a new instance waits for its first reconcile run, which determines the domain", async () => {
   world = new ForwardWorld();
   world.block("2026-03-10T11:00:00Z", 1);
