@@ -1,6 +1,6 @@
 // Records who added each entry to the WAF in a simulation, and what every process knew when it wrote. Each effect is checked
 // immediately against the documented guarantees; breaking a guarantee is a violation.
-import { type ListName, listNames } from "../../../src/model/declared.ts";
+import { eachList, type ListName, listNames } from "../../../src/model/declared.ts";
 import { type EntryOwner, readOwners, unknownOwners } from "../../../src/model/rule-id.ts";
 import type { Entry } from "../../../src/address/entry.ts";
 import type { Gathered } from "../../../src/model/gathered.ts";
@@ -102,12 +102,7 @@ export class Ledger {
     isAllowedAlready: (entry, shown) =>
       recordedAs(this.#inventory(), "allowlist", entry).some((sent) => shown.has(sent)),
     // What another instance recorded is unmanaged for this one, even if it left the entry behind.
-    recorded: (instance) => {
-      const inventory = this.#inventory(instance);
-      const on = (list: ListName) =>
-        [...inventory.entries[list].keys()].map((entry) => recordedOf(inventory, list, entry));
-      return { blocklist: on("blocklist"), allowlist: on("allowlist") };
-    },
+    recorded: (instance) => recordedIn(this.#inventory(instance)),
   };
 
   #wanted(gathered: Gathered, atMs: number) {
@@ -318,10 +313,13 @@ export class Ledger {
     entries: readonly Entry[],
     { seen }: Knowledge,
     { confirmed, moments, atMs }: Basis & { readonly atMs: number },
-    { allowed }: Pick<Inventory, "allowed"> = this.#inventory(),
+    inventory = this.#inventory(),
   ): string | undefined {
     const { maxRemovals, maxRemovalPercent } = confirmed.instance.guards;
-    const wanted = [...this.#wanted(confirmed, atMs)[list]];
+    const { allowed } = inventory;
+    // The plan was made with this record: what is leaving only since then still took its part of a grant.
+    const memory = { ...this.memory, recorded: () => recordedIn(inventory) };
+    const wanted = [...wantedEntries(confirmed, atMs, memory)[list]];
     // Guards do not count entries that other entries replace: `#uncoveredBy` checks these.
     if (entries.every((entry) => isCoveredBy(entry, wanted))) return undefined;
     const { refusals, disputes } = this.#inventory();
@@ -562,6 +560,10 @@ export class Ledger {
       return written.has(entry) || isMergedFrom(gathered, list, entry, written);
     });
   }
+}
+
+function recordedIn(inventory: Inventory): ReturnType<Memory["recorded"]> {
+  return eachList((list) => [...inventory.entries[list].keys()].map((entry) => recordedOf(inventory, list, entry)));
 }
 
 function recordedOf(inventory: Inventory, list: ListName, entry: Entry): Recorded {
