@@ -126,8 +126,8 @@ async function changeOn(instance: ObjectName, target: Target, change: Change, se
   );
   const outcome = await applied({ instance, ...rules }, target, options, session);
   const isSettled = outcome.state === "Settled";
-  // Reading from a failing API would only take time, but whoever ends something must know what is left. The change took effect: what
-  // can't be read again must not turn it into an error.
+  // If the change is not on the WAF yet, reading the lists rarely says more. After the end of a rule, it shows what still blocks or allows
+  // the address. The rules are written already, so a failed read is no error of the command.
   const live = isSettled || (isEnd && options.wait && outcome.state !== "Stopped");
   const after = await target.look(instance, { live }).catch(() => undefined);
   const explained = after === undefined ? { addresses: [], moreInside: 0 } : await explain(change, after);

@@ -72,7 +72,7 @@ export interface EntryOwner {
   readonly source: string | undefined;
 }
 
-/** The owners are unknown: the entry was recorded before wafsync recorded owners. */
+/** The owners are unknown, for example of an entry without a record. */
 export const unknownOwners = "" as EntryOwners;
 
 /** The canonical form, independent of the order of the owners. */

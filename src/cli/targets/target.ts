@@ -245,10 +245,10 @@ export abstract class Target {
   }
 }
 
-/** For `catch`: adds to the error which rules were written before it. */
-function stoppedAfter(written: readonly CommandRule[]): (error: Error & { readonly hint?: string }) => never {
+/** For `catch`: adds to an expected error which rules were written before it. */
+function stoppedAfter(written: readonly CommandRule[]): (error: Error) => never {
   return (error) => {
-    if (written.length === 0) throw error;
+    if (written.length === 0 || !(error instanceof CommandError)) throw error;
     const stay = `These rules were written before this, and stay: ${written.map(nameKey).join(", ")}.`;
     throw new CommandError(error.message, [error.hint ?? [], stay].flat().join(" "));
   };
